@@ -81,10 +81,14 @@ func (o *options) aggregate() controllercmd.OptionAggregator {
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	all := o.aggregate()
 	all.AddFlags(flags)
-	flags.StringSliceVar(&o.types, "types", o.types, "spec.type of the DNSRecords that this controller reconciles. No other controller of the landscape may have one of them.")
-	flags.StringSliceVar(&o.actuator.LocalNamespaces, "local-namespaces", nil, "Namespaces of the Kubizone of this cluster that a Secret without a kubeconfig may name. A user of a project that brings such a Secret writes there with the rights of this controller.")
-	flags.DurationVar(&o.actuator.ReadyTimeout, "ready-timeout", o.actuator.ReadyTimeout, "How long a reconciliation waits until a Record is delivered to every server. gardenlet waits 2m in all.")
-	flags.DurationVar(&o.actuator.RetryInterval, "retry-interval", o.actuator.RetryInterval, "How long after an error a DNSRecord is reconciled again.")
+	flags.StringSliceVar(&o.types, "types", o.types, "spec.type of the DNSRecords that this controller reconciles. "+
+		"No other controller of the landscape may have one of them.")
+	flags.StringSliceVar(&o.actuator.LocalNamespaces, "local-namespaces", nil, "Namespaces of the Kubizone of this cluster that a Secret "+
+		"without a kubeconfig may name. A user of a project that brings such a Secret writes there with the rights of this controller.")
+	flags.DurationVar(&o.actuator.ReadyTimeout, "ready-timeout", o.actuator.ReadyTimeout, "How long a reconciliation waits until a "+
+		"Record is delivered to every server. gardenlet waits 2m in all.")
+	flags.DurationVar(&o.actuator.RetryInterval, "retry-interval", o.actuator.RetryInterval, "How long after an error a DNSRecord is "+
+		"reconciled again.")
 }
 
 func (o *options) completeOptions() error {
@@ -102,7 +106,8 @@ func (o *options) completeOptions() error {
 		return fmt.Errorf("--types is empty: give one type at least")
 	}
 	if o.actuator.ReadyTimeout <= 0 || o.actuator.ReadyTimeout >= gardenletTimeout {
-		return fmt.Errorf("--ready-timeout %s: it is more than 0 and less than %s, the time that gardenlet waits", o.actuator.ReadyTimeout, gardenletTimeout)
+		return fmt.Errorf("--ready-timeout %s: it is more than 0 and less than %s, the time that gardenlet waits", o.actuator.ReadyTimeout,
+			gardenletTimeout)
 	}
 	return nil
 }
@@ -181,5 +186,6 @@ func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Confi
 		}
 	}
 	beat := o.heartbeat.Completed()
-	return heartbeat.Add(mgr, heartbeat.AddArgs{ControllerOptions: controller.Options{}, ExtensionName: beat.ExtensionName, Namespace: beat.Namespace, RenewIntervalSeconds: beat.RenewIntervalSeconds, Clock: clock.RealClock{}})
+	return heartbeat.Add(mgr, heartbeat.AddArgs{ControllerOptions: controller.Options{}, ExtensionName: beat.ExtensionName,
+		Namespace: beat.Namespace, RenewIntervalSeconds: beat.RenewIntervalSeconds, Clock: clock.RealClock{}})
 }

@@ -65,7 +65,8 @@ line that begins with "ready" says when it serves.`,
 		return fmt.Errorf("%w; webhook-server --help lists the flags", err)
 	})
 	options.addFlags(command.Flags())
-	command.Flags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 1 refused requests too, 4 questions for records that are not there too")
+	command.Flags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 1 refused requests too, "+
+		"4 questions for records that are not there too")
 	command.Flags().StringVar(&logFormat, "logging-format", logFormat, "how the log is written: text or json")
 	return command
 }
@@ -109,8 +110,9 @@ func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--listen: %w; name an address of this machine and a free port", err)
 	}
 	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
-		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn), // a panic of a handler is written to it
+		Handler: s.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime,
+		MaxHeaderBytes: 1 << 14,
+		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn), // a panic of a handler is written to it
 	}
 	ended := make(chan error, 1)
 	scheme := "http"

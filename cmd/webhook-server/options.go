@@ -44,23 +44,30 @@ type options struct {
 // newOptions has the defaults. The check is as strict as named is when it loads a primary's zone, and asks no server
 // for the addresses of hosts outside.
 func newOptions() *options {
-	return &options{listen: ":7100", algorithm: string(protocol.SHA256), check: []string{"named-checkzone", "-i", "local", "-k", "fail"}, reload: []string{"rndc", "reload"}}
+	return &options{listen: ":7100", algorithm: string(protocol.SHA256), check: []string{"named-checkzone", "-i", "local", "-k", "fail"},
+		reload: []string{"rndc", "reload"}}
 }
 
 // addFlags binds the options to flags.
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.listen, "listen", o.listen, "address and port to listen on")
-	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, where requests are signed and can be read")
+	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, "+
+		"where requests are signed and can be read")
 	flags.StringVar(&o.tlsKey, "tls-private-key-file", o.tlsKey, "its key")
 	flags.StringVar(&o.basePath, "base-path", o.basePath, "path before those of the protocol, as in the URL that clients have: /dns")
-	flags.StringSliceVar(&o.secretFiles, "hmac-secret-file", o.secretFiles, "file that is the shared secret, octet by octet; several while one takes the other's place")
+	flags.StringSliceVar(&o.secretFiles, "hmac-secret-file", o.secretFiles, "file that is the shared secret, octet by octet; "+
+		"several while one takes the other's place")
 	flags.StringVar(&o.algorithm, "hmac-algorithm", o.algorithm, "SHA256 or SHA512, as clients have it")
 	flags.StringVar(&o.updateServer, "rfc2136-server", o.updateServer, "HOST[:PORT] of the DNS server to write into by dynamic update")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", o.tsigKeyFile, "file of the TSIG key that signs updates, as tsig-keygen writes it")
 	flags.StringSliceVar(&o.zoneFiles, "zone-file", o.zoneFiles, "ZONE=FILE to write into, instead of --rfc2136-server; repeated for more")
-	flags.StringVar(&o.sharedNotes, "shared-notes-file", o.sharedNotes, "for zones that others write too: file in which the server notes what it wrote; what others wrote is kept, and 409 where a zone wants it otherwise. Without it what is posted replaces what is there")
-	flags.StringSliceVar(&o.check, "zone-check", o.check, "program, and its first arguments, that is given a zone and a new file and says whether it loads; empty for none")
-	flags.StringSliceVar(&o.reload, "zone-reload", o.reload, "program, and its first arguments, that is given a zone and has the name server load it; empty for none")
+	flags.StringVar(&o.sharedNotes, "shared-notes-file", o.sharedNotes, "for zones that others write too: "+
+		"file in which the server notes what it wrote; what others wrote is kept, and 409 where a zone wants it otherwise. "+
+		"Without it what is posted replaces what is there")
+	flags.StringSliceVar(&o.check, "zone-check", o.check, "program, and its first arguments, that is given a zone and a new file and "+
+		"says whether it loads; empty for none")
+	flags.StringSliceVar(&o.reload, "zone-reload", o.reload, "program, and its first arguments, "+
+		"that is given a zone and has the name server load it; empty for none")
 }
 
 // makeServer makes the server that the options ask for, or reports all that is wrong with them (W1).
@@ -88,7 +95,8 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 			fault("--shared-notes-file", fmt.Errorf("%w; name a file in a directory that this user may write", err))
 		}
 	}
-	config := server.Config{Backend: backend, Secrets: o.readSecrets, Algorithm: protocol.Algorithm(o.algorithm), BasePath: o.basePath, Logger: logger}
+	config := server.Config{Backend: backend, Secrets: o.readSecrets, Algorithm: protocol.Algorithm(o.algorithm), BasePath: o.basePath,
+		Logger: logger}
 	if err := config.Validate(); err != nil {
 		fault("--hmac-algorithm, --base-path", err) // each fault says which value it is about
 	}

@@ -34,17 +34,19 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 	return announcer{b, b.NewRecorder(scheme.Scheme, Component)}
 }
 
-// held tells the owner of a Zone that it is not delivered any more, and how to let it through (S7.5).
-func (a *announcer) held(o *v1alpha1.Zone) {
+// announceHeld tells the owner of a Zone that it is not delivered any more, and how to let it through (S7.5).
+func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {
 		return
 	}
-	klog.Background().Info("A Zone is not delivered until its mass deletion is let through", "zone", klog.KObj(o), "serial", o.Status.SettledSerial, "message", settled.Message)
+	klog.Background().Info("A Zone is not delivered until its mass deletion is let through", "zone", klog.KObj(o),
+		"serial", o.Status.SettledSerial, "message", settled.Message)
 	if a.recorder == nil {
 		return
 	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
+		UID: o.UID, ResourceVersion: o.ResourceVersion}
 	a.recorder.Eventf(about, nil, corev1.EventTypeWarning, v1alpha1.ReasonMassDeletion, actionHold, "%s", note(settled.Message))
 }
 

@@ -20,10 +20,10 @@ func TestHeld_isTold_S7_5(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	a := announcer{recorder: recorder}
 	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonMassDeletion, Message: "a" + strings.Repeat("ü", maxNote)}}
-	a.held(zone)
+	a.announceHeld(zone)
 	got := <-recorder.Events
 	if text, ok := strings.CutPrefix(got, "Warning MassDeletion a"); !ok || len(text) > maxNote || len(text) < maxNote-10 || !utf8.ValidString(text) {
 		t.Errorf("%d octets: %.60s", len(got), got)
 	}
-	(&announcer{}).held(zone) // standalone: to the log
+	(&announcer{}).announceHeld(zone) // standalone: to the log
 }

@@ -36,7 +36,8 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 // with two things narrower than upstream's ApplyTo: headers that name a user are believed from allowed names alone,
 // where upstream lets an empty list mean every certificate of that authority; and anonymous are the health paths
 // alone (A6).
-func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, config *genericapiserver.Config) error {
+func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
+	config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous:                &apiserverapi.AnonymousAuthConfig{Enabled: true},
 		TokenAccessReviewClient:  client.AuthenticationV1(),
@@ -63,14 +64,18 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 	if header := factory.RequestHeaderConfig; header != nil {
 		names := header.AllowedClientNames
 		if len(names.Value()) == 0 {
-			return errors.New("the client that names users in headers must be named: kube-apiserver's --requestheader-allowed-names is empty (configmap " +
-				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), and then a client with any certificate of its --requestheader-client-ca-file could be any user; " +
-				"set it there to the common name of --proxy-client-cert-file, or both here (--requestheader-client-ca-file, --requestheader-allowed-names)")
+			return errors.New("the client that names users in headers must be named: kube-apiserver's --requestheader-allowed-names is " +
+				"empty (configmap " +
+				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), and then a client with any certificate of its " +
+				"--requestheader-client-ca-file could be any user; " +
+				"set it there to the common name of --proxy-client-cert-file, or both here (--requestheader-client-ca-file, " +
+				"--requestheader-allowed-names)")
 		}
 		header.AllowedClientNames = neverEmpty{names, "nobody:" + string(uuid.NewUUID())}
 		config.AddReadyzChecks(healthz.NamedCheck(allowedNamesKey, func(*http.Request) error {
 			if len(names.Value()) == 0 {
-				return errors.New("the list has been emptied: no header that names a user is believed until kube-apiserver's --requestheader-allowed-names names the client that may send it")
+				return errors.New("the list has been emptied: no header that names a user is believed until kube-apiserver's " +
+					"--requestheader-allowed-names names the client that may send it")
 			}
 			return nil
 		}))
@@ -90,7 +95,8 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 }
 
 // clientCA follows the file or the config map. Nil where neither is to be looked at.
-func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (dynamiccertificates.CAContentProvider, error) {
+func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (dynamiccertificates.CAContentProvider,
+	error) {
 	if o.ClientCert.ClientCA != "" {
 		authority, err := o.ClientCert.GetClientCAContentProvider()
 		if err != nil {
@@ -107,10 +113,12 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 		return nil, fmt.Errorf("client CA: %w", err)
 	}
 	if found.Data["client-ca-file"] == "" {
-		klog.Warningf("configmap %s/%s has no client-ca-file: client certificates are believed from the front proxy alone", metav1.NamespaceSystem, authenticationConfigMap)
+		klog.Warningf("configmap %s/%s has no client-ca-file: client certificates are believed from the front proxy alone",
+			metav1.NamespaceSystem, authenticationConfigMap)
 		return nil, nil
 	}
-	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, authenticationConfigMap, "client-ca-file", client)
+	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, authenticationConfigMap,
+		"client-ca-file", client)
 	if err != nil {
 		return nil, fmt.Errorf("client CA: %w", err)
 	}
@@ -118,7 +126,8 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 }
 
 // requestHeader says which client's headers are believed. Nil where neither file nor config map is to be looked at.
-func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (*authenticatorfactory.RequestHeaderConfig, error) {
+func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (
+	*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		header, err := o.RequestHeader.ToAuthenticationRequestHeaderConfig()
 		if err != nil {
@@ -129,15 +138,18 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 	if o.SkipInClusterLookup {
 		return nil, nil
 	}
-	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("requestheader-client-ca", metav1.NamespaceSystem, authenticationConfigMap, "requestheader-client-ca-file", client)
+	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("requestheader-client-ca", metav1.NamespaceSystem,
+		authenticationConfigMap, "requestheader-client-ca-file", client)
 	if err != nil {
 		return nil, fmt.Errorf("requestheader client CA: %w", err)
 	}
 	// Upstream's controller of both, so that the server runs both.
 	both := &genericoptions.DynamicRequestHeaderController{
 		ConfigMapCAController: authority,
-		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap, metav1.NamespaceSystem, client,
-			"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", allowedNamesKey),
+		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap,
+			metav1.NamespaceSystem, client,
+			"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers",
+			"requestheader-extra-headers-prefix", allowedNamesKey),
 	}
 	if err := both.RunOnce(context.Background()); err != nil {
 		return nil, fmt.Errorf("configmap %s/%s: %w", metav1.NamespaceSystem, authenticationConfigMap, err)

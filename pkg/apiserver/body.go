@@ -89,7 +89,8 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 		return n, b.tooMany()
 	}
 	if b.isJSONPatch && b.in.items > maxOperations {
-		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.6): replace the whole field, or send several patches", b.what, maxOperations))
+		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.6): "+
+			"replace the whole field, or send several patches", b.what, maxOperations))
 	}
 	return n, err
 }
@@ -117,7 +118,8 @@ func (b *boundedBody) readWhole() {
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: line %d has the alias *%s; aliases are not taken (S5.6): write the value out", b.what, node.Line, node.Value))
+		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: line %d has the alias *%s; aliases are not taken (S5.6): "+
+			"write the value out", b.what, node.Line, node.Value))
 	case yaml.MappingNode, yaml.SequenceNode:
 		if depth > maxDepth {
 			return b.tooDeep()
@@ -139,13 +141,16 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 }
 
 func (b *boundedBody) tooLarge() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.6): write several objects, or leave out managedFields and status", b.what, maxBody>>10))
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.6): "+
+		"write several objects, or leave out managedFields and status", b.what, maxBody>>10))
 }
 func (b *boundedBody) tooDeep() error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): no field needs more than 20", b.what, maxDepth))
+	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): "+
+		"no field needs more than 20", b.what, maxDepth))
 }
 func (b *boundedBody) tooMany() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.6): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.6): "+
+		"no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
 }
 
 // jsonPlace is a place in a text of JSON that is read piece by piece.

@@ -68,7 +68,8 @@ func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 			}
 		}
 	}
-	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: ledger.GrowsBy(ctx, grows)})
+	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(),
+		Grows: ledger.GrowsBy(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
 		return nil
 	}
@@ -137,32 +138,36 @@ func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err
 	if b.clusters == nil {
 		return func() {}, nil
 	}
-	return b.judge.budgets.AdmitCluster(b.resource, of.GetNamespace(), of.GetName(), func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
+	return b.judge.budgets.AdmitCluster(b.resource, of.GetNamespace(), of.GetName(),
+		func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
 }
 
 // GuaranteedUpdate creates too: server-side apply of an object that is not there comes as an update.
-func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
 	var done func() // of a creation that is admitted, once for all calls of the function below
 	defer func() {
 		if done != nil {
 			done()
 		}
 	}()
-	err := b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		var before sized
-		if response.ResourceVersion != 0 {
-			before = in.DeepCopyObject().(sized) // update may change in
-		}
-		out, ttl, err := update(in, response)
-		if err != nil {
+	err := b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions,
+		func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
+			var before sized
+			if response.ResourceVersion != 0 {
+				before = in.DeepCopyObject().(sized) // update may change in
+			}
+			out, ttl, err := update(in, response)
+			if err != nil {
+				return out, ttl, err
+			}
+			if err := b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)}); err != nil ||
+				before != nil || done != nil {
+				return out, ttl, err
+			}
+			done, err = b.admitCluster(ctx, out.(sized))
 			return out, ttl, err
-		}
-		if err := b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)}); err != nil || before != nil || done != nil {
-			return out, ttl, err
-		}
-		done, err = b.admitCluster(ctx, out.(sized))
-		return out, ttl, err
-	}, cached)
+		}, cached)
 	b.charge(destination.(sized), err)
 	return err
 }

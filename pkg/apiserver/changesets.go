@@ -61,13 +61,15 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {
-		logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew", "namespace", namespace, "records", records)
+		logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew",
+			"namespace", namespace, "records", records)
 		return
 	}
 	for range maxGiveBacks {
 		quotas, err := q.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew", "namespace", namespace, "records", records)
+			logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew",
+				"namespace", namespace, "records", records)
 			return
 		}
 		conflict := false
@@ -79,10 +81,12 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 				continue
 			}
 			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(left, resource.DecimalSI)
-			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(err) && len(quotas.Items) == 1 {
+			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(
+				err) && len(quotas.Items) == 1 {
 				conflict = true
 			} else if err != nil {
-				logger.Error(err, "What a refused change set took of a quota of Records is counted until quotas are counted anew", "namespace", namespace, "quota", quota.Name, "records", records)
+				logger.Error(err, "What a refused change set took of a quota of Records is counted until quotas are counted anew",
+					"namespace", namespace, "quota", quota.Name, "records", records)
 			}
 		}
 		if !conflict {

@@ -52,8 +52,10 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager
-	manager.AddGroupVersion(core.Group, apidiscoveryv2.APIVersionDiscovery{Version: core.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent})
-	root := discovery.NewLegacyRootAPIHandler(discovery.DefaultAddresses{DefaultAddress: server.ExternalAddress}, registry.Codecs, genericapiserver.DefaultLegacyAPIPrefix)
+	manager.AddGroupVersion(core.Group, apidiscoveryv2.APIVersionDiscovery{Version: core.Version,
+		Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent})
+	root := discovery.NewLegacyRootAPIHandler(discovery.DefaultAddresses{DefaultAddress: server.ExternalAddress}, registry.Codecs,
+		genericapiserver.DefaultLegacyAPIPrefix)
 	mux := server.Handler.NonGoRestfulMux
 	for path, handler := range map[string]http.Handler{
 		genericapiserver.DefaultLegacyAPIPrefix: aggregated.WrapAggregatedDiscoveryToHandler(root, manager, manager),

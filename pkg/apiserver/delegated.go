@@ -110,7 +110,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
-	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, fleet: cfg.Fleet})
+	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets,
+		fleet: cfg.Fleet})
 }
 
 // applyServing says where the server listens, and bounds its requests. Authentication comes later.
@@ -165,7 +166,8 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 }
 
 // applyCore is what follows kube-apiserver's objects: admission, which also asks the ledger, and priority and fairness.
-func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (kubernetes.Interface, error) {
+func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (
+	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
@@ -182,7 +184,8 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	if err := d.Features.ApplyTo(&config.Config, client, config.SharedInformerFactory); err != nil {
 		return nil, err
 	}
-	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion,
+	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate,
+		config.EffectiveVersion,
 		delegation.NewInitializer(ledger), quotas{}); err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}

@@ -56,7 +56,8 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
 	// Both are Kubernetes', at the defaults of the release we build with.
 	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
-	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)}
+	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(
+		basecompatibility.DefaultKubeComponent)}
 
 	namer := openapi.NewDefinitionNamer(install.Served(authenticationv1.AddToScheme, authorizationv1.AddToScheme))
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)

@@ -57,7 +57,8 @@ var _ metrics.StableCollector = (*Metrics)(nil)
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_writes_total", StabilityLevel: metrics.BETA,
-		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, no etcd) or error.",
+		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, " +
+			"no etcd) or error.",
 	}, []string{"resource", "result"})}
 	m.backlog.Store(-1)
 	m.journal.Store(-1)
@@ -74,7 +75,10 @@ type metric struct {
 }
 
 func counter(name, help string, of func(m *Metrics) int64) metric {
-	return metric{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.CounterValue, of: func(m *Metrics) (float64, bool) { return float64(of(m)), true }}
+	return metric{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.CounterValue, of: func(m *Metrics) (float64,
+		bool) {
+		return float64(of(m)), true
+	}}
 }
 
 func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
@@ -84,31 +88,44 @@ func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
 
 var serverMetrics = []metric{
-	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(m *Metrics) int64 { return m.ledger.Stats().Transactions.Load() }),
-	counter("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(m *Metrics) int64 { return m.ledger.Stats().Conflicts.Load() }),
-	counter("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(m *Metrics) int64 { return m.ledger.Stats().Reads.Load() }),
-	counter("kubizone_ledger_panics_total", "Writes and cascades whose decision ended in a panic, by a fault of the server.", func(m *Metrics) int64 { return m.ledger.Stats().Panics.Load() }),
-	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
-	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.", func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
-	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.", func(m *Metrics) (float64, bool) { return measured(&m.journal) }),
-	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.", func(m *Metrics) (float64, bool) {
-		steps, _ := m.set.Journal()
-		return float64(steps), true
-	}),
-	gauge("kubizone_journal_oldest_seconds", "Age of the oldest step from which this server answers changes and IXFR; 0 while it has none.", func(m *Metrics) (float64, bool) {
-		if _, oldest := m.set.Journal(); oldest > 0 {
-			return time.Since(time.Unix(oldest, 0)).Seconds(), true
-		}
-		return 0, true
-	}),
-	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { _, failed := m.feed.Counts(); return failed }),
-	gauge("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(m *Metrics) (float64, bool) {
+	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.",
+		func(m *Metrics) int64 { return m.ledger.Stats().Transactions.Load() }),
+	counter("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.",
+		func(m *Metrics) int64 { return m.ledger.Stats().Conflicts.Load() }),
+	counter("kubizone_ledger_reads_total", "Transactions that only fetched facts.",
+		func(m *Metrics) int64 { return m.ledger.Stats().Reads.Load() }),
+	counter("kubizone_ledger_panics_total", "Writes and cascades whose decision ended in a panic, by a fault of the server.",
+		func(m *Metrics) int64 { return m.ledger.Stats().Panics.Load() }),
+	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.",
+		func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
+	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.",
+		func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
+	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.",
+		func(m *Metrics) (float64, bool) { return measured(&m.journal) }),
+	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.",
+		func(m *Metrics) (float64, bool) {
+			steps, _ := m.set.Journal()
+			return float64(steps), true
+		}),
+	gauge("kubizone_journal_oldest_seconds", "Age of the oldest step from which this server answers changes and IXFR; 0 while it has none.",
+		func(m *Metrics) (float64, bool) {
+			if _, oldest := m.set.Journal(); oldest > 0 {
+				return time.Since(time.Unix(oldest, 0)).Seconds(), true
+			}
+			return 0, true
+		}),
+	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.",
+		func(m *Metrics) int64 { _, failed := m.feed.Counts(); return failed }),
+	gauge("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, "+
+		"until it is let through (S7.5).", func(m *Metrics) (float64, bool) {
 		return float64(m.ledger.HeldZones()), true
 	}),
-	gauge("kubizone_namespaces_gone", "Namespaces that are gone and have left objects, which are still served; kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
+	gauge("kubizone_namespaces_gone", "Namespaces that are gone and have left objects, which are still served; "+
+		"kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
 		return m.countGone()
 	}),
-	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
+	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or "+
+		"not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
 }
 
 // DescribeWithStability implements metrics.StableCollector.
@@ -131,7 +148,8 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 // profiling a DELETE resets both, as it does upstream.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
-	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own}, metrics.HandlerOpts{ProcessStartTime: legacyregistry.GetProcessStart()})
+	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},
+		metrics.HandlerOpts{ProcessStartTime: legacyregistry.GetProcessStart()})
 	reset := legacyregistry.HandlerWithReset()
 	paths.Unregister(path)
 	paths.HandleFunc(path, func(w http.ResponseWriter, request *http.Request) {
@@ -181,11 +199,13 @@ func (c *counting) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return c.count(c.Interface.Create(ctx, key, obj, out, ttl))
 }
 
-func (c *counting) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, options storage.DeleteOptions) error {
+func (c *counting) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
+	validate storage.ValidateObjectFunc, cached runtime.Object, options storage.DeleteOptions) error {
 	return c.count(c.Interface.Delete(ctx, key, out, preconditions, validate, cached, options))
 }
 
-func (c *counting) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+func (c *counting) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
 	return c.count(c.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached))
 }
 
@@ -197,7 +217,8 @@ func resultOf(err error) string {
 		apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 		return resultConflict
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err),
-		storage.IsUnreachable(err), storage.IsRequestTimeout(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		storage.IsUnreachable(err), storage.IsRequestTimeout(err), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, context.Canceled):
 		return resultUnavailable
 	}
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {

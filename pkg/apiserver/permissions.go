@@ -56,21 +56,27 @@ var informed = []string{"get", "list", "watch"}
 // enteringRules are what authentication and authorization need, of the identities they ask with.
 var (
 	tokenReviewRules = []rule{
-		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is authenticated"},
+		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is " +
+			"authenticated"},
 	}
 	authenticationConfigRules = []rule{
-		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed, purpose: "kube-apiserver's aggregator and client certificates cannot be believed"},
+		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed,
+			purpose: "kube-apiserver's aggregator and client certificates cannot be believed"},
 	}
 	accessReviewRules = []rule{
-		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of system:masters is allowed anything"},
+		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of " +
+			"system:masters is allowed anything"},
 	}
 	namespaceRules = []rule{
 		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and namespaces that are gone are not noticed"},
 	}
 	flowControlRules = []rule{
-		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no configuration"},
-		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and fairness has no configuration"},
-		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", subresource: "status", verbs: []string{"patch"}, purpose: "priority and fairness cannot say which of its configuration is wrong"},
+		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no " +
+			"configuration"},
+		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and " +
+			"fairness has no configuration"},
+		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", subresource: "status", verbs: []string{"patch"},
+			purpose: "priority and fairness cannot say which of its configuration is wrong"},
 	}
 )
 
@@ -78,21 +84,27 @@ var (
 var admissionRules = map[string][]rule{
 	mutatingadmissionpolicy.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
-		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicybindings", verbs: informed, purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicybindings", verbs: informed,
+			purpose: "every write is refused"},
 	},
 	mutatingwebhook.PluginName: {
-		{group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations", verbs: informed, purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations", verbs: informed,
+			purpose: "every write is refused"},
 	},
 	validatingadmissionpolicy.PluginName: {
-		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
-		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicybindings", verbs: informed, purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", verbs: informed,
+			purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicybindings", verbs: informed,
+			purpose: "every write is refused"},
 	},
 	resourcequota.PluginName: {
 		{resource: "resourcequotas", verbs: informed, purpose: "every write is refused"},
-		{resource: "resourcequotas", subresource: "status", verbs: []string{"update"}, purpose: "nothing can be created in a namespace with a quota of our objects"},
+		{resource: "resourcequotas", subresource: "status", verbs: []string{"update"}, purpose: "nothing can be created in a namespace " +
+			"with a quota of our objects"},
 	},
 	validatingwebhook.PluginName: {
-		{group: "admissionregistration.k8s.io", resource: "validatingwebhookconfigurations", verbs: informed, purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "validatingwebhookconfigurations", verbs: informed,
+			purpose: "every write is refused"},
 	},
 }
 
@@ -131,7 +143,8 @@ func (p *permissions) run(ctx context.Context) {
 		}
 		if text := err.Error(); text != told {
 			told = text
-			klog.FromContext(ctx).Error(err, "This server may not do at kube-apiserver what it needs; it asks again until it may", "pause", permissionsPause)
+			klog.FromContext(ctx).Error(err, "This server may not do at kube-apiserver what it needs; it asks again until it may",
+				"pause", permissionsPause)
 		}
 		select {
 		case <-ctx.Done():

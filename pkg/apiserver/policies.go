@@ -46,7 +46,8 @@ type policyClient[L runtime.Object] interface {
 // informWhereServed makes the factory's informer of a kind. After kube-apiserver has served the kind once, an answer
 // that it does not is an error: it comes from another, older kube-apiserver behind the same address, and the policies
 // that are known stay in force.
-func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L, of func(kubernetes.Interface) policyClient[L]) {
+func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
+	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		from := of(client)
 		var served atomic.Bool

@@ -25,8 +25,10 @@ import (
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
-	scheme.AddKnownTypes(schema.GroupVersion{Group: authenticationv1.GroupName, Version: runtime.APIVersionInternal}, &authenticationv1.SelfSubjectReview{})
-	scheme.AddKnownTypes(schema.GroupVersion{Group: authorizationv1.GroupName, Version: runtime.APIVersionInternal}, &authorizationv1.SelfSubjectAccessReview{})
+	scheme.AddKnownTypes(schema.GroupVersion{Group: authenticationv1.GroupName, Version: runtime.APIVersionInternal},
+		&authenticationv1.SelfSubjectReview{})
+	scheme.AddKnownTypes(schema.GroupVersion{Group: authorizationv1.GroupName, Version: runtime.APIVersionInternal},
+		&authorizationv1.SelfSubjectAccessReview{})
 }
 
 // subjectReviews answers which user makes a request, as upstream's registry of kube-apiserver does.
@@ -42,7 +44,8 @@ func (subjectReviews) NamespaceScoped() bool { return false }
 
 func (subjectReviews) Destroy() {} // nothing is stored
 
-func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
+	runtime.Object, error) {
 	if _, ok := object.(*authenticationv1.SelfSubjectReview); !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectReview: %T", object))
 	}
@@ -82,7 +85,8 @@ func (accessReviews) NamespaceScoped() bool { return false }
 
 func (accessReviews) Destroy() {} // nothing is stored
 
-func (a accessReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+func (a accessReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
+	runtime.Object, error) {
 	asked, ok := object.(*authorizationv1.SelfSubjectAccessReview)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectAccessReview: %T", object))
@@ -93,8 +97,9 @@ func (a accessReviews) Create(ctx context.Context, object runtime.Object, valida
 	}
 	resource, path := asked.Spec.ResourceAttributes, asked.Spec.NonResourceAttributes
 	if (resource == nil) == (path == nil) {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName, Kind: "SelfSubjectAccessReview"}, "", field.ErrorList{
-			field.Invalid(field.NewPath("spec"), asked.Spec, "give exactly one of resourceAttributes and nonResourceAttributes")})
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName, Kind: "SelfSubjectAccessReview"}, "",
+			field.ErrorList{
+				field.Invalid(field.NewPath("spec"), asked.Spec, "give exactly one of resourceAttributes and nonResourceAttributes")})
 	}
 	if validate != nil {
 		if err := validate(ctx, object.DeepCopyObject()); err != nil {

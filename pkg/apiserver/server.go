@@ -79,7 +79,8 @@ type Server struct {
 const namespacesTimeout = 10 * time.Second
 
 // connectEtcd connects to etcd and opens the ledger there.
-func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, budgets *budget.Options) (_ *Server, err error) {
+func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
+	budgets *budget.Options) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -104,7 +105,8 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		if err := errors.Join(wrong...); err != nil {
 			return nil, err
 		}
-		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
+		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf,
+			Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
@@ -117,7 +119,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 
 		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
 		Terminating:  s.namespaces.isTerminating,
-		Held:         func(o *v1alpha1.Zone) { s.announcer.held(o) },
+		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
 		Now:          faultpoint.Now, Fault: faultpoint.At,
 	})
 	if err != nil {
@@ -134,7 +136,8 @@ type storageOptions struct {
 }
 
 // assembleServer puts storage and views behind a door that config describes.
-func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of storageOptions) (err error) {
+func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
+	of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
@@ -168,7 +171,8 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 				return raw, nil // the storage hook lets pass what no committer came with
 			}
 			count := func(store storage.Interface) (storage.Interface, error) {
-				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" || resource == "delegations") {
+				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" ||
+					resource == "delegations") {
 					store = &budgeted{Interface: store, judge: judge, resource: v1alpha1.Resource(resource)}
 				}
 				return &counting{Interface: store, resource: resource.Resource, writes: s.metrics.writes}, nil
@@ -206,15 +210,18 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 // installGroups makes the storage of the groups and serves them.
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
-	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "records", s.ledger.PreviewRecord)})
+	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "records",
+		s.ledger.PreviewRecord)})
 	if err != nil {
 		return err
 	}
-	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "delegations", s.ledger.PreviewDelegation)})
+	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge,
+		"delegations", s.ledger.PreviewDelegation)})
 	if err != nil {
 		return err
 	}
-	classes, err := dnsclass.NewStorage(dnsclass.Config{Scheme: registry.Scheme, RESTOptions: options, AllowInlineSecrets: of.inlineSecrets})
+	classes, err := dnsclass.NewStorage(dnsclass.Config{Scheme: registry.Scheme, RESTOptions: options,
+		AllowInlineSecrets: of.inlineSecrets})
 	if err != nil {
 		return err
 	}
@@ -286,7 +293,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 }
 
 // fleetGroup makes the storage of the group of BIND 9 servers. Nothing that a zone contains depends on it.
-func (s *Server) fleetGroup(registry install.Registry, options generic.RESTOptionsGetter, rules validation.FleetRules) (*genericapiserver.APIGroupInfo, error) {
+func (s *Server) fleetGroup(registry install.Registry, options generic.RESTOptionsGetter, rules validation.FleetRules) (
+	*genericapiserver.APIGroupInfo, error) {
 	paths, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: rules})
 	if err != nil {
 		return nil, err
@@ -310,7 +318,9 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat, "views": s.feed.Run, "classes": s.classes.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
+		"views": s.feed.Run, "classes": s.classes.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
+		"metrics": s.metrics.measureRooms} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))

@@ -42,7 +42,8 @@ func newSharing(codec runtime.Codec) sharing {
 	return sharing{codec, lru.New(sharedObjects)}
 }
 
-func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
+	error) {
 	object, kind, err := s.Codec.Decode(data, defaults, into)
 	if err != nil {
 		return object, kind, err
@@ -56,7 +57,8 @@ func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	return object, kind, nil
 }
 
-func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer, values *[]string) {
+func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer,
+	values *[]string) {
 	var have pieces
 	if last, ok := s.last.Get(meta.UID); ok {
 		have = last.(pieces)

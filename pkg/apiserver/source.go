@@ -39,7 +39,8 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 
 // objectCodec is how objects of a resource are written: the codec and, with an encryption configuration, what it says
 // of them. The ledger writes some of them past the storage and must write them alike.
-func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) objects.ObjectCodec {
+func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers,
+	resource schema.GroupResource) objects.ObjectCodec {
 	// Without encryption, an object that another configuration encrypted is called encrypted, and not damaged.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {

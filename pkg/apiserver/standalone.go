@@ -77,7 +77,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, fleet: cfg.Fleet, plain: cfg.plain}); err != nil {
+	if err := s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets,
+		fleet: cfg.Fleet, plain: cfg.plain}); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -140,7 +141,8 @@ func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 		return fmt.Errorf("client CA: %w", err)
 	}
 	config.Authentication.Authenticator = union.NewFailOnError(
-		group.NewAuthenticatedGroupAdder(rememberVerified(x509request.NewDynamic(authority.VerifyOptions, x509request.CommonNameUserConversion))),
+		group.NewAuthenticatedGroupAdder(rememberVerified(x509request.NewDynamic(authority.VerifyOptions,
+			x509request.CommonNameUserConversion))),
 		authenticator.RequestFunc(anonymousOnPublicPaths),
 	)
 	config.Authorization.Authorizer = authorizer.AuthorizerFunc(authorizeStandalone)

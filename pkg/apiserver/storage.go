@@ -40,7 +40,9 @@ func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Obje
 // and etcd; above is what stands above the cache. connect gives each resource its own client: progress notifications
 // are counted by client, and two caches on one would take each other's. versions makes versions of its revisions, and
 // of compactor's.
-func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error), above func(storage.Interface) storage.Interface) generic.StorageDecorator {
+func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
+	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
+	above func(storage.Interface) storage.Interface) generic.StorageDecorator {
 	compactor = subrev.Compactor(compactor)
 	return func(
 		config *storagebackend.ConfigForResource, resourcePrefix string, key func(runtime.Object) (string, error),
@@ -55,7 +57,8 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			transformer = identity.NewEncryptCheckTransformer()
 		}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, newSharing(config.Codec), newObject, newList, config.Prefix, resourcePrefix, config.GroupResource,
+		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, newSharing(config.Codec), newObject, newList,
+			config.Prefix, resourcePrefix, config.GroupResource,
 			transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
 		if err != nil {
 			client.Close()

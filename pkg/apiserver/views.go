@@ -73,7 +73,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
-		Message: fmt.Sprintf("zone %s is frozen: what is stored of it is not what its hash says, so it is not handed out. The server's log and kubizone fsck say what is damaged", zone.Status.FQDN),
+		Message: fmt.Sprintf("zone %s is frozen: what is stored of it is not what its hash says, so it is not handed out. "+
+			"The server's log and kubizone fsck say what is damaged", zone.Status.FQDN),
 		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "zones", Name: zone.Name, UID: zone.UID},
 	}}
 }
@@ -151,7 +152,8 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	}
 	fqdn := left.Header.FQDN
 	entries := map[dns.Entry]bool{}
-	for entry := range zoneview.NewSnapshot(zoneview.Zone{}, left.Header, left.Serial, 0, sethash.State{}, func(func(content.RRset) bool) {}).Entries() {
+	for entry := range zoneview.NewSnapshot(zoneview.Zone{}, left.Header, left.Serial, 0, sethash.State{},
+		func(func(content.RRset) bool) {}).Entries() {
 		if entry.Type != rdata.SOA {
 			entries[dns.Entry{Name: entry.Name, Type: entry.Type}] = true
 		}
@@ -169,7 +171,8 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 
 // readStoredSteps reads the steps after since and up to until from the stored journal: a server that was started
 // since then, or that has had many changes to take in, does not hold them. after is what they lead to.
-func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step, err error) {
+func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
+	err error) {
 	after, ok := v.set.ByUID(uid)
 	if !ok {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, zoneview.ErrUnknown)
@@ -183,7 +186,8 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 
 // proveSteps undoes stored steps, from the newest state to the content state that is stored for the serial before the
 // first of them. It returns the steps up to until, and the state that they lead to.
-func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (*zoneview.Snapshot, []content.Step, error) {
+func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
+	*zoneview.Snapshot, []content.Step, error) {
 	// The newest state is proven. So are the steps, if undoing them leads to the content state that is stored.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
@@ -200,10 +204,12 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	}
 	switch {
 	case err != nil, at.State() != before:
-		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and is not told; kubizone fsck names the step", "uid", uid, "steps", len(steps))
+		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and is not told; kubizone fsck names the step",
+			"uid", uid, "steps", len(steps))
 		return nil, nil, zone.ErrNotHeld
 	case !found:
-		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie among the last %d steps: %w", uid, until, len(steps), zoneview.ErrTrimmed)
+		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie among the last %d steps: %w", uid, until, len(steps),
+			zoneview.ErrTrimmed)
 	}
 	return after, steps[:upTo], nil
 }
@@ -254,7 +260,8 @@ func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner na
 		if err != nil {
 			return nil, err
 		}
-		if r, ok := got.(*v1alpha1.Record); ok && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == object.UID && r.Status.FQDN == owner.String() {
+		if r, ok := got.(*v1alpha1.Record); ok && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == object.UID &&
+			r.Status.FQDN == owner.String() {
 			found = append(found, r)
 		}
 	}

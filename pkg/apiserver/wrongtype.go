@@ -47,10 +47,13 @@ const (
 // kindsOf are the Go types of what the resources of our groups hold.
 var kindsOf = map[schema.GroupResource]reflect.Type{
 	v1alpha1.Resource("records"): reflect.TypeFor[v1alpha1.Record](), v1alpha1.Resource("zones"): reflect.TypeFor[v1alpha1.Zone](),
-	v1alpha1.Resource("delegations"): reflect.TypeFor[v1alpha1.Delegation](), v1alpha1.Resource("dnsclasses"): reflect.TypeFor[v1alpha1.DNSClass](),
-	v1alpha1.Resource("deliveries"): reflect.TypeFor[v1alpha1.Delivery](), v1alpha1.Resource("changesets"): reflect.TypeFor[v1alpha1.ChangeSet](),
-	bind9.Resource("clusterbind9providers"): reflect.TypeFor[bind9.ClusterBind9Provider](), bind9.Resource("bind9clusters"): reflect.TypeFor[bind9.Bind9Cluster](),
-	bind9.Resource("bind9instances"): reflect.TypeFor[bind9.Bind9Instance](),
+	v1alpha1.Resource("delegations"):        reflect.TypeFor[v1alpha1.Delegation](),
+	v1alpha1.Resource("dnsclasses"):         reflect.TypeFor[v1alpha1.DNSClass](),
+	v1alpha1.Resource("deliveries"):         reflect.TypeFor[v1alpha1.Delivery](),
+	v1alpha1.Resource("changesets"):         reflect.TypeFor[v1alpha1.ChangeSet](),
+	bind9.Resource("clusterbind9providers"): reflect.TypeFor[bind9.ClusterBind9Provider](),
+	bind9.Resource("bind9clusters"):         reflect.TypeFor[bind9.Bind9Cluster](),
+	bind9.Resource("bind9instances"):        reflect.TypeFor[bind9.Bind9Instance](),
 }
 
 // explainRefusals bounds the bodies of all requests, and names the fields of a write of our objects that the generic
@@ -160,7 +163,8 @@ func (h *heldRefusal) Write(text []byte) (int, error) {
 
 // refusesBody: a 500 may be that of a write which was carried out, unless apply says that it cannot decode the body.
 func (h *heldRefusal) refusesBody() bool {
-	return h.code != http.StatusInternalServerError || bytes.Contains(h.text.Bytes(), []byte("failed to create typed patch object")) || bytes.Contains(h.text.Bytes(), []byte("failed to convert new object"))
+	return h.code != http.StatusInternalServerError || bytes.Contains(h.text.Bytes(), []byte("failed to create typed patch object")) ||
+		bytes.Contains(h.text.Bytes(), []byte("failed to convert new object"))
 }
 
 // wrongTypesError is the answer: each field in the message, and by itself in the causes.
@@ -391,7 +395,8 @@ func checkFit(value any, of reflect.Type, path *field.Path, strict bool) field.E
 		}
 		if _, err := strconv.ParseInt(number.String(), 10, of.Bits()); errors.Is(err, strconv.ErrRange) {
 			return fault(fmt.Sprintf("a whole number of at most %d bits", of.Bits()))
-		} else if float, wrong := number.Float64(); err != nil && (wrong != nil || float != math.Trunc(float) || math.Abs(float) >= math.Ldexp(1, of.Bits()-1)) {
+		} else if float, wrong := number.Float64(); err != nil && (wrong != nil || float != math.Trunc(float) ||
+			math.Abs(float) >= math.Ldexp(1, of.Bits()-1)) {
 			return fault("a whole number")
 		}
 	}

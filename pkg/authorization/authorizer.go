@@ -44,13 +44,16 @@ type Config struct {
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
-		wrong = append(wrong, errors.New("authorization: Client is required: without it no user outside AlwaysAllowGroups could be allowed anything"))
+		wrong = append(wrong, errors.New("authorization: Client is required: without it no user outside AlwaysAllowGroups could be "+
+			"allowed anything"))
 	}
 	if c.AllowCacheTTL < 0 || c.DenyCacheTTL < 0 {
-		wrong = append(wrong, fmt.Errorf("authorization: AllowCacheTTL %v and DenyCacheTTL %v must not be negative (0: ask every time)", c.AllowCacheTTL, c.DenyCacheTTL))
+		wrong = append(wrong, fmt.Errorf("authorization: AllowCacheTTL %v and DenyCacheTTL %v must not be negative (0: ask every time)",
+			c.AllowCacheTTL, c.DenyCacheTTL))
 	}
 	if c.RetryBackoff.Steps < 1 {
-		wrong = append(wrong, fmt.Errorf("authorization: RetryBackoff.Steps is %d and must be at least 1: with 0 no review is ever sent", c.RetryBackoff.Steps))
+		wrong = append(wrong, fmt.Errorf("authorization: RetryBackoff.Steps is %d and must be at least 1: with 0 no review is ever sent",
+			c.RetryBackoff.Steps))
 	}
 	return errors.Join(wrong...)
 }
@@ -146,7 +149,8 @@ func (b broadFirst) ConditionsAwareAuthorize(ctx context.Context, asked authoriz
 }
 
 // EvaluateConditions refuses, as interface authorizer.Authorizer asks of one that makes no conditions.
-func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision,
+	string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 

@@ -38,18 +38,22 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.DelegatingAuthorizationOptions.AddFlags(flags)
 	flags.BoolVar(&o.AskByName, flagAskByName, o.AskByName,
-		"Ask the 'core' kubernetes server about each object by its name. Without it a request is first asked about without the name of the object, "+
-			"which is exact under RBAC and remembered for all names. Set it where an authorizer of the cluster refuses single names of what it allows in general.")
+		"Ask the 'core' kubernetes server about each object by its name. Without it a request is first asked about without the name of "+
+			"the object, "+
+			"which is exact under RBAC and remembered for all names. Set it where an authorizer of the cluster refuses single names of "+
+			"what it allows in general.")
 }
 
 // Validate reports every fault.
 func (o *Options) Validate() []error {
 	wrong := o.DelegatingAuthorizationOptions.Validate()
 	if o.AllowCacheTTL < 0 || o.DenyCacheTTL < 0 {
-		wrong = append(wrong, fmt.Errorf("--authorization-webhook-cache-authorized-ttl %v and --authorization-webhook-cache-unauthorized-ttl %v must not be negative (0: ask every time)", o.AllowCacheTTL, o.DenyCacheTTL))
+		wrong = append(wrong, fmt.Errorf("--authorization-webhook-cache-authorized-ttl %v and "+
+			"--authorization-webhook-cache-unauthorized-ttl %v must not be negative (0: ask every time)", o.AllowCacheTTL, o.DenyCacheTTL))
 	}
 	if o.ClientTimeout <= 0 {
-		wrong = append(wrong, fmt.Errorf("the timeout of authorization reviews is %v and must be positive: a review that never ends holds its request for ever", o.ClientTimeout))
+		wrong = append(wrong, fmt.Errorf("the timeout of authorization reviews is %v and must be positive: "+
+			"a review that never ends holds its request for ever", o.ClientTimeout))
 	}
 	return wrong
 }
@@ -91,7 +95,8 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 		config, err = rest.InClusterConfig()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--authorization-kubeconfig %q: %w (name a kubeconfig of the cluster to ask; without one the server must run in a pod)", o.RemoteKubeConfigFile, err)
+		return nil, fmt.Errorf("--authorization-kubeconfig %q: %w (name a kubeconfig of the cluster to ask; "+
+			"without one the server must run in a pod)", o.RemoteKubeConfigFile, err)
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = version.UserAgent("kubizone")

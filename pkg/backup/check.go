@@ -18,6 +18,7 @@ func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	}
 	defer client.Close()
 	return fsck.Run(ctx, fsck.Config{
-		Client: client.Client, Prefix: apiserver.Prefix, Zones: codecOf("zones"), Records: codecOf("records"), Delegations: codecOf("delegations"), Further: codecOf,
+		Client: client.Client, Prefix: apiserver.Prefix, Zones: codecOf("zones"), Records: codecOf("records"),
+		Delegations: codecOf("delegations"), Further: codecOf,
 	})
 }

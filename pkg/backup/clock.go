@@ -45,10 +45,12 @@ var levelsBegin = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 func (c Clock) check() error {
 	const form = "2006-01-02 15:04:05 MST"
 	if c.Now.Before(c.Since) {
-		return fmt.Errorf("the backup was taken %s, and the clock says %s: what is restored goes ahead by the time since; set the clock and restore it then", c.Since.Format(form), c.Now.UTC().Format(form))
+		return fmt.Errorf("the backup was taken %s, and the clock says %s: what is restored goes ahead by the time since; "+
+			"set the clock and restore it then", c.Since.Format(form), c.Now.UTC().Format(form))
 	}
 	if c.level() > lastRevision {
-		return fmt.Errorf("the clock says %s, and revisions that are ahead of earlier ones end in 2060: set the clock and restore it then", c.Now.UTC().Format(form))
+		return fmt.Errorf("the clock says %s, and revisions that are ahead of earlier ones end in 2060: set the clock and restore it then",
+			c.Now.UTC().Format(form))
 	}
 	return nil
 }

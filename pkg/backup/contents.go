@@ -22,7 +22,8 @@ import (
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records, delegations := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records, keys.Objects("delegations"): delegations}
+	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records,
+		keys.Objects("delegations"): delegations}
 	servers := map[string]bool{}
 	for _, resource := range layout.FleetResources {
 		live[keys.Objects(resource)] = servers
@@ -65,7 +66,8 @@ func (m *Manifest) readContents(path string) error {
 func (m *Manifest) compareContents(ctx context.Context, client *clientv3.Client) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	restored := Manifest{}
-	counts := map[string]*int{keys.Objects("zones"): &restored.Zones, keys.Objects("records"): &restored.Records, keys.Objects("delegations"): &restored.Delegations}
+	counts := map[string]*int{keys.Objects("zones"): &restored.Zones, keys.Objects("records"): &restored.Records,
+		keys.Objects("delegations"): &restored.Delegations}
 	for _, resource := range layout.FleetResources {
 		counts[keys.Objects(resource)] = &restored.Servers
 	}
@@ -76,8 +78,10 @@ func (m *Manifest) compareContents(ctx context.Context, client *clientv3.Client)
 		}
 		*n += int(answer.Count)
 	}
-	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Delegations != m.Delegations || restored.Servers != m.Servers {
-		return fmt.Errorf("it held %s, and %s are restored: not this file's manifest; copy both files again, or take another backup", m, &restored)
+	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Delegations != m.Delegations ||
+		restored.Servers != m.Servers {
+		return fmt.Errorf("it held %s, and %s are restored: not this file's manifest; copy both files again, or take another backup", m,
+			&restored)
 	}
 	return nil
 }

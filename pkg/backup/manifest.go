@@ -80,23 +80,28 @@ func ManifestFile(backup string) string { return backup + ".manifest.json" }
 func readManifest(backup string) (*Manifest, error) {
 	text, err := os.ReadFile(ManifestFile(backup))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no whole backup: %s is not beside it; copy both files, or take another backup", backup, ManifestFile(backup))
+		return nil, fmt.Errorf("%s is no whole backup: %s is not beside it; copy both files, or take another backup", backup,
+			ManifestFile(backup))
 	}
 	if err != nil {
 		return nil, err
 	}
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil || m.Kind != kind {
-		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote", ManifestFile(backup), m.Kind, err)
+		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote",
+			ManifestFile(backup), m.Kind, err)
 	}
 	if m.Version > manifestVersion || m.LeastReader > ledger.Format {
-		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion, ledger.Format)
+		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; "+
+			"this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion,
+			ledger.Format)
 	}
 	if err := ledger.CheckFirstFormat(m.Format); err != nil {
 		return nil, fmt.Errorf("%s is of kubizone %s: %w", backup, m.Kubizone, err)
 	}
 	if m.Sum != m.sum() {
-		return nil, fmt.Errorf("%s is damaged: it is not what kubizone backup wrote; copy it again, or take another backup", ManifestFile(backup))
+		return nil, fmt.Errorf("%s is damaged: it is not what kubizone backup wrote; copy it again, or take another backup",
+			ManifestFile(backup))
 	}
 	return &m, nil
 }
@@ -114,7 +119,8 @@ func Verify(backup string) (*Manifest, error) {
 	case size < m.Bytes:
 		return nil, fmt.Errorf("%s is cut: it has %d octets of %d; copy it again, or take another backup", backup, size, m.Bytes)
 	case size != m.Bytes || sum != m.SHA256:
-		return nil, fmt.Errorf("%s is not the file of its manifest: %d octets with SHA-256 %s, not %d with %s; copy both again, or take another backup", backup, size, sum, m.Bytes, m.SHA256)
+		return nil, fmt.Errorf("%s is not the file of its manifest: %d octets with SHA-256 %s, not %d with %s; copy both again, "+
+			"or take another backup", backup, size, sum, m.Bytes, m.SHA256)
 	}
 	return m, nil
 }

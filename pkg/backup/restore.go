@@ -62,7 +62,8 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	if err := embed.CheckSnapshot(r.Backup); err != nil {
 		return nil, err
 	}
-	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
+	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
+		manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
 	// The snapshot stands there twice for a moment, and a member needs room to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
@@ -138,9 +139,11 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	if err != nil {
 		return nil, err
 	}
-	r.Report(fmt.Sprintf("moved the serials of %d zones ahead, by the milliseconds since %s", zones, at.Since.Format("2006-01-02 15:04:05 MST")))
+	r.Report(fmt.Sprintf("moved the serials of %d zones ahead, by the milliseconds since %s", zones,
+		at.Since.Format("2006-01-02 15:04:05 MST")))
 	if limited > 0 {
-		r.Report(fmt.Sprintf("%d of them by less, for lack of serials: if that backup was restored before, secondaries can be ahead of them now, and these zones report SerialBehind (docs/operations.md, Restore)", limited))
+		r.Report(fmt.Sprintf("%d of them by less, for lack of serials: if that backup was restored before, "+
+			"secondaries can be ahead of them now, and these zones report SerialBehind (docs/operations.md, Restore)", limited))
 	}
 	report, err := Check(ctx, source)
 	if err != nil {

@@ -41,7 +41,8 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	}
 	defer client.Close()
 	zoneCodec := codecOf("zones")
-	opened, err := ledger.Open(ctx, ledger.Config{Client: client.Client, Prefix: apiserver.Prefix, Zones: zoneCodec, Records: codecOf("records"), Delegations: codecOf("delegations")})
+	opened, err := ledger.Open(ctx, ledger.Config{Client: client.Client, Prefix: apiserver.Prefix, Zones: zoneCodec,
+		Records: codecOf("records"), Delegations: codecOf("delegations")})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -97,7 +98,8 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 		var last serial.Serial
 		after := &v1alpha1.Zone{}
 		done := false
-		err := zones.GuaranteedUpdate(ctx, key, after, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		err := zones.GuaranteedUpdate(ctx, key, after, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64,
+			error) {
 			zone := in.(*v1alpha1.Zone)
 			last = serial.Serial(zone.Status.Serial)
 			if done = last == 0; done {

@@ -69,8 +69,10 @@ changes a record, and secondaries are told within a second.`,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "log verbosity: 0 warnings and errors, 2 events, 4 and more for debugging")
-	root.PersistentFlags().StringVar(&logFormat, "logging-format", logFormat, "log format: text, or json, one object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
-	utilruntime.Must(root.RegisterFlagCompletionFunc("logging-format", cobra.FixedCompletions([]string{logText, logJSON}, cobra.ShellCompDirectiveNoFileComp)))
+	root.PersistentFlags().StringVar(&logFormat, "logging-format", logFormat, "log format: text, or json, "+
+		"one object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
+	utilruntime.Must(root.RegisterFlagCompletionFunc("logging-format", cobra.FixedCompletions([]string{logText, logJSON},
+		cobra.ShellCompDirectiveNoFileComp)))
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
 		apiservercmd.NewCommand(),
@@ -116,14 +118,16 @@ func explainUsageErrors(root *cobra.Command) {
 			case err == nil:
 				return nil
 			case !strings.Contains(command.Use, " "):
-				return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", command.CommandPath(), arguments[0], command.CommandPath())
+				return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", command.CommandPath(), arguments[0],
+					command.CommandPath())
 			default:
 				_, needs, _ := strings.Cut(command.Use, " ")
 				count := "exactly one argument"
 				if strings.Contains(needs, " ") || strings.Contains(needs, "...") {
 					count = "arguments"
 				}
-				return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", command.CommandPath(), count, needs, len(arguments), command.CommandPath())
+				return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", command.CommandPath(), count, needs, len(arguments),
+					command.CommandPath())
 			}
 		}
 	}
@@ -225,9 +229,10 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	klog.ClearLogger()
 	if format == logJSON {
 		logger := jsonLogger(to, verbosity)
-		klog.SetLoggerWithOptions(zapr.NewLoggerWithOptions(logger, zapr.LogInfoLevel("v"), zapr.ErrorKey("err")), klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) {
-			writeUnstructured(logger, string(line))
-		}))
+		klog.SetLoggerWithOptions(zapr.NewLoggerWithOptions(logger, zapr.LogInfoLevel("v"), zapr.ErrorKey("err")),
+			klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) {
+				writeUnstructured(logger, string(line))
+			}))
 	}
 	return nil
 }
@@ -248,7 +253,10 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 		information = zapcore.AddSync(io.Discard) // information has to be enabled for warnings too: logr has no level for them
 	}
 	return zap.New(zapcore.NewTee(
-		zapcore.NewCore(encoder, information, zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level < zapcore.WarnLevel && int(level) >= -verbosity })),
+		zapcore.NewCore(encoder, information, zap.LevelEnablerFunc(func(level zapcore.Level) bool {
+			return level < zapcore.WarnLevel &&
+				int(level) >= -verbosity
+		})),
 		zapcore.NewCore(encoder, warnings, zapcore.WarnLevel),
 	), zap.WithCaller(true))
 }
@@ -280,7 +288,8 @@ type build struct {
 }
 
 func thisBuild() build {
-	v := build{Version: "v" + version.Number(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown", Etcd: "unknown"}
+	v := build{Version: "v" + version.Number(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown",
+		Etcd: "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			switch module.Path {
@@ -322,6 +331,7 @@ func versionCommand() *cobra.Command {
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", output, "text or json")
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

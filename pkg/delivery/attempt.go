@@ -98,7 +98,8 @@ func (a *attempt) logWait(act action) {
 	if act.notable {
 		level = slog.LevelInfo
 	}
-	a.config.Logger.Log(context.Background(), level, "A delivery waits", "uid", a.key.UID, "class", a.key.Class, "why", act.why, "until", act.until)
+	a.config.Logger.Log(context.Background(), level, "A delivery waits", "uid", a.key.UID, "class", a.key.Class, "why", act.why, "until",
+		act.until)
 }
 
 // carryOut does what was decided. more says that the attempt is not over.
@@ -443,7 +444,8 @@ func (c *Config) guardCall(class Class, method string, f func() error) (err erro
 	start := time.Now()
 	defer func() {
 		if crash := recover(); crash != nil {
-			c.Logger.Error("A provider crashed", "class", class.Name, "method", method, "panic", fmt.Sprint(crash), "stack", string(debug.Stack()))
+			c.Logger.Error("A provider crashed", "class", class.Name, "method", method, "panic", fmt.Sprint(crash),
+				"stack", string(debug.Stack()))
 			err = &Error{Reason: ReasonInternalError, Message: "the provider crashed on this zone; the controller's log says where"}
 		}
 		call := Call{Class: class.Name, Provider: class.Kind, Method: method, Took: time.Since(start)}
@@ -480,7 +482,8 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 		return a.config.guardCall(a.facts.class, method, func() error { return f(running) })
 	})
 	if err != nil && !errors.Is(err, ErrCannotList) {
-		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.state.Zone, "method", method, "err", err, "cause", errors.Unwrap(err), "said", said(err))
+		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.state.Zone,
+			"method", method, "err", err, "cause", errors.Unwrap(err), "said", said(err))
 	}
 	return err
 }

@@ -63,7 +63,8 @@ func (c Config) Validate() error {
 	if c.Store == nil {
 		errs = append(errs, errors.New("delivery: Store: required"))
 	}
-	for field, d := range map[string]time.Duration{"Lease": c.Lease, "CallTimeout": c.CallTimeout, "Stall": c.Stall, "Backoff.Base": c.Backoff.Base, "Backoff.Max": c.Backoff.Max, "Backoff.Slow": c.Backoff.Slow} {
+	for field, d := range map[string]time.Duration{"Lease": c.Lease, "CallTimeout": c.CallTimeout, "Stall": c.Stall,
+		"Backoff.Base": c.Backoff.Base, "Backoff.Max": c.Backoff.Max, "Backoff.Slow": c.Backoff.Slow} {
 		if d < 0 {
 			errs = append(errs, fmt.Errorf("delivery: %s: %s is negative", field, d))
 		}
@@ -84,7 +85,8 @@ func (c Config) withDefaults() Config {
 	for _, field := range []struct {
 		value *time.Duration
 		or    time.Duration
-	}{{&c.Lease, 15 * time.Second}, {&c.Stall, 5 * time.Minute}, {&c.Backoff.Base, 5 * time.Second}, {&c.Backoff.Max, time.Minute}, {&c.Backoff.Slow, 10 * time.Minute}} {
+	}{{&c.Lease, 15 * time.Second}, {&c.Stall, 5 * time.Minute}, {&c.Backoff.Base, 5 * time.Second}, {&c.Backoff.Max, time.Minute},
+		{&c.Backoff.Slow, 10 * time.Minute}} {
 		if *field.value == 0 {
 			*field.value = field.or
 		}

@@ -157,7 +157,8 @@ func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 	}
 	if f.config.Alone && m.state.Intent == nil && m.takeover.rested == intent.Holder {
 		// It had nothing to do when this process began to look, and has been gone since: nothing of it is on its way.
-		return action{do: doTakeOver, quiet: true, why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it", intent.Holder)}, false
+		return action{do: doTakeOver, quiet: true, why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
+			intent.Holder)}, false
 	}
 	if known := &m.takeover.foreign; !intent.same(known) || !intent.Time.Equal(known.Time) {
 		*known = *intent
@@ -169,11 +170,13 @@ func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 	}
 	if until := m.due[dueTakeOver]; until.After(f.began) && !f.config.Alone {
 		m.loaded = false
-		return action{do: doWait, until: until, why: fmt.Sprintf("%s delivers the zone, or has stopped doing so and may have calls under way", intent.Holder)}, false
+		return action{do: doWait, until: until, why: fmt.Sprintf("%s delivers the zone, or has stopped doing so and may have calls "+
+			"under way", intent.Holder)}, false
 	}
 	m.due.clear(dueTakeOver)
 	if m.state.Intent == nil || !intent.same(&m.takeover.taken) {
-		return action{do: doTakeOver, why: fmt.Sprintf("%s has not been heard of since it began serial %d", intent.Holder, intent.Serial)}, false
+		return action{do: doTakeOver, why: fmt.Sprintf("%s has not been heard of since it began serial %d", intent.Holder, intent.Serial)},
+			false
 	}
 	return action{}, true
 }
@@ -188,7 +191,8 @@ func (m *memory) foreignIntent(f *facts) *Intent {
 		}
 		return intent
 	}
-	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.view == nil || f.view.serial == state.Serial || state.Serial.Ahead(f.view.serial) {
+	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.view == nil || f.view.serial == state.Serial ||
+		state.Serial.Ahead(f.view.serial) {
 		return nil
 	}
 	return &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
@@ -214,7 +218,8 @@ func (m *memory) nextWithdrawal(f *facts) action {
 		if m.viewed {
 			// The view goes before the event that says what it had (Loop.Run): this attempt began between the two.
 			if m.awaitsView(f) {
-				return action{do: doWait, until: m.due[dueView], why: "the view of the zone has just gone, and what it had has not been told yet"}
+				return action{do: doWait, until: m.due[dueView], why: "the view of the zone has just gone, " +
+					"and what it had has not been told yet"}
 			}
 			m.viewed = false
 		}
@@ -252,7 +257,8 @@ func (m *memory) nextRoom(f *facts) (act action, room bool) {
 			continue
 		}
 		if m.due.waits(dueFormer, f.began) {
-			return action{do: doWait, until: m.due[dueFormer], why: m.waitReason("a name that another zone waits for could not be left")}, false
+			return action{do: doWait, until: m.due[dueFormer], why: m.waitReason("a name that another zone waits for could not be left")},
+				false
 		}
 		if f.class.Provider == nil && !f.retains() && !f.given(zone) {
 			return action{do: doWait, why: "another zone waits for a name of this one, and the class has no provider"}, false
@@ -293,7 +299,8 @@ func (m *memory) nextDelivery(f *facts) action {
 	case m.knowsAside() && len(m.refused.turn) > 0:
 		return action{do: doDeliver, why: "more RRsets that were refused have their turn"}
 	case state.Error != nil && state.Intent == nil && len(state.Former) == 0 && !m.blocked:
-		return action{do: doDeliver, why: "it failed with nothing left to do, for want of a provider or a name, and the provider alone can say that it works now"}
+		return action{do: doDeliver, why: "it failed with nothing left to do, for want of a provider or a name, " +
+			"and the provider alone can say that it works now"}
 	case state.Intent != nil && !m.blocked && !m.due.waits(dueOwed, now) && (!repeats || state.Intent.Holder != f.config.Identity):
 		return action{do: doDeliver, why: "RRsets are owed that were refused, or may stand half written"}
 	case len(state.Former) > 0 && !m.due.waits(dueFormer, now) && !repeats:

@@ -121,7 +121,8 @@ func asError(err error) *Error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return &Error{Reason: ReasonServerUnreachable, Message: "no answer in time", Err: err}
 	}
-	return &Error{Reason: ReasonInternalError, Message: "the provider failed in a way that it does not explain; the controller's log has the error", Err: err}
+	return &Error{Reason: ReasonInternalError, Message: "the provider failed in a way that it does not explain; " +
+		"the controller's log has the error", Err: err}
 }
 
 // said is what the provider says of an error, in its own words.

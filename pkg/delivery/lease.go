@@ -120,7 +120,8 @@ func (l *lease) recordIntent(ctx context.Context) error {
 func (l *lease) coversPlans(plans []Plan) bool {
 	m, me := l.memory, l.config.Identity
 	return len(plans) == 1 && plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
-		m.stored.Holder == me && m.stored.Intent == nil && m.stored.Serial != 0 && m.state.Intent == nil && m.state.Serial == m.stored.Serial &&
+		m.stored.Holder == me && m.stored.Intent == nil && m.stored.Serial != 0 && m.state.Intent == nil &&
+		m.state.Serial == m.stored.Serial &&
 		m.stored.Zone == plans[0].Zone && m.stored.Target == l.target
 }
 
@@ -178,7 +179,8 @@ func (l *lease) saveState(ctx context.Context, next State) error {
 		if loadErr != nil {
 			return loadErr
 		}
-		if tries == 3 || !now.Intent.alike(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial || (now.Version == "") != (m.stored.Version == "") {
+		if tries == 3 || !now.Intent.alike(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial ||
+			(now.Version == "") != (m.stored.Version == "") {
 			return ErrFenced
 		}
 		next.Version = now.Version
@@ -253,7 +255,8 @@ func (l *lease) takeOverFrom(ctx context.Context, f *facts, snapshot *zoneview.S
 			m.due[dueRepeat] = l.began.Add(l.config.repeatAfter())
 		}
 		l.config.Metrics.TakenOver(l.key.Class)
-		l.config.Logger.Info("Taking over from another worker", "zone", m.state.Zone, "class", l.key.Class, "serial", intent.Serial, "holder", intent.Holder)
+		l.config.Logger.Info("Taking over from another worker", "zone", m.state.Zone, "class", l.key.Class, "serial", intent.Serial,
+			"holder", intent.Holder)
 	}
 	m.takeover.taken, m.state.Intent = *intent, intent
 }

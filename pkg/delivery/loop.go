@@ -218,7 +218,8 @@ func (l *Loop) SetZone(desired Zone) {
 		z = &zone{items: map[string]*item{}}
 		l.zones[desired.UID] = z
 	}
-	desired.Classes, desired.Former, desired.Expelled = slices.Clone(desired.Classes), slices.Clone(desired.Former), slices.Clone(desired.Expelled)
+	desired.Classes, desired.Former, desired.Expelled = slices.Clone(desired.Classes), slices.Clone(desired.Former),
+		slices.Clone(desired.Expelled)
 	z.Zone = desired
 	for _, name := range slices.Concat(desired.Classes, desired.Former) {
 		if z.items[name] == nil {
@@ -355,7 +356,8 @@ func (l *Loop) ensureClass(name string) *class {
 	c := l.classes[name]
 	if c == nil {
 		c = &class{spec: Class{Name: name}}
-		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{}, of: map[string]int{}, failed: map[*job]bool{}}
+		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{}, of: map[string]int{},
+			failed: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
 		c.queue.probe = func() {
 			l.working.Add(1)
@@ -477,7 +479,8 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	i.failing = i.fails()
 	i.behind = nil
 	for _, server := range i.state.Servers {
-		if server.Err != nil || server.Serial == 0 || i.state.Serial.Ahead(server.Serial) || i.state.Intent != nil && i.state.Intent.Serial.Ahead(server.Serial) {
+		if server.Err != nil || server.Serial == 0 || i.state.Serial.Ahead(server.Serial) || i.state.Intent != nil &&
+			i.state.Intent.Serial.Ahead(server.Serial) {
 			i.behind = append(i.behind, server.Name)
 		}
 	}
@@ -490,7 +493,8 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.changed = f.changed // Its lag goes on.
 	}
 	q.endRun(&i.job, f.revision, f.pause, f.worked)
-	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == f.class.Target; now != i.delivered && (now || i.loaded || i.withdrawn) {
+	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == f.class.Target; now != i.delivered &&
+		(now || i.loaded || i.withdrawn) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {

@@ -137,7 +137,10 @@ func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
 	}
-	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool { return i.zone.items[class] == nil || !i.zone.items[class].delivered })
+	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool {
+		return i.zone.items[class] == nil ||
+			!i.zone.items[class].delivered
+	})
 }
 
 // handedOver reports whether another class in force has the zone at the same place, where to withdraw it would take

@@ -51,7 +51,8 @@ const onTheirWay = "servers are on their way to the serial"
 
 // remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach
 // back to what the provider had.
-const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is not kept that long: " +
+const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is " +
+	"not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
 // freeIntent is an intent whose RRsets are still owed and that no worker is writing.
@@ -354,7 +355,8 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 		intent.RRsets = rrsets
 		m.state.Intent = &intent
 	}
-	return outcome{event: Event{Outcome: OutcomeDrifted, Serial: at, State: m.state, Drift: drift}, unsaved: true}, len(drifted) > 0 || behind
+	return outcome{event: Event{Outcome: OutcomeDrifted, Serial: at, State: m.state, Drift: drift}, unsaved: true}, len(drifted) > 0 ||
+		behind
 }
 
 // countDrift tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of
@@ -416,7 +418,8 @@ func (m *memory) notCompared(f *facts, drift Drift, err error) (done outcome, an
 func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
 	next := m.state
 	sameServers := slices.EqualFunc(m.stored.Servers, next.Servers, Server.alike) // They may come and go.
-	if !m.requested(f) && sameServers && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True && m.stored.Drifted.Status != Unknown {
+	if !m.requested(f) && sameServers && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True &&
+		m.stored.Drifted.Status != Unknown {
 		return outcome{}, false
 	}
 	next.Request = f.zone.Request
@@ -481,7 +484,8 @@ func (m *memory) leftName(f *facts, next State, own bool) State {
 	m.lingers, m.lingered = nil, 0
 	switch {
 	case own:
-		next.Ready = Condition{Unknown, ReasonPending, "the zone has left a name that another one waits for, and is not yet delivered under its own"}
+		next.Ready = Condition{Unknown, ReasonPending, "the zone has left a name that another one waits for, " +
+			"and is not yet delivered under its own"}
 	case next.Serial == f.view.serial && next.Intent == nil:
 		next.Error, next.Ready = nil, f.class.delivered()
 	}
@@ -517,7 +521,8 @@ func (m *memory) keepFormer(f *facts, owed *Intent, e *Error) outcome {
 	next.Intent = owed
 	message := fmt.Sprintf("the zone is delivered, and its former name %s is not withdrawn: %s", zone, e.Message)
 	if next.Zone != f.view.fqdn {
-		message = fmt.Sprintf("the zone has %d former names that it is not withdrawn from, and is delivered under %s when it is withdrawn from the first of them, %s: %s",
+		message = fmt.Sprintf("the zone has %d former names that it is not withdrawn from, "+
+			"and is delivered under %s when it is withdrawn from the first of them, %s: %s",
 			len(next.Former), f.view.fqdn, zone, e.Message)
 	}
 	m.lingers = &StateError{e.Reason, e.Code, message, f.now}
@@ -559,7 +564,8 @@ func (m *memory) inheritState(f *facts, theirs State, repeatAfter time.Duration)
 
 // nameTaken is why a zone is not delivered under its name.
 func nameTaken(zone name.Name) *Error {
-	return Errorf(ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, and the class has one zone of a name, whatever their views; "+
+	return Errorf(ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, "+
+		"and the class has one zone of a name, whatever their views; "+
 		"this one is delivered when that one leaves: rename one of both, or deliver it by another class", zone)
 }
 

@@ -254,7 +254,8 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 // provider itself knows to be ours can go, and what is left of an ended zone.
 func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
 	zone := state.Zone
-	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(RRset) bool) {}}
+	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
+		Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(RRset) bool) {}}
 	plan.Owed = []RRsetKey{}
 	touched := map[RRsetKey]bool{}
 	if state.Intent != nil {
@@ -267,7 +268,8 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 		for _, key := range left {
 			touched[key] = zone.Encloses(key.Name)
 		}
-		plan.Changes, plan.Forgotten, plan.Named = changesAway(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted, left != nil
+		plan.Changes, plan.Forgotten, plan.Named = changesAway(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
+			left != nil
 		return plan, nil
 	}
 	whole := c.basePlan(snapshot)

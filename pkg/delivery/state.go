@@ -158,12 +158,15 @@ func formerStates(formers []Former) []State {
 
 // alike reports whether they differ in nothing but times.
 func (s State) alike(other State) bool {
-	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason || s.Error.Code != other.Error.Code || s.Error.Message != other.Error.Message) {
+	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason ||
+		s.Error.Code != other.Error.Code || s.Error.Message != other.Error.Message) {
 		return false
 	}
-	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash && s.Intent.alike(other.Intent) &&
+	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
+		s.Intent.alike(other.Intent) &&
 		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
-		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready && slices.EqualFunc(s.Servers, other.Servers, Server.alike) &&
+		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
+		slices.EqualFunc(s.Servers, other.Servers, Server.alike) &&
 		slices.EqualFunc(s.Former, other.Former, Former.alike)
 }
 
@@ -203,7 +206,8 @@ const (
 func (s *State) drift(keys []RRsetKey) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if len(keys) == 0 {
-		s.Drift, s.Drifted = nil, Condition{False, ReasonCompared, "the provider held the zone when they were compared last, or was given what it lacked"}
+		s.Drift, s.Drifted = nil, Condition{False, ReasonCompared, "the provider held the zone when they were compared last, " +
+			"or was given what it lacked"}
 		return
 	}
 	s.Drifted = Condition{True, ReasonDriftFound, fmt.Sprintf("the provider does not hold %s, which it did", keys[0])}

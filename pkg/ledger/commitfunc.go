@@ -15,7 +15,8 @@ import (
 // transaction of its own: put nil deletes key, expected 0 means that it is
 // absent. Not ok: key was not at expected, and present is what stands there, nil
 // for nothing. An error is the answer that the client gets.
-type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, revision int64, present *mvccpb.KeyValue, err error)
+type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, revision int64, present *mvccpb.KeyValue,
+	err error)
 
 func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	ok, revision, present, err := f(ctx, key, expected, put)

@@ -21,9 +21,10 @@ import (
 
 // Delegations decorates the raw storage of Delegations. raw must be built with a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw, newCommitter: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) optimistic {
-		return &delegationWrite{w, l}
-	}}
+	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
+		newCommitter: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) optimistic {
+			return &delegationWrite{w, l}
+		}}
 }
 
 // delegationWrite is the committer of one Delegation write.
@@ -66,7 +67,8 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	if err != nil {
 		return err
 	}
-	w := &commit.Write{Resource: "delegations", Name: ask.Name, Key: l.mem.Layout.Delegation(ask.Namespace, ask.Name), Ask: func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }}
+	w := &commit.Write{Resource: "delegations", Name: ask.Name, Key: l.mem.Layout.Delegation(ask.Namespace, ask.Name),
+		Ask: func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }}
 	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
 		return err

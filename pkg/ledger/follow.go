@@ -157,7 +157,8 @@ func (r *baseReader) readZones(ctx context.Context) error {
 			}
 			return r.skip(ctx, key, err)
 		}
-		r.bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash, Settled: o.Status.SettledSerial == o.Status.Serial}
+		r.bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash,
+			Settled: o.Status.SettledSerial == o.Status.Serial}
 		r.sets[z.UID] = map[name.Rel][]content.RRset{}
 		return nil
 	})
@@ -227,7 +228,8 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 		}
 	}
 	if errors.Is(err, journal.ErrTrimmed) {
-		klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles", "zone", klog.KRef(z.Namespace, z.Name), "serial", z.SettledSerial, "reason", err.Error())
+		klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles",
+			"zone", klog.KRef(z.Namespace, z.Name), "serial", z.SettledSerial, "reason", err.Error())
 		return nil
 	}
 	return err

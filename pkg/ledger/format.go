@@ -45,7 +45,8 @@ func CheckFirstFormat(format int) error {
 	if format >= FirstFormat {
 		return nil
 	}
-	return formatError(fmt.Sprintf("the store is of format %d, and the first that this kubizone reads is %d: start the kubizone that wrote it, "+
+	return formatError(fmt.Sprintf("the store is of format %d, and the first that this kubizone reads is %d: "+
+		"start the kubizone that wrote it, "+
 		"export its zones with kubizone export, and load them into a new store with kubizone import", format, FirstFormat))
 }
 
@@ -85,7 +86,8 @@ func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownE
 
 // outgrownError is the error for clients of a server that is about to end because a newer version has the store.
 func outgrownError() error {
-	return endsError{apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; nothing was written: try again, and another server answers")}
+	return endsError{apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
+		"nothing was written: try again, and another server answers")}
 }
 
 type endsError struct{ *apierrors.StatusError }

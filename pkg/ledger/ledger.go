@@ -116,7 +116,8 @@ func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 // Steps returns the steps of a zone's journal after the serial since and up to step n, oldest first, and the content
 // state at that serial, by which they can be proven. ErrTrimmed: the journal does not reach back so far, or the zone
 // never had that serial.
-func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
+func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
+	err error) {
 	return l.jr.Steps(ctx, zone, since, n)
 }
 

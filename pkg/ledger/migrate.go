@@ -40,7 +40,8 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	}
 	defer session.Close()
 	lock := concurrency.NewMutex(session, l.mem.Layout.MigrationLock())
-	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.mem.Layout.MigrationLock())
+	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait",
+		"lock", l.mem.Layout.MigrationLock())
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
@@ -84,7 +85,8 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 			return fmt.Errorf("%s is gone while the store is migrated: restore a backup", s.layout.Config())
 		}
 		config.Format = m.number
-		if done, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)}, etcd.OpPut(s.layout.Config(), layout.Encode(config))); done || err != nil {
+		if done, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)},
+			etcd.OpPut(s.layout.Config(), layout.Encode(config))); done || err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,8 @@ func (m *migrating) rewriteValues(ctx context.Context, prefix string, f func(key
 // runs, the cascade goes as after any write: in the order of S2.7, with a serial for each change, and z is unsettled
 // meanwhile where it changes (S7.2). There is one such work for each zone in a migration, whatever crashes.
 func (m *migrating) oweWork(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
-	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans, By: z.Namespace, Since: m.mem.Now().Unix()}
+	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
+		By: z.Namespace, Since: m.mem.Now().Unix()}
 	key := m.mem.Layout.Outbox(w.ID)
 	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))
 	return err

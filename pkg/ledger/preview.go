@@ -31,7 +31,8 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if err != nil {
 		return err
 	}
-	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name), Ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
+	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name),
+		Ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
 	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
 		return err
@@ -67,7 +68,8 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if object == nil {
 		object = before
 	}
-	w := &commit.Write{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name), Ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
+	w := &commit.Write{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name),
+		Ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
 	out, err := l.com.Preview(ctx, w)
 	if err != nil {
 		return err

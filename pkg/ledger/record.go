@@ -20,9 +20,10 @@ import (
 // Records decorates the raw storage of Records: every write of one goes through
 // the law and takes its zone along. raw must be built with a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
-	return &records{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw, newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
-		return &recordWrite{w, l}
-	}}}
+	return &records{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
+		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
+			return &recordWrite{w, l}
+		}}}
 }
 
 type records struct {
@@ -36,7 +37,8 @@ type recordWrite struct {
 }
 
 // GuaranteedUpdate also takes part in a change set with an update that changes nothing.
-func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
+func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
 	if set == nil {
 		return s.objectStorage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cached)
@@ -44,7 +46,8 @@ func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination 
 	_, c := s.begin()
 	w := c.(*recordWrite)
 	for {
-		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate), cached); err != nil {
+		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions,
+			w.wrapUpdate(tryUpdate), cached); err != nil {
 			return err
 		}
 		if w.reached {

@@ -64,7 +64,8 @@ type Set struct {
 
 // NewSet begins a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set {
-	return &Set{l: l, n: n, waiting: map[int]*commit.SetWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{}, unchanged: map[int]bool{}, grows: map[int]int64{}}
+	return &Set{l: l, n: n, waiting: map[int]*commit.SetWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{},
+		unchanged: map[int]bool{}, grows: map[int]int64{}}
 }
 
 type setKey struct{}
@@ -117,7 +118,8 @@ func (e *setEndedError) Unwrap() error { return e.why }
 
 // Status makes the error an API error that Kubernetes' handlers do not retry.
 func (e *setEndedError) Status() metav1.Status {
-	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded, Message: e.Error()}
+	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded,
+		Message: e.Error()}
 }
 
 // errOthersRefused is the error of a write that is not made because others are refused.
@@ -318,7 +320,8 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
 	x.Ask = w.l.askOf(x)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
-		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
+		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
+			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
 		x.Put = put

@@ -81,14 +81,18 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	// All of them in one watch, with the few others whose names are between theirs.
-	from, end := l.mem.Layout.Objects(sizedResources[0]), clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
+	from, end := l.mem.Layout.Objects(sizedResources[0]),
+		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
 		if err := r.Err(); err != nil {
 			return err
 		}
 		for _, e := range r.Events {
 			namespace, _, ok := l.mem.Layout.ObjectName(string(e.Kv.Key))
-			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool { return strings.HasPrefix(string(e.Kv.Key), l.mem.Layout.Objects(r)) }) {
+			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool {
+				return strings.HasPrefix(string(e.Kv.Key),
+					l.mem.Layout.Objects(r))
+			}) {
 				continue
 			}
 			octets := int64(0)

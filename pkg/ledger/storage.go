@@ -46,7 +46,8 @@ func withCommitter(ctx context.Context, c optimistic) context.Context {
 
 type hook struct{ kubernetes.Interface }
 
-func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (kubernetes.PutResponse, error) {
+func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (
+	kubernetes.PutResponse, error) {
 	c, _ := ctx.Value(committerKey{}).(optimistic)
 	if c == nil {
 		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
@@ -61,7 +62,8 @@ func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expect
 	return kubernetes.PutResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
-func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
+func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse,
+	error) {
 	c, _ := ctx.Value(committerKey{}).(optimistic)
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)

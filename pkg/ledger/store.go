@@ -69,7 +69,8 @@ type store struct {
 
 // newStore returns a store over a client that speaks of etcd's revisions.
 func newStore(client *clientv3.Client, prefix string, transformer value.Transformer, known []migration) *store {
-	return &store{client: versionedClient(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: known}
+	return &store{client: versionedClient(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer,
+		migrations: known}
 }
 
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
@@ -170,7 +171,8 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.Client, encryption.Key, bool, error) {
 	key, stale, err := encryption.Unwrap(ctx, s.transformer, s.layout.Config(), config.Key)
 	if err != nil {
-		return nil, key, false, fmt.Errorf("%w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrEncrypted, err)
+		return nil, key, false, fmt.Errorf("%w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the "+
+			"provider and key of the last start", ErrEncrypted, err)
 	}
 	client, err := encryption.NewClient(s.client, key, s.layout.Internal(), s.layout.Config())
 	return client, key, stale, err
@@ -180,9 +182,12 @@ func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.
 func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts bool) {
 	switch {
 	case !encrypts:
-		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, so the key of this store stands unencrypted in etcd", "key", s.layout.Config())
+		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, "+
+			"so the key of this store stands unencrypted in etcd", "key", s.layout.Config())
 	case key.Mixed:
-		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, but older ones of the ledger's own keys stay readable; to have them encrypted, kubizone export every zone and import it into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
+		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, "+
+			"but older ones of the ledger's own keys stay readable; to have them encrypted, kubizone export every zone and import it "+
+			"into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
 	}
 }
 
@@ -208,7 +213,8 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		for again := true; again; {
 			_, config, err := s.readConfig(ctx)
 			if err == nil && l.plain && len(config.Key) > 0 {
-				err = formatError("the store is encrypted since this server started, so it does not read what others write: start it again, with their --encryption-provider-config")
+				err = formatError("the store is encrypted since this server started, so it does not read what others write: " +
+					"start it again, with their --encryption-provider-config")
 			}
 			if errors.Is(err, ErrFormat) {
 				l.outgrown.Store(true)

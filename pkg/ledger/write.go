@@ -60,7 +60,8 @@ func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out r
 	return nil
 }
 
-func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
+func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
+	validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
 	w, c := s.begin()
 	defer w.release()
 	v := func(ctx context.Context, obj runtime.Object) error {
@@ -73,10 +74,12 @@ func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtim
 	return s.Interface.Delete(withCommitter(ctx, c), key, out, preconditions, v, cached, opts)
 }
 
-func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
+func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	w, c := s.begin()
 	defer w.release()
-	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, c), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate), cached); err != nil {
+	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, c), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate),
+		cached); err != nil {
 		return err
 	}
 	w.copyTo(destination)
@@ -117,7 +120,8 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 
 // startCommit begins to carry out the write of key, for which the namespace of the object pays. leaves is what a
 // deletion of an object that cannot be decoded would leave.
-func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (context.Context, error) {
+func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
+	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
 		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	}
@@ -129,7 +133,8 @@ func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key stri
 	case w.before != nil || put != nil && expected == 0:
 		return ctx, nil
 	case put == nil:
-		return ctx, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its %s: restore it from a backup, then run kubizone fsck", key, leaves)
+		return ctx, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its %s: restore it from a backup, "+
+			"then run kubizone fsck", key, leaves)
 	}
 	return ctx, fmt.Errorf("update of %s without its present state", key)
 }

@@ -18,11 +18,12 @@ import (
 
 // Zones decorates the raw storage of Zones. raw must be built with a client from StorageClient.
 func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: raw, newCommitter: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) optimistic {
-		z := &zoneWrite{objectWrite: w, l: l}
-		w.copies, w.release = true, z.releaseLocks
-		return z
-	}}
+	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: raw,
+		newCommitter: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) optimistic {
+			z := &zoneWrite{objectWrite: w, l: l}
+			w.copies, w.release = true, z.releaseLocks
+			return z
+		}}
 }
 
 type establishKey struct{}
@@ -56,8 +57,10 @@ func (w *zoneWrite) releaseLocks() {
 
 // zoneUnchanged reports whether a zone write asks for nothing that is decided.
 func zoneUnchanged(before, after *v1alpha1.Zone) bool {
-	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
-		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial &&
+	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
+		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
+		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] &&
+		before.Status.Serial == after.Status.Serial &&
 		apiequality.Semantic.DeepEqual(signersOf(before), signersOf(after))
 }
 

@@ -58,7 +58,8 @@ var bindyRecords = map[string]struct {
 		return []string{fmt.Sprintf("%d %s", s.requireNumber("priority"), s.requireHost("mailServer"))}
 	}},
 	"SRVRecord": {"SRV", func(s *specReader) []string {
-		return []string{fmt.Sprintf("%d %d %d %s", s.requireNumber("priority"), s.requireNumber("weight"), s.requireNumber("port"), s.requireHost("target"))}
+		return []string{fmt.Sprintf("%d %d %d %s", s.requireNumber("priority"), s.requireNumber("weight"), s.requireNumber("port"),
+			s.requireHost("target"))}
 	}},
 	"CAARecord": {"CAA", func(s *specReader) []string {
 		flags, tag, value := s.readInteger(0, math.MaxUint8, "flags"), s.readText("tag"), s.readText("value")
@@ -121,7 +122,8 @@ func convertBindy(c *conversion, all []*manifest) []*manifest {
 		}
 		if older := serving[z.fqdn]; older != nil {
 			if !z.refused {
-				c.refuse(m, fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", older.id(), z.fqdn), "delete one of the two")
+				c.refuse(m, fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", older.id(),
+					z.fqdn), "delete one of the two")
 			}
 			z.refused = true
 			continue
@@ -135,7 +137,8 @@ func convertBindy(c *conversion, all []*manifest) []*manifest {
 			continue
 		}
 		if _, known := bindyRecords[kind]; !known && strings.HasSuffix(kind, "Record") {
-			c.refuse(m, kind+" is a kind of record that this version does not know", "write a Record for it, or import with a later version")
+			c.refuse(m, kind+" is a kind of record that this version does not know", "write a Record for it, "+
+				"or import with a later version")
 			continue
 		} else if !known {
 			c.omit(m, fmt.Sprintf("%s has no zone data", kind), "docs/fleet.md has the servers that Kubizone runs")
@@ -199,10 +202,12 @@ func readBindyZone(c *conversion, m *manifest) *zoneOfBindy {
 	z.spec = spec
 	z.spec.NameServers = servers
 	if len(delivered) > 0 {
-		c.omit(m, strings.Join(delivered, ", ")+": name the servers of a zone here by a class", "set dnsClassRefs of the Zone, unless its classes are the default ones")
+		c.omit(m, strings.Join(delivered, ", ")+": name the servers of a zone here by a class", "set dnsClassRefs of the Zone, "+
+			"unless its classes are the default ones")
 	}
 	if policy != "" && policy != "none" {
-		c.omit(m, fmt.Sprintf("spec.dnssecPolicy: %q signs at the servers of bindy; the Zone is transferred unsigned", policy), "before the parent names other servers, have these sign the zone with the same keys, or remove its DS: docs/dnssec.md")
+		c.omit(m, fmt.Sprintf("spec.dnssecPolicy: %q signs at the servers of bindy; the Zone is transferred unsigned", policy),
+			"before the parent names other servers, have these sign the zone with the same keys, or remove its DS: docs/dnssec.md")
 	}
 	return z
 }
@@ -246,7 +251,8 @@ func (z *zoneOfBindy) readSelectors(s *specReader) {
 	for _, source := range s.readObjects("recordsFrom") {
 		var selector metav1.LabelSelector
 		if found, at := source.findField("selector"); found != nil {
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(source.enterObject(at, found).fields, &selector, true); err != nil {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(source.enterObject(at, found).fields, &selector,
+				true); err != nil {
 				s.fault("%s: %v", at, err)
 				continue
 			}
@@ -337,7 +343,8 @@ func convertBindyRecord(c *conversion, m *manifest, zones []*zoneOfBindy, servin
 	}
 	namespace := m.object.GetNamespace()
 	if namespace != z.was.object.GetNamespace() && !isServedByBindy(m) {
-		c.refuse(m, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", z.id()), "write the rule and the Record, if the owner of the zone wants them")
+		c.refuse(m, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", z.id()),
+			"write the rule and the Record, if the owner of the zone wants them")
 		return nil
 	}
 	if longest := enclosingBindyZone(fqdn, serving); longest != z {
@@ -346,10 +353,12 @@ func convertBindyRecord(c *conversion, m *manifest, zones []*zoneOfBindy, servin
 			c.omit(m, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S3.1)", z.fqdn, fqdn), "")
 			return nil
 		}
-		c.refuse(m, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, longest.id()), "write it into that zone, and the address of a name server into its nameServers")
+		c.refuse(m, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, longest.id()),
+			"write it into that zone, and the address of a name server into its nameServers")
 		return nil
 	}
-	spec := v1alpha1.RecordSpec{DomainName: owner.String(), ZoneRef: &v1alpha1.ZoneReference{Name: z.was.object.GetName()}, Type: kind.rrType}
+	spec := v1alpha1.RecordSpec{DomainName: owner.String(), ZoneRef: &v1alpha1.ZoneReference{Name: z.was.object.GetName()},
+		Type: kind.rrType}
 	if zoneNamespace := z.was.object.GetNamespace(); zoneNamespace != namespace {
 		spec.ZoneRef.Namespace = zoneNamespace
 	}
@@ -382,7 +391,8 @@ func isServedByBindy(m *manifest) bool {
 
 // findBindyZone finds the DNSZone that takes a record: the one that the record names, or else the one that selects it
 // by its labels. Of several that select it, bindy writes into the one of its status.
-func findBindyZone(s *specReader, m *manifest, zones []*zoneOfBindy, serving map[name.Name]*zoneOfBindy) (z *zoneOfBindy, reason, fix string) {
+func findBindyZone(s *specReader, m *manifest, zones []*zoneOfBindy, serving map[name.Name]*zoneOfBindy) (z *zoneOfBindy, reason,
+	fix string) {
 	inNamespace := func(namespace, object string) *zoneOfBindy {
 		i := slices.IndexFunc(zones, func(z *zoneOfBindy) bool {
 			return z.was.object.GetNamespace() == namespace && z.was.object.GetName() == object
@@ -406,7 +416,8 @@ func findBindyZone(s *specReader, m *manifest, zones []*zoneOfBindy, serving map
 	switch {
 	case object != "":
 		z = inNamespace(cmp.Or(namespace, here), object)
-		return z, fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", cmp.Or(namespace, here), object), "import it in the same source, or name another one"
+		return z, fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", cmp.Or(namespace, here), object), "import it in the same " +
+			"source, or name another one"
 	case named != "":
 		// The name of the zone, or in older releases that of the object.
 		if fqdn, err := name.Parse(absoluteHost(named)); err == nil {
@@ -419,13 +430,16 @@ func findBindyZone(s *specReader, m *manifest, zones []*zoneOfBindy, serving map
 	}
 	var selected []*zoneOfBindy
 	for _, z := range zones {
-		if z.was.object.GetNamespace() == here && slices.ContainsFunc(z.selectors, func(selector labels.Selector) bool { return selector.Matches(labels.Set(m.object.GetLabels())) }) {
+		if z.was.object.GetNamespace() == here &&
+			slices.ContainsFunc(z.selectors,
+				func(selector labels.Selector) bool { return selector.Matches(labels.Set(m.object.GetLabels())) }) {
 			selected = append(selected, z)
 		}
 	}
 	switch len(selected) {
 	case 0:
-		return nil, "no DNSZone of its namespace selects it by its labels (spec.recordsFrom), so bindy does not serve it", "delete it, or have a DNSZone select it"
+		return nil, "no DNSZone of its namespace selects it by its labels (spec.recordsFrom), so bindy does not serve it",
+			"delete it, or have a DNSZone select it"
 	case 1:
 		return selected[0], "", ""
 	}
@@ -438,7 +452,8 @@ func findBindyZone(s *specReader, m *manifest, zones []*zoneOfBindy, serving map
 		}
 		ids = append(ids, z.id())
 	}
-	return nil, fmt.Sprintf("DNSZones %s select it (spec.recordsFrom), and a Record is in one zone", strings.Join(ids, ", ")), "write one object for each zone"
+	return nil, fmt.Sprintf("DNSZones %s select it (spec.recordsFrom), and a Record is in one zone", strings.Join(ids, ", ")),
+		"write one object for each zone"
 }
 
 // enclosingBindyZone is the DNSZone with the longest name that encloses fqdn.
@@ -482,7 +497,8 @@ func (z *zoneOfBindy) addRules(c *conversion, serving map[name.Name]*zoneOfBindy
 		}
 		rule := ruleOf(namespace)
 		for _, owner := range slices.Sorted(maps.Keys(owners)) {
-			rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: owner, Types: slices.Sorted(slices.Values(owners[owner])), Shared: users[owner] > 1})
+			rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: owner,
+				Types: slices.Sorted(slices.Values(owners[owner])), Shared: users[owner] > 1})
 		}
 	}
 	for _, child := range serving {
@@ -492,7 +508,8 @@ func (z *zoneOfBindy) addRules(c *conversion, serving map[name.Name]*zoneOfBindy
 		}
 		namespace := child.was.object.GetNamespace()
 		if namespace != own && !z.cuts[child.fqdn] {
-			c.omit(child.was, fmt.Sprintf("no NS of DNSZone %s, which is of another namespace, delegates it, so it gets no rule there", z.id()), "the owner of that zone adds a rule with zones, if the name is to be another namespace's")
+			c.omit(child.was, fmt.Sprintf("no NS of DNSZone %s, which is of another namespace, delegates it, so it gets no rule there",
+				z.id()), "the owner of that zone adds a rule with zones, if the name is to be another namespace's")
 			continue
 		}
 		if relative, below := child.fqdn.Rel(z.fqdn); below {

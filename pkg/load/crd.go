@@ -195,6 +195,7 @@ func (l *Loader) compareWithCustomResource(ctx context.Context, was *customResou
 		}
 	}
 	result.Changed += unreadable
-	l.say("zone %s compared with its custom resource: %d entries as before, %d added, %d missing or changed", was.zone, same, more, result.Changed)
+	l.say("zone %s compared with its custom resource: %d entries as before, %d added, %d missing or changed", was.zone, same, more,
+		result.Changed)
 	return result, nil
 }

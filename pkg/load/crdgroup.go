@@ -68,7 +68,8 @@ func (l *Loader) ImportCustomResources(ctx context.Context, group string) (Resul
 		}
 	}
 	if !served {
-		return Result{}, fmt.Errorf("import %s: the server has no custom resources of this group; connect to the cluster that has them, or import a file of them", group)
+		return Result{}, fmt.Errorf("import %s: the server has no custom resources of this group; connect to the cluster that has them, "+
+			"or import a file of them", group)
 	}
 	result, err := l.applyManifests(ctx, group, all)
 	l.reportHidden()
@@ -107,7 +108,8 @@ func (l *Loader) convertCustomResources(all []*manifest) (converted []*manifest,
 	for _, group := range CRDGroups() {
 		// The oldest first: both operators let the older of two objects of one name have it.
 		oldest := slices.SortedFunc(slices.Values(byGroup[group]), func(one, other *manifest) int {
-			return cmp.Or(one.object.GetCreationTimestamp().Time.Compare(other.object.GetCreationTimestamp().Time), strings.Compare(one.describe(), other.describe()))
+			return cmp.Or(one.object.GetCreationTimestamp().Time.Compare(other.object.GetCreationTimestamp().Time),
+				strings.Compare(one.describe(), other.describe()))
 		})
 		converted = append(converted, crdGroups[group].convert(c, oldest)...)
 	}
@@ -159,7 +161,8 @@ func (c *conversion) makeReplacement(was *manifest, object string, spec any, kin
 	}
 	for _, owner := range was.object.GetOwnerReferences() {
 		if of, _, _ := strings.Cut(owner.APIVersion, "/"); of != group {
-			c.omit(was, fmt.Sprintf("metadata.ownerReferences: %s %s, which made it, neither changes nor deletes the %s", owner.Kind, owner.Name, kind), "write it as others are written, and delete it with its owner")
+			c.omit(was, fmt.Sprintf("metadata.ownerReferences: %s %s, which made it, neither changes nor deletes the %s", owner.Kind,
+				owner.Name, kind), "write it as others are written, and delete it with its owner")
 		}
 	}
 	return &manifest{path: was.path, line: was.line, object: o}

@@ -18,8 +18,10 @@ import (
 
 // OpenEntries returns the content of a zone as a master file with absolute names. query has query parameters of
 // zones/entries. The caller closes the reader.
-func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName, query map[string]string) (io.ReadCloser, error) {
-	request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
+func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName, query map[string]string) (io.ReadCloser,
+	error) {
+	request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(
+		"entries").
 		Param("format", v1alpha1.FormatText)
 	for key, value := range query {
 		request.Param(key, value)

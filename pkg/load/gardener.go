@@ -32,7 +32,8 @@ func convertGardener(c *conversion, all []*manifest) []*manifest {
 		switch kind := m.object.GetKind(); kind {
 		case "DNSEntry":
 		case "DNSAnnotation":
-			c.omit(m, "spec.annotations: the DNSEntries that it caused are imported; here no controller reads annotations of other objects", "write Records for what is to come")
+			c.omit(m, "spec.annotations: the DNSEntries that it caused are imported; here no controller reads annotations of other objects",
+				"write Records for what is to come")
 			continue
 		default:
 			c.omit(m, fmt.Sprintf("%s has no zone data", kind), "make a Zone, and a DNSClass for its provider: docs/delivery.md")
@@ -46,7 +47,8 @@ func convertGardener(c *conversion, all []*manifest) []*manifest {
 // convertEntry makes one Record for each type that a DNSEntry has. The first has the name of the entry.
 func convertEntry(c *conversion, m *manifest, having map[string]*manifest, entries map[string]bool) []*manifest {
 	if ignored := m.object.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
-		c.refuse(m, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored), "remove the annotation, or write the Record")
+		c.refuse(m, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
+			"remove the annotation, or write the Record")
 		return nil
 	}
 	s := newSpecReader(m.object)
@@ -99,7 +101,8 @@ func convertEntry(c *conversion, m *manifest, having map[string]*manifest, entri
 	case len(targets) > 0 && len(texts) > 0:
 		s.fault("spec.text: targets is set, too; keep one of them")
 	case hosts > 0 && (resolve || hosts > 1 || hosts < len(targets)):
-		s.fault("spec.targets: host names that a controller looks up and replaces by addresses; write the addresses, or one host name for a CNAME")
+		s.fault("spec.targets: host names that a controller looks up and replaces by addresses; write the addresses, " +
+			"or one host name for a CNAME")
 	}
 	s.refuseUnknown()
 	if len(*s.faults) > 0 {
@@ -112,7 +115,8 @@ func convertEntry(c *conversion, m *manifest, having map[string]*manifest, entri
 	}
 	second := m.object.GetName() + "-aaaa"
 	if len(data["A"]) > 0 && len(data["AAAA"]) > 0 && entries["dnsentry "+m.object.GetNamespace()+"/"+second] {
-		c.refuse(m, fmt.Sprintf("metadata.name: its Record of type AAAA would have the name of DNSEntry %s", second), "rename one of the two")
+		c.refuse(m, fmt.Sprintf("metadata.name: its Record of type AAAA would have the name of DNSEntry %s", second),
+			"rename one of the two")
 		return nil
 	}
 	having[owner.String()] = m

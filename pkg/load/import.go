@@ -66,7 +66,8 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 		return Result{}, err
 	}
 	if zone != nil && target.View != "" && zone.Status.View != target.View {
-		return Result{}, fmt.Errorf("zone %s is in view %q, not %q: leave out --view, or name the zone of that view", target.Zone, zone.Status.View, target.View)
+		return Result{}, fmt.Errorf("zone %s is in view %q, not %q: leave out --view, or name the zone of that view", target.Zone,
+			zone.Status.View, target.View)
 	}
 	into := l.zoneScope(target.Zone, target.Namespace)
 	p, to, result, err := l.planImport(ctx, path, text, zone, target)
@@ -89,7 +90,8 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if l.cfg.DryRun {
 		dry = " (server dry run)"
 	}
-	l.say("%s into zone %s (%s)%s: %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, dry, len(p.sets), result, time.Since(began).Seconds())
+	l.say("%s into zone %s (%s)%s: %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, dry, len(p.sets), result,
+		time.Since(began).Seconds())
 	into.readable = into.readable || to.ttl != nil
 	return result, nil
 }
@@ -116,7 +118,8 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 
 // planImport reads the file for a zone, and makes the zone if CreateZone is set. The plan is returned with an error,
 // too, for its refusals.
-func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
+func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
+	error) {
 	p := &plan{view: target.View}
 	guess := l.guessOrigin(target.Zone.Name, path)
 	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
@@ -146,7 +149,8 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	var result Result
 	switch {
 	case soa >= 0 && !p.fqdn.IsZero() && all[soa].Name != p.fqdn:
-		return p, nil, Result{}, fmt.Errorf("the file is of zone %s (line %d), and %s is zone %s: name the Zone of the file, or the file of the Zone", all[soa].Name, all[soa].Line, target.Zone, p.fqdn)
+		return p, nil, Result{}, fmt.Errorf("the file is of zone %s (line %d), and %s is zone %s: name the Zone of the file, "+
+			"or the file of the Zone", all[soa].Name, all[soa].Line, target.Zone, p.fqdn)
 	case zone == nil && soa < 0:
 		return p, nil, Result{}, noSOA(fmt.Sprintf("zone %s does not exist, and it cannot be made of the file", target.Zone))
 	case zone == nil:
@@ -188,7 +192,8 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		if err != nil {
 			return Result{}, err
 		}
-		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s", target.Zone, manifest)
+		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s",
+			target.Zone, manifest)
 	}
 	_, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
@@ -285,7 +290,8 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 	}
 	ns := p.sets[i]
 	untaken := len(ns.lines)
-	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "name servers are fields of the Zone"}
+	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "name servers are " +
+		"fields of the Zone"}
 	if zone.Status.FQDN == "" {
 		p.sets = slices.Delete(p.sets, i, i+1)
 		at.Fix = "ask the owner of the zone to set spec.nameServers"
@@ -318,9 +324,11 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 
 // apexNameServers returns the name servers that the zone has, from spec.nameServers or Records. asRecord reports that
 // ns belongs into a Record: the zone has that Record of an import, or no name server at all.
-func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool, err error) {
+func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool,
+	err error) {
 	there, fqdn := make(map[string]bool), to.fqdn
-	for row, err := range l.readEntries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {
+	for row, err := range l.readEntries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name},
+		map[string]string{"type": "NS", "name": fqdn.String()}) {
 		if err != nil {
 			return nil, false, err
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // EachItem calls do for every object that list, a method of a client, returns for the options, page by page.
-func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error), options metav1.ListOptions, do func(T) error) error {
+func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
+	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return list(ctx, options)
 	})

@@ -320,7 +320,8 @@ func retryTransient[T any](ctx context.Context, do func() (T, error)) (T, error)
 func isTransient(err error) bool {
 	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
-		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) || utilnet.IsProbableEOF(err)
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		utilnet.IsProbableEOF(err)
 }
 
 // refusalReason returns the server's message if err refuses the object that was sent (L1, L2).
@@ -329,7 +330,8 @@ func refusalReason(err error) (reason string, ok bool) {
 	if !errors.As(err, &status) {
 		return "", false
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) ||
 		status.Status().Reason == metav1.StatusReasonUnsupportedMediaType {
 		return status.Status().Message, true
 	}

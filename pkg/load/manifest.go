@@ -284,7 +284,8 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	kind := m.object.GroupVersionKind()
 	mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
-		return refused(fmt.Sprintf("the server has no kind %s in %s", kind.Kind, m.object.GetAPIVersion()), "load it into a server that has it")
+		return refused(fmt.Sprintf("the server has no kind %s in %s", kind.Kind, m.object.GetAPIVersion()), "load it into a server "+
+			"that has it")
 	}
 	if err != nil {
 		return Result{}, nil, err
@@ -303,7 +304,8 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	// Whether a Zone has name servers without an address is reported when its Records are there.
 	judged := context.WithValue(ctx, needlessKey{}, func(text string) bool { return !l.cfg.DryRun && strings.HasSuffix(text, "(S6.7)") })
 	after, err := retryTransient(ctx, func() (*unstructured.Unstructured, error) {
-		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
+		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager,
+			DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 	})
 	if apierrors.IsConflict(err) {
 		l.reportLeftAsIs(m.refusal(err.Error(), ""))
@@ -366,7 +368,8 @@ func readManifests(path string, text []byte) (read []*manifest, refused []Refusa
 		}
 		add := func(o *unstructured.Unstructured) {
 			if o.GetName() == "" {
-				refuse(fmt.Sprintf("metadata.name of a %s is missing", o.GetKind()), "name it: objects are applied by name, so that a second load finds them")
+				refuse(fmt.Sprintf("metadata.name of a %s is missing", o.GetKind()), "name it: objects are applied by name, "+
+					"so that a second load finds them")
 				return
 			}
 			read = append(read, &manifest{path: path, line: first, object: o})
@@ -394,7 +397,8 @@ func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 		first, number := 0, 0
 		for line := range bytes.Lines(text) {
 			number++
-			if after, found := bytes.CutPrefix(line, []byte("---")); found && (len(bytes.TrimSpace(after)) == 0 || bytes.HasPrefix(bytes.TrimSpace(after), []byte("#"))) {
+			if after, found := bytes.CutPrefix(line, []byte("---")); found && (len(bytes.TrimSpace(after)) == 0 ||
+				bytes.HasPrefix(bytes.TrimSpace(after), []byte("#"))) {
 				if first > 0 && !yield(first, document) {
 					return
 				}

@@ -81,9 +81,11 @@ func (g *originGuess) answerReader() name.Name {
 		return g.hints[0].origin
 	}
 	g.missed = true
-	g.loader.say("%s: no $ORIGIN before its first relative name, and %s says %s and %s says %s", g.path, g.hints[0].from, g.hints[0].origin, g.hints[1].from, g.hints[1].origin)
+	g.loader.say("%s: no $ORIGIN before its first relative name, and %s says %s and %s says %s", g.path, g.hints[0].from, g.hints[0].origin,
+		g.hints[1].from, g.hints[1].origin)
 	return name.Name{}
 }
 
 // howToSayOrigin is the next step if there was no answer.
-const howToSayOrigin = `name the zone of the file: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, --origin NAME with import, or NAME=PATH with up --load`
+const howToSayOrigin = `name the zone of the file: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, ` +
+	`--origin NAME with import, or NAME=PATH with up --load`

@@ -129,7 +129,8 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 		named = append(named, t.String())
 	}
 	rule := &p.spec.Delegations[0]
-	rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: named}, v1alpha1.RecordDelegation{Pattern: "*", Types: named})
+	rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: named}, v1alpha1.RecordDelegation{Pattern: "*",
+		Types: named})
 }
 
 // readRows collects the rows. soa is the index of the first SOA, -1 if there is none.
@@ -151,7 +152,9 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 		}
 		if row.TTLFromAbove {
 			if fromAbove++; fromAbove == 1 {
-				p.remarks = append(p.remarks, fmt.Sprintf("%s:%d: %s %s has no TTL and the file no $TTL: it gets the TTL of the record before it, %d (RFC 1035 §5.1); some name servers take another", path, row.Line, row.Name, row.Type, row.TTL))
+				p.remarks = append(p.remarks, fmt.Sprintf("%s:%d: %s %s has no TTL and the file no $TTL: "+
+					"it gets the TTL of the record before it, %d (RFC 1035 §5.1); some name servers take another", path, row.Line, row.Name,
+					row.Type, row.TTL))
 			}
 		}
 		all = append(all, row)
@@ -276,7 +279,8 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
-		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, serial, refresh, retry, expire, minimum", soa.Data)
+		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, "+
+			"serial, refresh, retry, expire, minimum", soa.Data)
 	}
 	var numbers [5]uint32
 	for i, field := range fields[2:] {

@@ -198,11 +198,13 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 			left = append(left, r)
 		case l.cfg.Prune:
 			result.Left++
-			l.reportLeftAsIs(Refusal{Path: s.what(), Text: describeRecord(r), Reason: fmt.Sprintf("no source has it any more, and %q changed it since", others), Fix: "delete it if it is not needed"})
+			l.reportLeftAsIs(Refusal{Path: s.what(), Text: describeRecord(r),
+				Reason: fmt.Sprintf("no source has it any more, and %q changed it since", others), Fix: "delete it if it is not needed"})
 		}
 	}
 	slices.SortFunc(left, func(a, b *v1alpha1.Record) int {
-		return cmp.Or(strings.Compare(a.Status.FQDN, b.Status.FQDN), strings.Compare(a.Spec.Type, b.Spec.Type), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Status.FQDN, b.Status.FQDN), strings.Compare(a.Spec.Type, b.Spec.Type),
+			strings.Compare(a.Name, b.Name))
 	})
 	if !l.cfg.Prune {
 		l.reportLeft(s, left)
@@ -270,14 +272,16 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 // reportWouldHold reports whether the removals of the plan would hold the zone (S7.5). Removals of the last ten minutes
 // are not known here.
 func (l *Loader) reportWouldHold(id types.NamespacedName, zone *v1alpha1.Zone, removed *removals) bool {
-	gone := law.Excess{Gone: len(removed.removed), RRsets: int(zone.Status.RRsetCount) + removed.added, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
+	gone := law.Excess{Gone: len(removed.removed), RRsets: int(zone.Status.RRsetCount) + removed.added,
+		Percent:     v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
 		NameServers: len(zone.Spec.NameServers) == 0 && removed.removed[rrset{zone.Status.FQDN, rdata.NS}]}
 	switch {
 	case !gone.Holds():
 	case l.cfg.AllowDeletions:
 		l.say("zone %s loses %s; --allow-deletions lets that through (S7.5)", id, &gone)
 	default:
-		l.say("zone %s would be held, and the removals not be delivered: it loses %s (S7.5); if they are intended, import with --prune --allow-deletions, or let them through "+
+		l.say("zone %s would be held, and the removals not be delivered: it loses %s (S7.5); if they are intended, "+
+			"import with --prune --allow-deletions, or let them through "+
 			"afterwards with the annotation %s; the import prints the command", id, &gone, v1alpha1.AnnotationPublishDeletions)
 		return true
 	}
@@ -299,7 +303,10 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	for id := range l.removals {
 		zones[id], whole[id] = true, true
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int {
+		return strings.Compare(a.String(),
+			b.String())
+	}) {
 		servable, held := (files[id] || l.applied[id]) && !l.cfg.DryRun, whole[id] && l.cfg.Prune
 		if !servable && !held {
 			continue
@@ -351,12 +358,14 @@ func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
 	zone, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
-		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
+		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch),
+			metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
 	})
 	switch reason, refused := refusalReason(err); {
 	case refused:
 		result.Held++
-		l.reportRefused(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason, Fix: "have the owner of the zone set it: " + settled.Message})
+		l.reportRefused(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason,
+			Fix: "have the owner of the zone set it: " + settled.Message})
 	case err != nil:
 		return fmt.Errorf("zone %s: %w", id, err)
 	default:
@@ -407,7 +416,8 @@ func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record)
 	at := Refusal{Path: s.what(), Text: describeRecord(r)}
 	for range maxAttempts {
 		_, err := retryTransient(ctx, func() (struct{}, error) {
-			return struct{}{}, records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(), Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
+			return struct{}{}, records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(),
+				Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
 		})
 		switch reason, refused := refusalReason(err); {
 		case err == nil:

@@ -123,7 +123,8 @@ func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) b
 			return named[s.owner] && strings.HasSuffix(text, "(S5.5)")
 		case rdata.NS:
 			for host := range namedHosts([]*set{s}, origin) {
-				if at, err := host.In(origin); err == nil && addressed[host] && strings.Contains(text, fmt.Sprintf(" names %s, which no namespace holds:", at)) {
+				if at, err := host.In(origin); err == nil && addressed[host] &&
+					strings.Contains(text, fmt.Sprintf(" names %s, which no namespace holds:", at)) {
 					return true
 				}
 			}
@@ -173,7 +174,8 @@ type rrset struct {
 // listRecords lists the Records of the namespace that name the zone or are adopted by it.
 func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
 	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
-	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" + to.zone.String()} {
+	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" +
+		to.zone.String()} {
 		if err := l.eachRecord(ctx, to.namespace, selector, func(r *v1alpha1.Record) { there.addRecord(r, to.zone) }); err != nil {
 			return nil, fmt.Errorf("records in namespace %s of zone %s: %w", to.namespace, to.zone, err)
 		}
@@ -252,8 +254,9 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		case covered && ttl == s.ttl:
 			return Result{Present: 1}, nil
 		case covered:
-			l.reportLeftAsIs(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: fmt.Sprintf("it exists with TTL %d, the file has %d", ttl, s.ttl),
-				Fix: "change the Record that has it, or delete it and import again"})
+			l.reportLeftAsIs(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn),
+				Reason: fmt.Sprintf("it exists with TTL %d, the file has %d", ttl, s.ttl),
+				Fix:    "change the Record that has it, or delete it and import again"})
 			return Result{Left: 1}, nil
 		}
 	}
@@ -276,18 +279,21 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 				return Result{}, err
 			}
 		}
-		if have.Spec.DomainName != want.Spec.DomainName || have.Spec.Type != want.Spec.Type || !equality.Semantic.DeepEqual(have.Spec.ZoneRef, want.Spec.ZoneRef) {
+		if have.Spec.DomainName != want.Spec.DomainName || have.Spec.Type != want.Spec.Type ||
+			!equality.Semantic.DeepEqual(have.Spec.ZoneRef, want.Spec.ZoneRef) {
 			continue // another object has the name; try the second one
 		}
 		switch {
 		case sameRecord(&have.Spec, &want.Spec):
 			return Result{Present: 1}, nil
 		case !l.mayChange(have.ManagedFields):
-			l.reportLeftAsIs(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace, have.Name)}, have.ManagedFields))
+			l.reportLeftAsIs(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn),
+				have.Namespace, have.Name)}, have.ManagedFields))
 			return Result{Left: 1}, nil
 		}
 		// A patch: a PUT would conflict with writes of the status.
-		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData), "values": want.Spec.Values}})
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData),
+			"values": want.Spec.Values}})
 		if err != nil {
 			return Result{}, err
 		}
@@ -350,7 +356,8 @@ func (l *Loader) changedSince(at Refusal, fields []metav1.ManagedFieldsEntry) Re
 func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, entry := range fields {
-		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && touchesSpec(entry.FieldsV1) && !slices.Contains(managers, entry.Manager) {
+		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && touchesSpec(entry.FieldsV1) &&
+			!slices.Contains(managers, entry.Manager) {
 			managers = append(managers, entry.Manager)
 		}
 	}

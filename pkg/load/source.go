@@ -37,7 +37,8 @@ func ParseSource(text string) (Source, error) {
 	if view, after, found := strings.Cut(rest, "="); found && !strings.ContainsAny(view, "/\\.") {
 		if view != "" {
 			if wrong := validation.IsDNS1123Label(view); len(wrong) > 0 {
-				return Source{}, fmt.Errorf("%q: view %q: %s; write VIEW=PATH, or ./%s if this is a path", text, view, strings.Join(wrong, ", "), text)
+				return Source{}, fmt.Errorf("%q: view %q: %s; write VIEW=PATH, or ./%s if this is a path", text, view,
+					strings.Join(wrong, ", "), text)
 			}
 		}
 		s.View, s.viewGiven, rest = view, true, after
@@ -82,7 +83,8 @@ func (s Source) Files() (Files, error) {
 	}
 	var files Files
 	if !s.Origin.IsZero() && (info.IsDir() || IsManifest(s.Path)) {
-		return Files{}, fmt.Errorf("load %s: the name of a zone goes with one zone file, and %s is not a zone file: remove %q", s, s.Path, s.Origin.String()+"=")
+		return Files{}, fmt.Errorf("load %s: the name of a zone goes with one zone file, and %s is not a zone file: remove %q", s, s.Path,
+			s.Origin.String()+"=")
 	}
 	if !info.IsDir() {
 		if IsManifest(s.Path) {
@@ -94,7 +96,8 @@ func (s Source) Files() (Files, error) {
 		return Files{}, err
 	}
 	if s.viewGiven && len(files.Manifests) > 0 {
-		return Files{}, fmt.Errorf("load %s: a view goes with zone files, and %s is a manifest: write %s without %q, and spec.view in the manifest", s, files.Manifests[0], s.Path, s.View+"=")
+		return Files{}, fmt.Errorf("load %s: a view goes with zone files, and %s is a manifest: write %s without %q, "+
+			"and spec.view in the manifest", s, files.Manifests[0], s.Path, s.View+"=")
 	}
 	return files, nil
 }
@@ -123,7 +126,8 @@ func (s Source) findFiles() (Files, error) {
 	return files, nil
 }
 
-var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); a zone file of another name is loaded when named itself")
+var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
+	"a zone file of another name is loaded when named itself")
 
 // IsManifest reports whether the name of a file is that of a manifest. Other files are zone files.
 func IsManifest(path string) bool {

@@ -55,7 +55,8 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
-	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: source.Origin, Guess: guess.answerReader}), view, l.cfg.Namespace)
+	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: source.Origin, Guess: guess.answerReader}),
+		view, l.cfg.Namespace)
 	switch {
 	case errors.Is(err, errNoSOA) && guess.missed:
 		return Result{}, fmt.Errorf("%w; %s", err, howToSayOrigin)
@@ -91,7 +92,8 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
-	l.say("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result, time.Since(began).Seconds())
+	l.say("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result,
+		time.Since(began).Seconds())
 	into.readable = true
 	return result, nil
 }
@@ -127,7 +129,8 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 // findLoaded finds the Zone with the label mark, nil if there is none.
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
 	list, err := retryTransient(ctx, func() (*v1alpha1.ZoneList, error) {
-		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
+		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx,
+			metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
 	})
 	if err != nil {
 		return nil, err
@@ -197,7 +200,8 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 			return nil, Result{}, err
 		}
 		if have == nil {
-			return nil, Result{}, fmt.Errorf("the object names %q are taken in namespace %s; use another one with --load-namespace", zoneObjectNames(p.fqdn, p.view), l.cfg.Namespace)
+			return nil, Result{}, fmt.Errorf("the object names %q are taken in namespace %s; use another one with --load-namespace",
+				zoneObjectNames(p.fqdn, p.view), l.cfg.Namespace)
 		}
 	}
 	switch {
@@ -255,7 +259,8 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 // sameZone compares the fields that a file has. The rest of a Zone belongs to its owner.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said := have.DeepCopy()
-	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false, want.DeletionPolicy
+	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false,
+		want.DeletionPolicy
 	said.ZoneRef, said.DomainName, said.WithdrawalGracePeriod = nil, want.DomainName, want.WithdrawalGracePeriod
 	return equality.Semantic.DeepEqual(said, want)
 }

@@ -54,7 +54,8 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	if !ok || !private.PublicKey.Equal(cert.PublicKey) {
 		return nil, ErrForeignKey
 	}
-	return &Pair{Cert: cert, Key: private, CertPEM: encodePEM("CERTIFICATE", certBlock.Bytes), KeyPEM: encodePEM("PRIVATE KEY", keyBlock.Bytes)}, nil
+	return &Pair{Cert: cert, Key: private, CertPEM: encodePEM("CERTIFICATE", certBlock.Bytes), KeyPEM: encodePEM("PRIVATE KEY",
+		keyBlock.Bytes)}, nil
 }
 
 // Authority is the template of a certificate authority that signs leaves.

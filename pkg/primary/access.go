@@ -58,7 +58,8 @@ func newAccess(rules []Rule, keys keyring) (access, error) {
 			}
 		}
 		if r.Key == "" && len(r.Prefixes) == 0 {
-			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; a rule without both would allow every source: name prefixes, a key or both", i))
+			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; "+
+				"a rule without both would allow every source: name prefixes, a key or both", i))
 		}
 		for j, p := range r.Prefixes {
 			if !p.IsValid() {

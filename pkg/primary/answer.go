@@ -76,7 +76,8 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 
 // answerPeer answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it
 // would make answers longer than questions.
-func (r *responder) answerPeer(req request, key *signingKey, open []opening, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
+func (r *responder) answerPeer(req request, key *signingKey, open []opening, from netip.Addr, overTCP bool,
+	reply func(rcode uint16, why string) answer) answer {
 	req.from, req.answerCookie = from, req.cookie != nil
 	req.proven = overTCP || key != nil || r.cookies.provesSource(req.cookie, from, r.clock())
 	if req.qtype == typeAXFR && !overTCP {
@@ -147,7 +148,8 @@ func (r *responder) answerQuestion(req request, key *signingKey, open []opening,
 		flags = flagAA
 	}
 	m.beginMessage(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
-	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) && m.addSets(res.additional[:res.glue], sectionAdditional)
+	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) &&
+		m.addSets(res.additional[:res.glue], sectionAdditional)
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {

@@ -365,7 +365,8 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 	if err != nil {
 		// Secondaries that follow the catalog delete what is missing in it, so it begins again from what is known.
 		// Where the store was set back, they take it when its revisions have passed what they have.
-		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
+		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead "+
+			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
 		c.catalog.last = now
 		set.Put(c.catalog.makeSnapshot(c.members, c.unconfirmed, c.serial), true)

@@ -77,7 +77,8 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if of.Serial == 0 && !c.Catalog.IsZero() {
 		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
 	}
-	class := &Class{all: s, name: c.Name, tenant: c.Tenant, serial: of.Serial, paused: maps.Clone(of.Paused), unconfirmed: maps.Clone(of.Unconfirmed)}
+	class := &Class{all: s, name: c.Name, tenant: c.Tenant, serial: of.Serial, paused: maps.Clone(of.Paused),
+		unconfirmed: maps.Clone(of.Unconfirmed)}
 	class.members, class.byName = nameMembers(of.Members, c.Catalog)
 	return class, class.configureClass(c, true)
 }
@@ -93,7 +94,8 @@ func newRoster(classes []*Class) (*roster, error) {
 		}
 		for keyName, k := range by.keys {
 			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
-				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
+				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, "+
+					"so name one of them otherwise", k)
 			}
 			after.keys[keyName] = k
 			after.byKey[keyName] = append(after.byKey[keyName], c)

@@ -57,10 +57,12 @@ func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
 	}
 	if algorithm.hash() == nil {
-		return Key{}, fmt.Errorf("key %q: algorithm %q is not served; use hmac-sha256, hmac-sha384 or hmac-sha512", keyName, strings.TrimSuffix(string(algorithm), "."))
+		return Key{}, fmt.Errorf("key %q: algorithm %q is not served; use hmac-sha256, hmac-sha384 or hmac-sha512", keyName,
+			strings.TrimSuffix(string(algorithm), "."))
 	}
 	if len(secret) < minSecret {
-		return Key{}, fmt.Errorf("key %q: the secret has %d octets, at least %d are needed; make one with tsig-keygen", keyName, len(secret), minSecret)
+		return Key{}, fmt.Errorf("key %q: the secret has %d octets, at least %d are needed; make one with tsig-keygen", keyName,
+			len(secret), minSecret)
 	}
 	return Key{Name: mdns.CanonicalName(keyName), Algorithm: algorithm, secret: append([]byte(nil), secret...)}, nil
 }
@@ -106,7 +108,8 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 }
 
 func modeWarning(path string, mode fs.FileMode) string {
-	return fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, or others than its owner change them; chmod 640 it", path, mode)
+	return fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, or others than its owner change them; chmod 640 it",
+		path, mode)
 }
 
 // ParseKeys reads key statements in the syntax of BIND's named.conf and tsig-keygen:

@@ -307,7 +307,8 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 	case err == nil:
 		log.V(1).Info("Secondary notified")
 	case changed:
-		log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. The same of other zones is logged at level 1 until it confirms one")
+		log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. "+
+			"The same of other zones is logged at level 1 until it confirms one")
 	default:
 		log.V(1).Info("Secondary does not confirm NOTIFY", "err", err)
 	}

@@ -198,7 +198,10 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 		return nil, s.addNegativeSOA()
 	case s.minimal:
 		// The smallest says as much as any, and is worth the least to an attacker that forges the source of a question.
-		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int { return cmp.Compare(countOctets(one), countOctets(other)) })}
+		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int {
+			return cmp.Compare(countOctets(one),
+				countOctets(other))
+		})}
 	}
 	for _, set := range sets {
 		add(set)

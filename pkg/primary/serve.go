@@ -43,7 +43,8 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 // without its content.
 func (s *server) recoverPanic(from netip.AddrPort) {
 	if r := recover(); r != nil {
-		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(), "stack", string(debug.Stack()))
+		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(),
+			"stack", string(debug.Stack()))
 	}
 }
 

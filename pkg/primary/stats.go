@@ -52,7 +52,8 @@ type counters struct {
 
 func newCounters() *counters {
 	s := Stats{Questions: map[string]int64{"dropped": 0}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{}}
-	for _, rcode := range []uint16{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain, rcodeNotAuth, rcodeBadVers} {
+	for _, rcode := range []uint16{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain,
+		rcodeNotAuth, rcodeBadVers} {
 		s.Questions[rcodeText(rcode)] = 0
 	}
 	for _, kind := range []string{KindAXFR, KindIXFR, KindWholeIXFR} {

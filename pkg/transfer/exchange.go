@@ -31,7 +31,8 @@ func (r *Refusal) Error() string {
 	code := mdns.RcodeToString[r.Rcode]
 	switch {
 	case r.TSIG != 0:
-		return fmt.Sprintf("%s, TSIG error %s: the server does not take the key; compare name, algorithm, secret and the clocks", code, mdns.RcodeToString[r.TSIG])
+		return fmt.Sprintf("%s, TSIG error %s: the server does not take the key; compare name, algorithm, secret and the clocks", code,
+			mdns.RcodeToString[r.TSIG])
 	case r.hint != "":
 		return code + ": " + r.hint
 	}

@@ -51,7 +51,8 @@ func ParseSource(text string) (Source, error) {
 	rest, found := strings.CutPrefix(text, Scheme)
 	server, zone, slash := strings.Cut(rest, "/")
 	if !found || server == "" || !slash || zone == "" {
-		return Source{}, fmt.Errorf("%q: write %sSERVER[:PORT]/ZONE, like %s192.0.2.53/example.org or %s[2001:db8::53]:5353/example.org", text, Scheme, Scheme, Scheme)
+		return Source{}, fmt.Errorf("%q: write %sSERVER[:PORT]/ZONE, like %s192.0.2.53/example.org or %s[2001:db8::53]:5353/example.org",
+			text, Scheme, Scheme, Scheme)
 	}
 	if _, _, err := net.SplitHostPort(server); err != nil {
 		server = net.JoinHostPort(strings.Trim(server, "[]"), "53")
@@ -270,7 +271,8 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {
-		return false, fmt.Errorf("it begins with %s %s, not with the SOA of the zone", rr.Header().Name, mdns.TypeToString[rr.Header().Rrtype])
+		return false, fmt.Errorf("it begins with %s %s, not with the SOA of the zone", rr.Header().Name,
+			mdns.TypeToString[rr.Header().Rrtype])
 	}
 	z.begun, z.Serial, z.records = true, serial.Serial(soa.Serial), 1
 	switch {

@@ -82,7 +82,8 @@ func (j *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
 	t := m.IsTsig()
 	if t == nil {
 		if j.unsigned++; j.first || j.unsigned > maxUnsigned {
-			return fmt.Errorf("message without a signature, %d in a row: the first has to be signed and one in a hundred after it; the server may not know the key", j.unsigned)
+			return fmt.Errorf("message without a signature, %d in a row: the first has to be signed and one in a hundred after it; "+
+				"the server may not know the key", j.unsigned)
 		}
 		j.pending = append(j.pending, raw...)
 		return nil

@@ -45,7 +45,8 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 			return nil, fmt.Errorf("answer for %s %s: %w", k.name, k.t, err)
 		}
 		if k == soa && got.Serial == 0 {
-			return nil, fmt.Errorf("the server answers %s without the SOA of the zone; it does not serve it", mdns.RcodeToString[answer.Rcode])
+			return nil, fmt.Errorf("the server answers %s without the SOA of the zone; it does not serve it",
+				mdns.RcodeToString[answer.Rcode])
 		}
 	}
 	return got, nil

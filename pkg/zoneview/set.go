@@ -175,7 +175,8 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		case !step.Creates():
 			return fmt.Errorf("zone %s, step %d: %w", uid, step.N, ErrUnknown)
 		case first.UID != uid:
-			return fmt.Errorf("zone %s, step %d: %w: it makes the zone, whose identity is given as uid %q", uid, step.N, ErrMisfit, first.UID)
+			return fmt.Errorf("zone %s, step %d: %w: it makes the zone, whose identity is given as uid %q", uid, step.N, ErrMisfit,
+				first.UID)
 		default:
 			next.newest, err = fromFirstStep(first, step)
 		}
@@ -511,7 +512,8 @@ func (h *held) stepsBetween(since, until serial.Serial) ([]content.Step, error) 
 	}
 	from, to := position(since), position(until)
 	if from < 0 || to < from {
-		return nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed, len(h.steps), h.newest.serial)
+		return nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed,
+			len(h.steps), h.newest.serial)
 	}
 	return slices.Clip(h.steps[from:to]), nil
 }

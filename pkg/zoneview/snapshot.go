@@ -56,7 +56,8 @@ const degree = 16
 func newTree() *btree.BTreeG[*content.RRset] {
 	// Nodes are shared between snapshots and left to the garbage collector; a
 	// free list would be a quarter of a kilobyte a zone for nothing.
-	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 }, btree.NewFreeListG[*content.RRset](0))
+	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
+		btree.NewFreeListG[*content.RRset](0))
 }
 
 // ErrMisfit is in every error that says that a snapshot and a step, or a

@@ -27,6 +27,8 @@ const (
 	bareLines = 10
 	// commentColumns is the widest line of a comment, a tab counted as four columns.
 	commentColumns = 120
+	// codeColumns is the widest line of code, where a tab counts as four columns and tags of fields do not count.
+	codeColumns = 140
 	// packageLines is the number of lines of code from which on a package has to say why it is one.
 	packageLines = 3000
 )
@@ -40,6 +42,10 @@ var largePackages = map[string]string{
 	"pkg/load":             "every source makes the same plan, and import, export and pruning compare objects in one way",
 }
 
+// wideRooms have lines wider than codeColumns, this many: the law and the engine are written anew. The numbers only
+// fall, and so does that of tests.
+var wideRooms = map[string]int{"pkg/law": 146, "pkg/ledger/outbox": 28, "pkg/ledger/facts": 2, "pkg/ledger/commit": 30, "tests": 3390}
+
 // production are the Go files of pkg/ and cmd/ that are written by hand and no tests.
 func production(t *testing.T) (all []string) {
 	for _, p := range files(t) {
@@ -49,6 +55,41 @@ func production(t *testing.T) (all []string) {
 		}
 	}
 	return all
+}
+
+// TestCode_isNoWiderThanAScreen: a line that ends beyond the screen hides what it ends with.
+func TestCode_isNoWiderThanAScreen(t *testing.T) {
+	wide := map[string]int{}
+	for _, p := range files(t) {
+		if path.Ext(p) != ".go" || generated.MatchString(read(t, p)) {
+			continue
+		}
+		room := path.Dir(p)
+		if strings.HasSuffix(p, "_test.go") || strings.HasPrefix(p, "test/") {
+			room = "tests"
+		} else if strings.HasPrefix(p, "pkg/law/") {
+			room = "pkg/law"
+		}
+		number := 0
+		for line := range strings.Lines(read(t, p)) {
+			number++
+			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+			if utf8.RuneCountInString(line) <= codeColumns || strings.Contains(line, "`json:") || strings.HasPrefix(strings.TrimSpace(line), "//") {
+				continue
+			}
+			wide[room]++
+			if _, known := wideRooms[room]; !known {
+				t.Errorf("%s:%d: a line of more than %d columns; break it at a phrase, or name a part of it", p, number, codeColumns)
+			}
+		}
+	}
+	for room, most := range wideRooms {
+		if n := wide[room]; n > most {
+			t.Errorf("%s: %d lines are wider than %d columns, %d were: break the new ones", room, n, codeColumns, most)
+		} else if n < most {
+			t.Errorf("%s: %d lines are wider than %d columns, %d were: write the new number into wideRooms", room, n, codeColumns, most)
+		}
+	}
 }
 
 // TestNames_sayVerbAndObject: a function that cannot be seen at a glance says by its name what it does to what.

@@ -57,7 +57,8 @@ func publish(ctx context.Context, kubeconfig, namespace, name, fqdn string, addr
 	if err != nil {
 		return err
 	}
-	if adopted := meta.FindStatusCondition(applied.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil && adopted.Status != metav1.ConditionTrue {
+	if adopted := meta.FindStatusCondition(applied.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil &&
+		adopted.Status != metav1.ConditionTrue {
 		return fmt.Errorf("no zone has it: %s", adopted.Message)
 	}
 

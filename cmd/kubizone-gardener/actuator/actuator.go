@@ -48,7 +48,8 @@ type Options struct {
 
 // NewOptions are the usual settings.
 func NewOptions() Options {
-	return Options{ReadyTimeout: 90 * time.Second, RetryInterval: 15 * time.Second, CallTimeout: 15 * time.Second, PollInterval: 500 * time.Millisecond}
+	return Options{ReadyTimeout: 90 * time.Second, RetryInterval: 15 * time.Second, CallTimeout: 15 * time.Second,
+		PollInterval: 500 * time.Millisecond}
 }
 
 // New makes an actuator over a client of the seed. Secrets are read with reader, which has no cache: a cache would
@@ -64,12 +65,14 @@ type actuator struct {
 }
 
 // Reconcile makes the Record as the DNSRecord says and waits until it is delivered.
-func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, _ *extensionscontroller.Cluster) error {
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
+	_ *extensionscontroller.Cluster) error {
 	return a.retryLater(a.reconcileRecord(ctx, log, dns))
 }
 
 // Restore continues the Record that the DNSRecord of another seed has left.
-func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
+	cluster *extensionscontroller.Cluster) error {
 	return a.Reconcile(ctx, log, dns, cluster)
 }
 
@@ -84,7 +87,8 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv
 }
 
 // ForceDelete tries to remove the Record, once, and succeeds in any case.
-func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, _ *extensionscontroller.Cluster) error {
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
+	_ *extensionscontroller.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)
 	defer cancel()
 	if err := a.removeRecord(ctx, log, dns); err != nil {
@@ -115,7 +119,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err != nil {
 		return err
 	}
-	log.Info("The Record is as the DNSRecord says", "record", record.Namespace+"/"+record.Name, "written", written, "serial", record.Status.Serial)
+	log.Info("The Record is as the DNSRecord says", "record", record.Namespace+"/"+record.Name, "written", written,
+		"serial", record.Status.Serial)
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
@@ -149,8 +154,9 @@ func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRec
 	}
 	now := metav1.Now()
 	condition := gardencorev1beta1.Condition{
-		Type: extensionsv1alpha1.ConditionTypeCreated, Status: gardencorev1beta1.ConditionUnknown, LastTransitionTime: now, LastUpdateTime: now,
-		Reason: "Creating", Message: "The Record is being created",
+		Type: extensionsv1alpha1.ConditionTypeCreated, Status: gardencorev1beta1.ConditionUnknown, LastTransitionTime: now,
+		LastUpdateTime: now,
+		Reason:         "Creating", Message: "The Record is being created",
 	}
 	return a.patchStatus(ctx, dns, func() { dns.Status.Conditions = v1beta1helper.MergeConditions(dns.Status.Conditions, condition) })
 }
@@ -165,16 +171,19 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 }
 
 // writeRecord creates or updates the Record. One that is as it should be is not written.
-func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (record *v1alpha1.Record, written bool, err error) {
+func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
+	record *v1alpha1.Record, written bool, err error) {
 	// The resourceVersion of what was read guards an update; what stands then is read anew.
-	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
-		record, written, err = a.tryWrite(ctx, dns, to, want)
-		return err
-	})
+	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
+		func() error {
+			record, written, err = a.tryWrite(ctx, dns, to, want)
+			return err
+		})
 	return record, written, err
 }
 
-func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (record *v1alpha1.Record, written bool, err error) {
+func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
+	record *v1alpha1.Record, written bool, err error) {
 	records := to.client.KubizoneV1alpha1().Records(want.Namespace)
 	have, err := records.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -230,7 +239,8 @@ func checkOwner(record *v1alpha1.Record, want string) error {
 		if have == "" {
 			have = "no DNSRecord"
 		}
-		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two", record.Namespace, record.Name, have, OwnerAnnotation, want)
+		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two",
+			record.Namespace, record.Name, have, OwnerAnnotation, want)
 	}
 	return nil
 }
@@ -265,7 +275,8 @@ func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	if record.Status.ObservedGeneration < generation {
 		return retryable("Record %s/%s: the server has not decided about it yet", record.Namespace, record.Name)
 	}
-	if adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil && adopted.Status == metav1.ConditionFalse {
+	if adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil &&
+		adopted.Status == metav1.ConditionFalse {
 		return notAdopted(adopted)
 	}
 	ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
@@ -273,14 +284,16 @@ func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	case ready == nil:
 		return retryable("Record %s/%s is in its zone, and whether it is delivered is not known yet", record.Namespace, record.Name)
 	case ready.Status != metav1.ConditionTrue:
-		return retryable("Record %s/%s is in its zone and not yet delivered to every server: %s (%s)", record.Namespace, record.Name, ready.Message, ready.Reason)
+		return retryable("Record %s/%s is in its zone and not yet delivered to every server: %s (%s)", record.Namespace, record.Name,
+			ready.Message, ready.Reason)
 	}
 	return nil
 }
 
 // isFinal tells whether waiting does not help.
 func isFinal(err error) bool {
-	return !slices.Equal(v1beta1helper.ExtractErrorCodes(err), []gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorRetryableInfraDependencies})
+	return !slices.Equal(v1beta1helper.ExtractErrorCodes(err),
+		[]gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorRetryableInfraDependencies})
 }
 
 func (a *actuator) removeRecord(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord) error {

@@ -93,7 +93,8 @@ func codeOf(err error) gardencorev1beta1.ErrorCode {
 		return gardencorev1beta1.ErrorInfraRateLimitsExceeded
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return gardencorev1beta1.ErrorRetryableInfraDependencies
-	case status.Status().Code >= http.StatusInternalServerError, status.Status().Code == 0, status.Status().Code == http.StatusRequestTimeout:
+	case status.Status().Code >= http.StatusInternalServerError, status.Status().Code == 0,
+		status.Status().Code == http.StatusRequestTimeout:
 		return gardencorev1beta1.ErrorRetryableInfraDependencies
 	}
 	// 400, 404, 405, 413, 415, 422: the same request has the same answer.

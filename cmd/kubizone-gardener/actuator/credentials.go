@@ -100,7 +100,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		return to, nil, err
 	}
 	if to.namespace == "" {
-		return to, nil, configurationProblem("Secret %s has no key %s: it names the namespace of Kubizone for Records", at, strings.Join(namespaceKeys, " or "))
+		return to, nil, configurationProblem("Secret %s has no key %s: it names the namespace of Kubizone for Records", at,
+			strings.Join(namespaceKeys, " or "))
 	}
 	if kubeconfig != "" {
 		config, err = readKubeconfig([]byte(kubeconfig))
@@ -112,7 +113,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	// Without a kubeconfig the controller would write as itself. A user of a project may bring a Secret, so the
 	// landscape's operator says which namespaces such a Secret may name.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
-		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that --local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
+		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
+			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
 	}
 	return to, rest.CopyConfig(a.options.Local), nil
 }
@@ -122,7 +124,8 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
 		if value != "" && found != "" && found != value {
-			return "", configurationProblem("Secret %s/%s: the keys %s differ: leave one of them out", secret.Namespace, secret.Name, strings.Join(keys, " and "))
+			return "", configurationProblem("Secret %s/%s: the keys %s differ: leave one of them out", secret.Namespace, secret.Name,
+				strings.Join(keys, " and "))
 		}
 		if value == "" {
 			value = found
@@ -143,7 +146,8 @@ const maxKubeconfig = 64 << 10
 // own files or send requests through another server is refused.
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
-		return nil, refusal(fmt.Sprintf("has more than %d octets: leave the clusters and users out that its current-context does not name", maxKubeconfig))
+		return nil, refusal(fmt.Sprintf("has more than %d octets: leave the clusters and users out that its current-context does not name",
+			maxKubeconfig))
 	}
 	config, err := clientcmd.Load(text)
 	if err != nil {
@@ -162,10 +166,12 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 		"exec": user.Exec != nil, "auth-provider": user.AuthProvider != nil, "tokenFile": user.TokenFile != "",
 		"client-certificate": user.ClientCertificate != "", "client-key": user.ClientKey != "",
 		"certificate-authority": cluster.CertificateAuthority != "", "proxy-url": cluster.ProxyURL != "",
-		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0,
+		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": user.Impersonate != "" || user.ImpersonateUID != "" ||
+			len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0,
 	} {
 		if given {
-			return nil, refusal("has the field " + field + ": give the server with certificate-authority-data, and a token or client-certificate-data with client-key-data")
+			return nil, refusal("has the field " + field + ": give the server with certificate-authority-data, " +
+				"and a token or client-certificate-data with client-key-data")
 		}
 	}
 	if server, err := url.Parse(cluster.Server); err != nil || server.Scheme != "https" || server.Host == "" {
@@ -176,8 +182,10 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	}
 	// Fields that are not named above are left out.
 	made := clientcmdapi.NewConfig()
-	made.Clusters["target"] = &clientcmdapi.Cluster{Server: cluster.Server, TLSServerName: cluster.TLSServerName, CertificateAuthorityData: cluster.CertificateAuthorityData}
-	made.AuthInfos["target"] = &clientcmdapi.AuthInfo{Token: user.Token, ClientCertificateData: user.ClientCertificateData, ClientKeyData: user.ClientKeyData}
+	made.Clusters["target"] = &clientcmdapi.Cluster{Server: cluster.Server, TLSServerName: cluster.TLSServerName,
+		CertificateAuthorityData: cluster.CertificateAuthorityData}
+	made.AuthInfos["target"] = &clientcmdapi.AuthInfo{Token: user.Token, ClientCertificateData: user.ClientCertificateData,
+		ClientKeyData: user.ClientKeyData}
 	made.Contexts["target"] = &clientcmdapi.Context{Cluster: "target", AuthInfo: "target"}
 	made.CurrentContext = "target"
 	rest, err := clientcmd.NewDefaultClientConfig(*made, nil).ClientConfig()

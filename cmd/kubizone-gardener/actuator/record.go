@@ -119,7 +119,8 @@ func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 		namespace, name = to.namespace, zone
 	}
 	if namespace == "" || name == "" || strings.Contains(name, "/") {
-		return nil, configurationProblem("zone %q: give NAMESPACE/NAME of a Zone of Kubizone, or its NAME where it is in namespace %s", zone, to.namespace)
+		return nil, configurationProblem("zone %q: give NAMESPACE/NAME of a Zone of Kubizone, or its NAME where it is in namespace %s",
+			zone, to.namespace)
 	}
 	return &v1alpha1.ZoneReference{Namespace: namespace, Name: name}, nil
 }

@@ -96,7 +96,8 @@ func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	}
 	before := c.findRRset(set.Zone, set.Name, set.Type)
 	if len(set.Data) == 0 && len(before.Data) > 0 && c.hasLastAddress(set) {
-		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, which does not load without an address of it; name another one first", set.Name)
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, "+
+			"which does not load without an address of it; name another one first", set.Name)
 	}
 	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || len(set.Data) == 0) {
 		return c, false, nil
@@ -105,13 +106,15 @@ func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	for _, entry := range c.entries {
 		if entry.Name != set.Name || entry.Type != set.Type {
 			if entry.Name == set.Name && len(set.Data) > 0 && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
-				return c, false, server.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name, entry.Type)
+				return c, false, server.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name,
+					entry.Type)
 			}
 			entries = append(entries, entry)
 		}
 	}
 	if set.Name == set.Zone && set.Type == rdata.CNAME && len(set.Data) > 0 {
-		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is the zone itself, which has an SOA, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name)
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is the zone itself, which has an SOA, "+
+			"and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name)
 	}
 	for _, data := range set.Data {
 		entries = append(entries, dns.Entry{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data})

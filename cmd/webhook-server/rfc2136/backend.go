@@ -127,7 +127,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
 		return server.Changed(set)
 	case err == nil && b.blamesRecords(ctx, zone, code):
-		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; its log says why", mdns.RcodeToString[code], set.Name, set.Type)
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; "+
+			"its log says why", mdns.RcodeToString[code], set.Name, set.Type)
 	default:
 		return b.describeFailure(zone, code, err)
 	}
@@ -250,7 +251,8 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false
 	answer, asked := b.exchangeMessages(ctx, query)
-	if asked == nil && !(answer.Authoritative && slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })) {
+	if asked == nil && !(answer.Authoritative &&
+		slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })) {
 		return mdns.RcodeNotAuth, nil
 	}
 	return 0, err
@@ -286,7 +288,8 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	case code == mdns.RcodeNotAuth, code == mdns.RcodeNotZone:
 		return server.UnknownZone(zone)
 	case code == mdns.RcodeRefused:
-		return fmt.Errorf("%s: %s of zone %s: allow updates with the key %s", b.config.Server, mdns.RcodeToString[code], zone, b.config.Key.Name)
+		return fmt.Errorf("%s: %s of zone %s: allow updates with the key %s", b.config.Server, mdns.RcodeToString[code], zone,
+			b.config.Key.Name)
 	}
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }

@@ -68,7 +68,8 @@ func (config Config) Validate() error {
 		wrong = append(wrong, err)
 	}
 	if base := config.BasePath; base != "" {
-		if unescaped, err := url.PathUnescape(base); err != nil || !strings.HasPrefix(base, "/") || strings.HasSuffix(base, "/") || (&url.URL{Path: unescaped, RawPath: base}).EscapedPath() != base {
+		if unescaped, err := url.PathUnescape(base); err != nil || !strings.HasPrefix(base, "/") || strings.HasSuffix(base, "/") ||
+			(&url.URL{Path: unescaped, RawPath: base}).EscapedPath() != base {
 			wrong = append(wrong, fmt.Errorf("base path %q: must be an escaped path that begins with / and does not end with it", base))
 		}
 	}
@@ -116,7 +117,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err != nil {
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
-			h.answerRefusal(w, request, &protocol.Error{Code: protocol.CodeInvalidRecord, Message: fmt.Sprintf("the body is longer than %d octets", protocol.MaxBody), Status: http.StatusRequestEntityTooLarge})
+			h.answerRefusal(w, request, &protocol.Error{Code: protocol.CodeInvalidRecord,
+				Message: fmt.Sprintf("the body is longer than %d octets", protocol.MaxBody), Status: http.StatusRequestEntityTooLarge})
 		}
 		return
 	}
@@ -206,7 +208,8 @@ func (h *handler) serveUpsert(w http.ResponseWriter, request *http.Request, body
 		return
 	}
 	if asked.Operation != protocol.Upsert {
-		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operation: must be %q; a record is deleted by DELETE", protocol.Upsert))
+		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operation: must be %q; a record is deleted by DELETE",
+			protocol.Upsert))
 		return
 	}
 	set, err := protocol.Decode(asked.Record)
@@ -257,7 +260,8 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 		return
 	}
 	if n := len(batch.Operations); n == 0 || n > protocol.MaxBatch {
-		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operations: %d of them; give 1 to %d", n, protocol.MaxBatch))
+		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operations: %d of them; give 1 to %d", n,
+			protocol.MaxBatch))
 		return
 	}
 	operations := make([]protocol.Request, len(batch.Operations))
@@ -356,7 +360,8 @@ func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	if refusal.Code == protocol.CodeRecordNotFound {
 		level = slog.LevelDebug // an answer like any other
 	}
-	h.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code", refusal.Code, "reason", refusal.Message)
+	h.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code",
+		refusal.Code, "reason", refusal.Message)
 	return refusal
 }
 

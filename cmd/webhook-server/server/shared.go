@@ -240,7 +240,8 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]str
 		if owned || slices.Equal(sorted(set.Data), present) {
 			return nil
 		}
-		return Beside("%s %s: what stands there was not written by this server, and it keeps what others write; remove it there, or take it into the zone as it is", set.Name, set.Type)
+		return Beside("%s %s: what stands there was not written by this server, and it keeps what others write; remove it there, "+
+			"or take it into the zone as it is", set.Name, set.Type)
 	}
 	if owned {
 		return nil
@@ -250,7 +251,8 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]str
 	})
 	switch len(theirs) {
 	case len(present):
-		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: what stands there was not written by this server, and is kept", set.Name, set.Type)
+		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: what stands there was not written by this server, and is kept",
+			set.Name, set.Type)
 	case 0:
 		return nil
 	}

@@ -30,12 +30,15 @@ type seal struct {
 // readSeal reads the headers. It needs neither the body nor the secret, so what it refuses is refused first.
 func (h *handler) readSeal(request *http.Request) (seal, *protocol.Error) {
 	now := h.config.Now()
-	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce), request.Header.Get(protocol.HeaderSignature)
+	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce),
+		request.Header.Get(protocol.HeaderSignature)
 	if stamp == "" || nonce == "" || signature == "" {
-		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "the request is not signed: %s, %s and %s are needed", protocol.HeaderTimestamp, protocol.HeaderNonce, protocol.HeaderSignature)
+		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "the request is not signed: %s, %s and %s are needed",
+			protocol.HeaderTimestamp, protocol.HeaderNonce, protocol.HeaderSignature)
 	}
 	if len(nonce) < minNonce || len(nonce) > maxNonce {
-		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must have %d to %d characters", protocol.HeaderNonce, minNonce, maxNonce)
+		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must have %d to %d characters", protocol.HeaderNonce, minNonce,
+			maxNonce)
 	}
 	given, err := hex.DecodeString(signature)
 	if err != nil {

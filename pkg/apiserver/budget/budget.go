@@ -180,7 +180,8 @@ func (b *Budgets) Admit(w Write) error {
 	a := b.currentAccount(w.Namespace)
 	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
 		b.metrics.refused.WithLabelValues("stored").Inc()
-		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): delete what is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
+		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): "+
+			"delete what is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
@@ -189,9 +190,11 @@ func (b *Budgets) Admit(w Write) error {
 	if burst := b.burst(a); burst > 0 && a.charged >= burst {
 		b.metrics.refused.WithLabelValues("written").Inc()
 		wait := time.Duration((a.charged - burst) / float64(a.limits.Written) * float64(time.Second))
-		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
+		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven "+
+			"yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
 			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
-			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written), (wait+time.Second).Round(time.Second)), 0)
+			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written),
+			(wait+time.Second).Round(time.Second)), 0)
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
 		return err
 	}
@@ -201,7 +204,8 @@ func (b *Budgets) Admit(w Write) error {
 // AdmitCluster is nil where the namespace may have one more Bind9Cluster, which is under way until done is called.
 // count says how many are stored. It is asked after the creations under way are counted: two of them do not take the
 // last place, and one that ends meanwhile counts twice rather than not at all.
-func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(), err error) {
+func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
+	err error) {
 	b.mu.Lock()
 	may := b.currentAccount(namespace).limits.Clusters
 	b.creating[namespace]++
@@ -220,7 +224,9 @@ func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name st
 	has, err := count()
 	if err == nil && has+creating > may {
 		b.metrics.refused.WithLabelValues("clusters").Inc()
-		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and %d under way, this one included, and may have %d (S9.5): delete one that is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace, as clusters=%d",
+		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and %d under way, this one included, and may have %d (S9.5): "+
+			"delete one that is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the "+
+			"Namespace, as clusters=%d",
 			namespace, has, creating, may, 2*may)
 		refused := apierrors.NewForbidden(resource, name, fmt.Errorf("%s", message))
 		refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}

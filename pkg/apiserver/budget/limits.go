@@ -141,10 +141,14 @@ func Without() Options {
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Stored, "namespace-stored", o.Stored, "how much the records and zones of one namespace may take in etcd: a share of etcd's quota like 25%, octets like 2Gi, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
-	flags.StringVar(&o.Written, "namespace-written", o.Written, "how many octets a second the writes of one namespace may put into etcd, on each server: like 2Mi, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
-	flags.StringVar(&o.Clusters, "namespace-clusters", o.Clusters, "how many Bind9Clusters one namespace may have, each of which can be a class: a number, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
-	flags.DurationVar(&o.Burst, "namespace-written-burst", o.Burst, "how long a namespace that was quiet may write without heeding --namespace-written, measured by what that allows meanwhile")
+	flags.StringVar(&o.Stored, "namespace-stored", o.Stored, "how much the records and zones of one namespace may take in etcd: "+
+		"a share of etcd's quota like 25%, octets like 2Gi, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
+	flags.StringVar(&o.Written, "namespace-written", o.Written, "how many octets a second the writes of one namespace may put into etcd, "+
+		"on each server: like 2Mi, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
+	flags.StringVar(&o.Clusters, "namespace-clusters", o.Clusters, "how many Bind9Clusters one namespace may have, "+
+		"each of which can be a class: a number, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
+	flags.DurationVar(&o.Burst, "namespace-written-burst", o.Burst, "how long a namespace that was quiet may write without heeding "+
+		"--namespace-written, measured by what that allows meanwhile")
 }
 
 // Limits are what the options mean, with everything that is wrong with them.

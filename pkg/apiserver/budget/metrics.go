@@ -26,7 +26,8 @@ var _ metrics.StableCollector = (*Metrics)(nil)
 func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
 	m := &Metrics{budgets: budgets, refused: metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
-		Help: "Writes refused because their namespace had too much stored, wrote too much or had too many Bind9Clusters, by budget: stored, written or clusters.",
+		Help: "Writes refused because their namespace had too much stored, wrote too much or had too many Bind9Clusters, by budget: " +
+			"stored, written or clusters.",
 	}, []string{"budget"})}
 	registry.MustRegister(m.refused)
 	registry.CustomMustRegister(m)
@@ -34,10 +35,14 @@ func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
 }
 
 var (
-	storedDesc       = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
-	storedLimitDesc  = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
-	chargedDesc      = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
-	chargedLimitDesc = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedDesc = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, "+
+		"of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedLimitDesc = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, "+
+		"of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	chargedDesc = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through "+
+		"this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
+	chargedLimitDesc = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are "+
+		"refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
 )
 
 // DescribeWithStability implements metrics.StableCollector.

@@ -92,7 +92,8 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	b.pace.end(n)
 	if errors.Is(err, os.ErrDeadlineExceeded) { // The deadline stays: what is left of the body is not waited for either.
-		slow := apierrors.NewTimeoutError(fmt.Sprintf("%d octets of the request's body came, and then none for too long: send it again, at %d KiB a second or more", b.pace.octets, leastRate>>10), 0)
+		slow := apierrors.NewTimeoutError(fmt.Sprintf("%d octets of the request's body came, and then none for too long: send it again, "+
+			"at %d KiB a second or more", b.pace.octets, leastRate>>10), 0)
 		slow.ErrStatus.Code = http.StatusRequestTimeout
 		return n, slow
 	}

@@ -91,7 +91,8 @@ func (m *material) bundle() []byte {
 // renewIfDue is what has to stand in the Secret now, and why; m itself and no reason if it is good as it is. m is nil
 // when the Secret has nothing; before holds the authorities whose leaves replicas may be serving then. settled says
 // that no replica serves a leaf of the authorities before the signing one any more.
-func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string, err error) {
+func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
+	err error) {
 	if m != nil {
 		before = m.trust
 	}
@@ -110,7 +111,8 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 		if err != nil {
 			return nil, "", err
 		}
-		return &material{authority: authority, leaf: leaf, trust: append([]*x509.Certificate{authority.Cert}, alive(before, now)...)}, why, nil
+		return &material{authority: authority, leaf: leaf, trust: append([]*x509.Certificate{authority.Cert}, alive(before, now)...)}, why,
+			nil
 	}
 
 	next := *m

@@ -233,9 +233,11 @@ func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistra
 	case err != nil:
 		return nil, fmt.Errorf("caBundle: APIService %s: %w", name, err)
 	case registration.Spec.Service == nil:
-		return nil, fmt.Errorf("caBundle: APIService %s names no service: it is that of a CustomResourceDefinition; apply the manifest of kubizone's, without the label kube-aggregator.kubernetes.io/automanaged", name)
+		return nil, fmt.Errorf("caBundle: APIService %s names no service: it is that of a CustomResourceDefinition; "+
+			"apply the manifest of kubizone's, without the label kube-aggregator.kubernetes.io/automanaged", name)
 	case registration.Spec.InsecureSkipTLSVerify:
-		return nil, fmt.Errorf("caBundle: APIService %s has insecureSkipTLSVerify, with which any server could pass for the API server: set it to false", name)
+		return nil, fmt.Errorf("caBundle: APIService %s has insecureSkipTLSVerify, with which any server could pass for the API server: "+
+			"set it to false", name)
 	}
 	return registration, nil
 }
@@ -253,11 +255,13 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 		var have *material
 		if !absent {
 			if have, err = parseMaterial(secret.Data); err != nil {
-				return nil, fmt.Errorf("serving certificate: %s cannot be used: %w; delete it and it is made anew, or serve your own certificate with --tls-cert-file", p.name, err)
+				return nil, fmt.Errorf("serving certificate: %s cannot be used: %w; delete it and it is made anew, "+
+					"or serve your own certificate with --tls-cert-file", p.name, err)
 			}
 		}
 		now := p.clock.Now()
-		after, why, err := have.renewIfDue(p.rememberedAuthorities(registration), hosts, have != nil && p.settled(registration, have.authority.Cert, overlap), now)
+		after, why, err := have.renewIfDue(p.rememberedAuthorities(registration), hosts, have != nil &&
+			p.settled(registration, have.authority.Cert, overlap), now)
 		if err != nil {
 			return nil, fmt.Errorf("serving certificate: %w", err)
 		}
@@ -266,9 +270,10 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 		}
 		if absent {
 			_, err = secrets.Create(ctx, &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Name: p.config.Secret, Namespace: p.config.Namespace, Labels: map[string]string{"app.kubernetes.io/name": "kubizone"}},
-				Type:       corev1.SecretTypeTLS,
-				Data:       after.data(),
+				ObjectMeta: metav1.ObjectMeta{Name: p.config.Secret, Namespace: p.config.Namespace,
+					Labels: map[string]string{"app.kubernetes.io/name": "kubizone"}},
+				Type: corev1.SecretTypeTLS,
+				Data: after.data(),
 			}, metav1.CreateOptions{FieldManager: fieldManager})
 		} else {
 			secret = secret.DeepCopy()
@@ -277,7 +282,8 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 		}
 		switch {
 		case err == nil:
-			klog.FromContext(ctx).Info("Serving certificate: written", "secret", klog.KRef(p.config.Namespace, p.config.Secret), "why", why, "expires", after.leaf.Cert.NotAfter)
+			klog.FromContext(ctx).Info("Serving certificate: written", "secret", klog.KRef(p.config.Namespace, p.config.Secret), "why", why,
+				"expires", after.leaf.Cert.NotAfter)
 			return after, nil
 		case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
 			conflict = err
@@ -336,7 +342,8 @@ func (p *Provider) writeBundle(ctx context.Context, registration *apiregistratio
 	if err != nil {
 		return err
 	}
-	if _, err := p.config.APIServices.APIServices().Patch(ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+	if _, err := p.config.APIServices.APIServices().Patch(ctx, registration.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
 		return fmt.Errorf("caBundle: APIService %s: %w", registration.Name, err)
 	}
 	klog.FromContext(ctx).Info("Serving certificate: caBundle written", "apiService", registration.Name, "authorities", len(m.trust))

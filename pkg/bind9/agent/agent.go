@@ -83,8 +83,10 @@ type Agent struct {
 
 // New makes an agent.
 func New(config Config) (*Agent, error) {
-	if config.Control == nil || config.UpdateKey == nil || config.Authenticate == nil || config.Nameserver == "" || config.ZoneDir == "" || config.Now == nil || config.Logger == nil {
-		return nil, errors.New("an agent needs a control channel, a name server, a key, a directory of zones, a way to authenticate, a log and a clock")
+	if config.Control == nil || config.UpdateKey == nil || config.Authenticate == nil || config.Nameserver == "" || config.ZoneDir == "" ||
+		config.Now == nil || config.Logger == nil {
+		return nil, errors.New("an agent needs a control channel, a name server, a key, a directory of zones, a way to authenticate, " +
+			"a log and a clock")
 	}
 	if config.Rate == 0 {
 		config.Rate = defaultRate
@@ -127,7 +129,8 @@ func refuse(status int, format string, arguments ...any) *problem {
 
 // unavailable is the answer where something did not answer the agent: the client tries again.
 func unavailable(cause error, message string) *problem {
-	return &problem{status: http.StatusServiceUnavailable, message: message + "; the log of the agent says why", retry: retryTime, cause: cause}
+	return &problem{status: http.StatusServiceUnavailable, message: message + "; the log of the agent says why", retry: retryTime,
+		cause: cause}
 }
 
 // busy is the answer to a request beyond a bound (A6).
@@ -173,7 +176,8 @@ func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) 
 	if told := (*problem)(nil); errors.As(err, &told) && told.cause != nil {
 		err = told.cause
 	}
-	a.config.Logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "client", client, "status", status, "err", err)
+	a.config.Logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "client", client, "status", status,
+		"err", err)
 }
 
 func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (client string, status int, answer any, err error) {
@@ -237,10 +241,11 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// call runs a command of the control channel. Where named did not answer, the client is to try again (A2).
-func (a *Agent) call(ctx context.Context, command string) (string, error) {
+// runCommand runs a command of the control channel. Where named did not answer, the client is to try again (A2).
+func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
-		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; give fewer addresses and keys", len(command), rndc.MaxCommand)
+		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+
+			"give fewer addresses and keys", len(command), rndc.MaxCommand)
 	}
 	text, err := a.config.Control.Call(ctx, command)
 	a.metrics.countCommand(command, err)

@@ -146,7 +146,8 @@ func (t *TokenReview) identifyToken(ctx context.Context, remote, token string) (
 	if !ok || !now.Before(known.until) {
 		if known.user == "" {
 			if wait := unknown.reserveRequest(remote, now); wait > 0 {
-				return "", busy(wait, "more tokens that are not known than %d a second from this address; wait as Retry-After says", unknownRate)
+				return "", busy(wait, "more tokens that are not known than %d a second from this address; wait as Retry-After says",
+					unknownRate)
 			}
 		}
 		user, err := t.reviewToken(ctx, token)
@@ -162,7 +163,8 @@ func (t *TokenReview) identifyToken(ctx context.Context, remote, token string) (
 		t.mu.Unlock()
 	}
 	if known.user == "" {
-		return "", refuse(http.StatusUnauthorized, "the token is not one that the agent takes: it needs the audience %s and one of its ServiceAccounts", t.Audience)
+		return "", refuse(http.StatusUnauthorized, "the token is not one that the agent takes: it needs the audience %s and one of its "+
+			"ServiceAccounts", t.Audience)
 	}
 	return known.user, nil
 }
@@ -197,7 +199,8 @@ func (t *TokenReview) reviewToken(ctx context.Context, token string) (string, er
 	if err != nil {
 		return "", err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(t.Server, "/")+"/apis/authentication.k8s.io/v1/tokenreviews", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(t.Server, "/")+
+		"/apis/authentication.k8s.io/v1/tokenreviews", bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}
@@ -210,7 +213,8 @@ func (t *TokenReview) reviewToken(ctx context.Context, token string) (string, er
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusCreated && response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("review of a token: HTTP status %d; the agent's ServiceAccount needs the right to create tokenreviews", response.StatusCode)
+		return "", fmt.Errorf("review of a token: HTTP status %d; the agent's ServiceAccount needs the right to create tokenreviews",
+			response.StatusCode)
 	}
 	var answer struct {
 		Status struct {

@@ -192,7 +192,8 @@ func renderServer(field, text string) ([]string, error) {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		if at, err = netip.ParseAddrPort(address); err != nil || at.Port() == 0 {
-			return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, with a port or without: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", and " key NAME" behind it`, field, text)
+			return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, with a port or without: "192.0.2.1", `+
+				`"192.0.2.1:5353", "[2001:db8::1]:53", and " key NAME" behind it`, field, text)
 		}
 		ip = at.Addr()
 	}
@@ -228,5 +229,6 @@ func renderMatch(field, text string) ([]string, error) {
 	if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {
 		return []string{ip.String()}, nil
 	}
-	return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, a prefix without bits beyond its length, "key NAME", "any" or "none"`, field, text)
+	return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, a prefix without bits beyond its length, "key NAME", `+
+		`"any" or "none"`, field, text)
 }

@@ -74,7 +74,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, requestTime)
 		defer cancel()
-		_, err = a.call(ctx, "reconfig")
+		_, err = a.runCommand(ctx, "reconfig")
 	}
 	a.loaded.mu.Lock()
 	defer a.loaded.mu.Unlock()

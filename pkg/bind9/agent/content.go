@@ -81,7 +81,8 @@ func (a *Agent) makeContent(zone name.Name, config protocol.ZoneConfig) (content
 		}
 	}
 	if served == 0 {
-		return nil, "", refuse(http.StatusBadRequest, "zoneConfig.nameServers: a zone needs at least one name server; named does not load it otherwise")
+		return nil, "", refuse(http.StatusBadRequest, "zoneConfig.nameServers: a zone needs at least one name server; "+
+			"named does not load it otherwise")
 	}
 	if len(outside) > 0 {
 		note = "; addresses of " + strings.Join(outside, ", ") + " are not in it: the names are outside the zone"
@@ -108,7 +109,8 @@ func (a *Agent) makeSOA(zone name.Name, soa protocol.SOA) (dns.Entry, error) {
 		return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: primaryNs and adminEmail must be one name each")
 	}
 	value := strings.Join([]string{
-		soa.PrimaryNS, contact, number(soa.Serial, today), number(soa.Refresh, 3600), number(soa.Retry, 600), number(soa.Expire, 604800), number(soa.NegativeTTL, 86400),
+		soa.PrimaryNS, contact, number(soa.Serial, today), number(soa.Refresh, 3600), number(soa.Retry, 600), number(soa.Expire, 604800),
+		number(soa.NegativeTTL, 86400),
 	}, " ")
 	ttl := uint32(min(86400, maxTTL))
 	if soa.NegativeTTL != nil {
@@ -147,7 +149,8 @@ func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl *u
 		return entry, refuse(http.StatusBadRequest, "%s.name: %v", field, err)
 	}
 	if !zone.Encloses(entry.Name) {
-		return entry, refuse(http.StatusBadRequest, "%s.name %q: is not in zone %s; a name without a dot at its end is relative to the zone", field, owner, showName(zone))
+		return entry, refuse(http.StatusBadRequest, "%s.name %q: is not in zone %s; a name without a dot at its end is relative to "+
+			"the zone", field, owner, showName(zone))
 	}
 	if ttl != nil {
 		if entry.TTL = *ttl; *ttl > maxTTL {

@@ -52,7 +52,8 @@ func (a *Agent) showDS(_ http.ResponseWriter, job *work) (int, any, error) {
 			RR: fmt.Sprintf("%s IN DS %d %d %d %s", job.zone, ds.KeyTag, ds.Algorithm, ds.DigestType, digest),
 			CDS: slices.ContainsFunc(wanted, func(record mdns.RR) bool {
 				cds, ok := record.(*mdns.CDS)
-				return ok && cds.KeyTag == ds.KeyTag && cds.Algorithm == ds.Algorithm && (cds.DigestType != ds.DigestType || strings.EqualFold(cds.Digest, ds.Digest))
+				return ok && cds.KeyTag == ds.KeyTag && cds.Algorithm == ds.Algorithm && (cds.DigestType != ds.DigestType ||
+					strings.EqualFold(cds.Digest, ds.Digest))
 			}),
 		})
 	}
@@ -75,7 +76,8 @@ func (a *Agent) checkDS(_ http.ResponseWriter, job *work) (int, any, error) {
 		return 0, nil, refuse(http.StatusBadRequest, "ds %q: must be %s or %s", asked.DS, protocol.DSPublished, protocol.DSWithdrawn)
 	}
 	defer a.lockZone(job.zone)()
-	text, err := a.call(job.request.Context(), fmt.Sprintf("dnssec -checkds -key %d %s %s", asked.KeyTag, asked.DS, quoteZone(job.zone)))
+	text, err := a.runCommand(job.request.Context(), fmt.Sprintf("dnssec -checkds -key %d %s %s", asked.KeyTag, asked.DS,
+		quoteZone(job.zone)))
 	switch {
 	case failedWith(err, resultNotFound):
 		return 0, nil, unknownZone(job.zone)
@@ -85,7 +87,8 @@ func (a *Agent) checkDS(_ http.ResponseWriter, job *work) (int, any, error) {
 		// Named has no error for a key or a policy that is not there, and says so in words.
 		return 0, nil, &problem{status: http.StatusConflict, message: (&rndc.Failure{Command: "dnssec", Err: text}).Error()}
 	}
-	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: fmt.Sprintf("named knows that the DS of key %d of zone %s is %s", asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
+	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: fmt.Sprintf("named knows that the DS of key %d of zone %s is %s",
+		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
 // maxKeyText is what named (9.18) has room for in its answer about keys, less what it says of one key. What does not
@@ -100,14 +103,15 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil
 	}
-	text, err := a.call(ctx, "dnssec -status "+quoteZone(zone))
+	text, err := a.runCommand(ctx, "dnssec -status "+quoteZone(zone))
 	if _, failed := err.(*rndc.Failure); failed {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	if len(text) > maxKeyText {
-		return nil, refuse(http.StatusConflict, "zone %s has more keys than named can tell of; set purge-keys of its dnssec-policy to less, or remove files of keys that are hidden", showName(zone))
+		return nil, refuse(http.StatusConflict, "zone %s has more keys than named can tell of; "+
+			"set purge-keys of its dnssec-policy to less, or remove files of keys that are hidden", showName(zone))
 	}
 	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
 	for line := range strings.Lines(text) {
@@ -131,12 +135,14 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 			continue
 		}
 		key := &status.Keys[len(status.Keys)-1]
-		for word, state := range map[string]*string{"goal": &key.Goal, "dnskey": &key.DNSKEYState, "ds": &key.DSState, "zone rrsig": &key.ZoneRRSIGState, "key rrsig": &key.KeyRRSIGState} {
+		for word, state := range map[string]*string{"goal": &key.Goal, "dnskey": &key.DNSKEYState, "ds": &key.DSState,
+			"zone rrsig": &key.ZoneRRSIGState, "key rrsig": &key.KeyRRSIGState} {
 			if what == word {
 				*state = value
 			}
 		}
-		for word, is := range map[string]*bool{"published": &key.Published, "key signing": &key.KeySigning, "zone signing": &key.ZoneSigning} {
+		for word, is := range map[string]*bool{"published": &key.Published, "key signing": &key.KeySigning,
+			"zone signing": &key.ZoneSigning} {
 			if what == word {
 				*is = strings.HasPrefix(value, "yes")
 			}

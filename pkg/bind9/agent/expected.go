@@ -86,12 +86,14 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
 		l.done = true
 		if len(missing) > 0 || lacking != nil {
-			a.config.Logger.Warn("ready without some zones", "loaded", len(zones)-len(missing), "missing", len(missing), "some", formatZones(missing), "err", lacking)
+			a.config.Logger.Warn("ready without some zones", "loaded", len(zones)-len(missing), "missing", len(missing),
+				"some", formatZones(missing), "err", lacking)
 		}
 		return nil
 	}
 	a.refreshZones(ctx, missing, lacking != nil || late)
-	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones), formatZones(missing)))
+	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones),
+		formatZones(missing)))
 }
 
 // refreshZones has named ask its primary for zones that it lacks, and for its catalogs. A server that is not ready gets
@@ -109,7 +111,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 		}
 	}
 	for _, zone := range zones {
-		if _, err := a.call(ctx, "refresh "+quoteZone(zone)); err != nil {
+		if _, err := a.runCommand(ctx, "refresh "+quoteZone(zone)); err != nil {
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
 		}
 	}
@@ -194,7 +196,8 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	}
 	of.catalogs = map[name.Name]time.Duration{}
 	for _, catalog := range catalogs {
-		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime, Most: maxCatalog}, unconfirmed)
+		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime,
+			Most: maxCatalog}, unconfirmed)
 		if err != nil {
 			lacking = errors.Join(lacking, err)
 			continue

@@ -53,7 +53,8 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	_, _ = rand.Read(suffix[:]) // never fails
 	base := escapeZone(zone) + "." + hex.EncodeToString(suffix[:])
 	if len(base)+len(markSuffix) > maxFileName {
-		return "", refuse(http.StatusBadRequest, "zoneName: %d characters; a file name holds %d of them", len(zone.String()), maxFileName-len(markSuffix)-9)
+		return "", refuse(http.StatusBadRequest, "zoneName: %d characters; a file name holds %d of them", len(zone.String()),
+			maxFileName-len(markSuffix)-9)
 	}
 	stem := filepath.Join(f.dir, base)
 	target := stem + zoneSuffix

@@ -68,7 +68,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	now := a.config.Now()
-	status, err := a.call(ctx, "status")
+	status, err := a.runCommand(ctx, "status")
 	if err != nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	case again && !now.Before(watch.next):
 		a.config.Logger.Warn("named has no zone of members of its catalogs; it transfers the catalogs again", "members", len(watch.lost))
 		for catalog := range expected.catalogs {
-			if _, err := a.call(ctx, "retransfer "+quoteZone(catalog)); err != nil {
+			if _, err := a.runCommand(ctx, "retransfer "+quoteZone(catalog)); err != nil {
 				a.config.Logger.Warn("named did not transfer a catalog again", "zone", catalog, "err", err)
 			}
 		}

@@ -53,7 +53,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 			a.ready.last.Checks = append(a.ready.last.Checks, what+": "+result)
 		}
 		note("zone_dir", a.files.checkWritable())
-		status, err := a.call(ctx, "status")
+		status, err := a.runCommand(ctx, "status")
 		note("rndc", err)
 		_, err = a.queryRRset(ctx, name.Root, rdata.SOA)
 		note("dns", err)

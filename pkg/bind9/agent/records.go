@@ -33,7 +33,8 @@ func (a *Agent) addRecord(_ http.ResponseWriter, job *work) (int, any, error) {
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
 	}
-	added, err := readChange(job.zone, asked.Name, asked.Type, "value", asked.TTL, preferring(asked.Type, asked.Priority, asked.Value), asked.Value)
+	added, err := readChange(job.zone, asked.Name, asked.Type, "value", asked.TTL, preferring(asked.Type, asked.Priority, asked.Value),
+		asked.Value)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -61,11 +62,13 @@ func (a *Agent) updateRecord(_ http.ResponseWriter, job *work) (int, any, error)
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
 	}
-	removed, err := readChange(job.zone, asked.Name, asked.Type, "currentValue", nil, preferring(asked.Type, asked.Priority, asked.CurrentValue), asked.CurrentValue)
+	removed, err := readChange(job.zone, asked.Name, asked.Type, "currentValue", nil, preferring(asked.Type, asked.Priority,
+		asked.CurrentValue), asked.CurrentValue)
 	if err != nil {
 		return 0, nil, err
 	}
-	added, err := readChange(job.zone, asked.Name, asked.Type, "newValue", asked.TTL, preferring(asked.Type, asked.Priority, asked.NewValue), asked.NewValue)
+	added, err := readChange(job.zone, asked.Name, asked.Type, "newValue", asked.TTL, preferring(asked.Type, asked.Priority,
+		asked.NewValue), asked.NewValue)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -106,9 +109,11 @@ func (a *Agent) writeRecords(job *work, status int, done string, about dns.Entry
 	case err != nil:
 		return 0, nil, err
 	case state.lines["type"] != protocol.Primary:
-		return 0, nil, refuse(http.StatusBadRequest, "zone %s is a %s zone; write its records at its primary", showName(job.zone), state.lines["type"])
+		return 0, nil, refuse(http.StatusBadRequest, "zone %s is a %s zone; write its records at its primary", showName(job.zone),
+			state.lines["type"])
 	case state.lines["dynamic"] == "no":
-		return 0, nil, refuse(http.StatusBadRequest, "zone %s takes no updates; PATCH it with allowUpdate, or make it with updateKeyName", showName(job.zone))
+		return 0, nil, refuse(http.StatusBadRequest, "zone %s takes no updates; PATCH it with allowUpdate, or make it with updateKeyName",
+			showName(job.zone))
 	}
 	code, err := a.sendUpdate(ctx, job.zone, removed, added, beside)
 	if err == nil && code == mdns.RcodeYXDomain {
@@ -120,7 +125,8 @@ func (a *Agent) writeRecords(job *work, status int, done string, about dns.Entry
 		stands.RRsetUsed([]mdns.RR{emptyOf(*added)})
 		code, err = a.sendMessage(ctx, stands)
 		if code == mdns.RcodeNXRrset {
-			return 0, nil, refuse(http.StatusConflict, "%s %s: named took the update and left the record out; at this name, or in this zone, it does not allow the type", about.Name, about.Type)
+			return 0, nil, refuse(http.StatusConflict, "%s %s: named took the update and left the record out; at this name, "+
+				"or in this zone, it does not allow the type", about.Name, about.Type)
 		}
 	}
 	blamed := false
@@ -134,13 +140,17 @@ func (a *Agent) writeRecords(job *work, status int, done string, about dns.Entry
 	case err != nil:
 		return 0, nil, err
 	case blamed:
-		return 0, nil, refuse(http.StatusBadRequest, "%s %s: named refuses the record; its log says why: a host that is no host name (check-names), or one without an address in the zone (check-integrity)", about.Name, about.Type)
+		return 0, nil, refuse(http.StatusBadRequest, "%s %s: named refuses the record; its log says why: "+
+			"a host that is no host name (check-names), or one without an address in the zone (check-integrity)", about.Name, about.Type)
 	case code == mdns.RcodeYXRrset, code == mdns.RcodeNXRrset:
-		return 0, nil, refuse(http.StatusConflict, "%s %s: a CNAME stands beside no other type; remove what else is at the name first", about.Name, about.Type)
+		return 0, nil, refuse(http.StatusConflict, "%s %s: a CNAME stands beside no other type; remove what else is at the name first",
+			about.Name, about.Type)
 	case code == mdns.RcodeRefused:
-		return 0, nil, refuse(http.StatusConflict, "named answers REFUSED: allow updates of zone %s to the agent's key, by updateKeyName or by PATCH with allowUpdate; a frozen zone takes none", showName(job.zone))
+		return 0, nil, refuse(http.StatusConflict, "named answers REFUSED: allow updates of zone %s to the agent's key, "+
+			"by updateKeyName or by PATCH with allowUpdate; a frozen zone takes none", showName(job.zone))
 	case code != mdns.RcodeSuccess:
-		return 0, nil, refuse(http.StatusConflict, "named answers %s to the update of zone %s; its log says why", mdns.RcodeToString[code], showName(job.zone))
+		return 0, nil, refuse(http.StatusConflict, "named answers %s to the update of zone %s; its log says why", mdns.RcodeToString[code],
+			showName(job.zone))
 	}
 	return status, protocol.RecordResponse{
 		Success: true, Message: fmt.Sprintf("%s %s is %s", about.Name, about.Type, done),
@@ -253,7 +263,8 @@ func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.M
 		return answer, nil
 	case errors.As(err, &refusal):
 		// An answer about a zone that named has, which our key did not sign.
-		return nil, refuse(http.StatusConflict, "named does not accept the agent's key %s for updates: %v; give both the same key, and the same clock", key.Name, refusal)
+		return nil, refuse(http.StatusConflict, "named does not accept the agent's key %s for updates: %v; give both the same key, "+
+			"and the same clock", key.Name, refusal)
 	}
 	return nil, unavailable(fmt.Errorf("%s: %w", a.config.Nameserver, err), "named does not answer DNS")
 }

@@ -74,13 +74,13 @@ func (a *Agent) serveHealth(http.ResponseWriter, *work) (int, any, error) {
 }
 
 func (a *Agent) serveStatus(_ http.ResponseWriter, job *work) (int, any, error) {
-	text, err := a.call(job.request.Context(), "status")
+	text, err := a.runCommand(job.request.Context(), "status")
 	return http.StatusOK, protocol.ServerStatus{Status: text}, err
 }
 
 // serveReconfig has named read its configuration again. Zones that are loaded stay as they are.
 func (a *Agent) serveReconfig(_ http.ResponseWriter, job *work) (int, any, error) {
-	text, err := a.call(job.request.Context(), "reconfig")
+	text, err := a.runCommand(job.request.Context(), "reconfig")
 	if err != nil {
 		return 0, nil, asConflict(err)
 	}

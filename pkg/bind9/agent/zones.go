@@ -79,12 +79,13 @@ func asConflict(err error) error {
 
 // readStatus asks named for a zone: 404 where it has none (A2).
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
-	text, err := a.call(ctx, "zonestatus "+quoteZone(zone))
+	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
 	case failedWith(err, resultNotFound):
 		return nil, unknownZone(zone)
 	case failedWith(err, resultMultiple):
-		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no word for a view; give the agent a named without views", showName(zone))
+		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no word for a view; "+
+			"give the agent a named without views", showName(zone))
 	case failedWith(err, resultNotLoaded):
 		// It is configured. Of a member of a catalog named shows nothing yet.
 		of := protocol.Secondary
@@ -121,7 +122,7 @@ func (s *zoneStatus) number(line string) *uint32 {
 
 // readClauses asks named how a zone is configured.
 func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error) {
-	text, err := a.call(ctx, "showzone "+quoteZone(zone))
+	text, err := a.runCommand(ctx, "showzone "+quoteZone(zone))
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +136,14 @@ func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) 
 		return nil, err
 	}
 	if status.lines["reconfigurable via modzone"] == "no" {
-		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there and POST %s/server/reconfig", showName(zone), protocol.Base)
+		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there and POST %s/server/reconfig",
+			showName(zone), protocol.Base)
 	}
 	block, err := a.readClauses(ctx, zone)
 	var failure *rndc.Failure
 	if errors.As(err, &failure) {
-		return nil, refuse(http.StatusConflict, "zone %s is a member of a catalog zone: %v; change it at the primary of the catalog", showName(zone), failure)
+		return nil, refuse(http.StatusConflict, "zone %s is a member of a catalog zone: %v; change it at the primary of the catalog",
+			showName(zone), failure)
 	}
 	return block, err
 }
@@ -181,14 +184,15 @@ func (a *Agent) showZoneStatus(_ http.ResponseWriter, job *work) (int, any, erro
 func zoneCommand(word, done string) func(*Agent, http.ResponseWriter, *work) (int, any, error) {
 	return func(a *Agent, _ http.ResponseWriter, job *work) (int, any, error) {
 		defer a.lockZone(job.zone)()
-		text, err := a.call(job.request.Context(), word+" "+quoteZone(job.zone))
+		text, err := a.runCommand(job.request.Context(), word+" "+quoteZone(job.zone))
 		switch {
 		case failedWith(err, resultNotFound):
 			return 0, nil, unknownZone(job.zone)
 		case err != nil:
 			return 0, nil, asConflict(err)
 		}
-		return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is " + done, Details: text}, nil
+		return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is " + done, Details: text},
+			nil
 	}
 }
 
@@ -226,7 +230,8 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	status, answer, err := a.compareZone(ctx, zone, block)
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
 		if err == nil && otherKeys {
-			err = refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with keys=remove first", showName(zone))
+			err = refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with keys=remove first",
+				showName(zone))
 		}
 		if err == nil && owner == "" && asked.KeyOwner != "" {
 			err = a.files.writeKeyOwner(zone, asked.KeyOwner)
@@ -252,7 +257,7 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 		return 0, nil, err
 	}
 	block.setClause("file", []string{strconv.Quote(path)})
-	text, err := a.call(ctx, "addzone "+quoteZone(zone)+" "+block.text())
+	text, err := a.runCommand(ctx, "addzone "+quoteZone(zone)+" "+block.text())
 	var failure *rndc.Failure
 	var unasked *problem
 	switch {
@@ -264,13 +269,15 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 		if failure.Err == resultExists {
 			return a.compareZone(ctx, zone, block) // another client of named was faster
 		}
-		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take", showName(zone), failure)
+		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take",
+			showName(zone), failure)
 	case errors.As(err, &unasked) && unasked.status == http.StatusBadRequest:
 		return 0, nil, errors.Join(err, a.files.remove(path))
 	case err != nil:
 		return 0, nil, err
 	}
-	return http.StatusCreated, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is made" + note, Details: text}, nil
+	return http.StatusCreated, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is made" + note, Details: text},
+		nil
 }
 
 // compareZone answers for a zone that named has already: 404 where it has none.
@@ -282,14 +289,17 @@ func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) 
 	var failure *rndc.Failure
 	switch {
 	case errors.As(err, &failure):
-		return 0, nil, refuse(http.StatusConflict, "zone %s is here as a member of a catalog zone; remove it from the catalog first", showName(zone))
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here as a member of a catalog zone; remove it from the catalog first",
+			showName(zone))
 	case err != nil:
 		return 0, nil, err
 	}
 	if other := present.listDifferences(asked); len(other) > 0 {
-		return 0, nil, refuse(http.StatusConflict, "zone %s is here with another %s; PATCH changes addresses and DNSSEC, anything else needs DELETE first", showName(zone), strings.Join(other, ", "))
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here with another %s; PATCH changes addresses and DNSSEC, "+
+			"anything else needs DELETE first", showName(zone), strings.Join(other, ", "))
 	}
-	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is here with this configuration; its records were not touched"}, nil
+	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is here with this configuration; " +
+		"its records were not touched"}, nil
 }
 
 // makeClauses is the configuration of a new zone without its file.
@@ -366,7 +376,8 @@ func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
 		return 0, nil, err
 	}
 	if asked == (protocol.ModifyZone{}) {
-		return 0, nil, refuse(http.StatusBadRequest, "body: nothing to change; give alsoNotify, allowTransfer, allowUpdate, primaries, dnssecPolicy or inlineSigning")
+		return 0, nil, refuse(http.StatusBadRequest, "body: nothing to change; give alsoNotify, allowTransfer, allowUpdate, primaries, "+
+			"dnssecPolicy or inlineSigning")
 	}
 	if asked.Primaries != nil && len(*asked.Primaries) == 0 {
 		return 0, nil, refuse(http.StatusBadRequest, "primaries: a secondary zone needs at least one address")
@@ -395,14 +406,14 @@ func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	}
 	if len(changed) > 0 {
 		message = "zone " + showName(job.zone) + " has changed: " + strings.Join(changed, ", ")
-		if text, err = a.call(ctx, "modzone "+quoteZone(job.zone)+" "+wanted.text()); err != nil {
+		if text, err = a.runCommand(ctx, "modzone "+quoteZone(job.zone)+" "+wanted.text()); err != nil {
 			return 0, nil, asConflict(err)
 		}
 	}
 	if asked.DNSSECPolicy != nil || asked.InlineSigning != nil {
 		// modzone stores how a zone is signed, and only reconfig has named act on it. A request that is repeated gets
 		// here too: the first one may have ended between the two.
-		if _, err := a.call(ctx, "reconfig"); err != nil {
+		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}
 	}
@@ -416,7 +427,8 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	}
 	status, err := a.readStatus(ctx, zone)
 	if err == nil && status.lines["secure"] == "yes" {
-		return refuse(http.StatusConflict, "dnssecPolicy: zone %s is signed; set it to \"insecure\" first, remove the DS at the parent, and say so by dnssec/checkds", showName(zone))
+		return refuse(http.StatusConflict, "dnssecPolicy: zone %s is signed; set it to \"insecure\" first, remove the DS at the parent, "+
+			"and say so by dnssec/checkds", showName(zone))
 	}
 	return err
 }
@@ -433,7 +445,8 @@ func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	case err != nil:
 		return 0, nil, err
 	case keyOwner != "" && owner != "" && owner != keyOwner:
-		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, or without one", showName(job.zone))
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, "+
+			"or without one", showName(job.zone))
 	}
 	present, err := a.readOwned(ctx, job.zone)
 	removeKeys := func() error {
@@ -452,7 +465,7 @@ func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	if err := a.files.leaveKeys(job.zone, a.config.Now()); err != nil {
 		return 0, nil, err
 	}
-	text, err := a.call(ctx, "delzone -clean "+quoteZone(job.zone))
+	text, err := a.runCommand(ctx, "delzone -clean "+quoteZone(job.zone))
 	switch {
 	case failedWith(err, resultNotFound):
 		return 0, nil, unknownZone(job.zone)

@@ -64,9 +64,11 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 	agent := server.Agent
 	at, err := url.Parse(agent.URL)
 	if err != nil || at.Scheme != "https" && !(at.Scheme == "http" && agent.PlainHTTP) {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s/%s: the URL of its agent has to be https, or http with allowPlainHTTP", server.Namespace, server.Name)
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s/%s: the URL of its agent has to be https, "+
+			"or http with allowPlainHTTP", server.Namespace, server.Name)
 	}
-	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %v %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token, sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, agent.Certificate, allowLocal)
+	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %v %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token,
+		sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, agent.Certificate, allowLocal)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -75,9 +77,11 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return known.Client, nil
 	}
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.used) > clientAge })
-	made, err := client.New(client.Config{URL: agent.URL, HTTP: &http.Client{Transport: &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal}}})
+	made, err := client.New(client.Config{URL: agent.URL, HTTP: &http.Client{Transport: &agentTransport{of: agent, secrets: a.secrets,
+		allowLocal: allowLocal}}})
 	if err != nil {
-		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace, server.Name, err)}
+		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
+			server.Name, err)}
 	}
 	a.clients[key] = &agentClient{made, now}
 	return made, nil
@@ -168,7 +172,8 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		}
 		c.token = string(bytes.TrimSpace(data[ref.Key]))
 		if strings.ContainsAny(c.token, " \t\r\n") {
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; write one token there", ref.Namespace, ref.Name, ref.Key)
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
+				"write one token there", ref.Namespace, ref.Name, ref.Key)
 		}
 		if t.of.AuthoritiesKey != "" {
 			roots = data[t.of.AuthoritiesKey]
@@ -178,7 +183,8 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(roots) > 0 {
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM; write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.of.URL)
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM; "+
+				"write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.of.URL)
 		}
 		sum.Write(roots)
 	}
@@ -190,7 +196,8 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
 		if err != nil {
 			// The parser's error may say something about the key.
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate and its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate "+
+				"and its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
 		}
 		config.Certificates = []tls.Certificate{pair}
 		fmt.Fprintf(sum, "\x00%s\x00%s", data["tls.crt"], data["tls.key"])
@@ -200,8 +207,9 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		return c, nil
 	}
 	c.transport = &http.Transport{
-		DialContext: dial.New(t.allowLocal).DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
-		TLSHandshakeTimeout: credentialsTimeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+		DialContext: dial.New(t.allowLocal).DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: maxHeader,
+		TLSHandshakeTimeout:    credentialsTimeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
 	}
 	if t.known != nil {
 		t.known.transport.CloseIdleConnections()
@@ -214,14 +222,17 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {
-		return nil, &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s, which the agent %s is reached with; make it, or name another one in the Bind9Instance", namespace, name, t.of.URL), Err: err}
+		return nil, &delivery.Error{Reason: delivery.ReasonSecretNotFound,
+			Message: fmt.Sprintf("there is no Secret %s/%s, which the agent %s is reached with; make it, "+
+				"or name another one in the Bind9Instance", namespace, name, t.of.URL), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the Secret %s/%s, which the agent %s is reached with, cannot be read: %w", namespace, name, t.of.URL, err)
 	}
 	missing := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" || len(bytes.TrimSpace(data[key])) > 0 })
 	if len(missing) > 0 {
-		return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there", namespace, name, missing[0])
+		return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there",
+			namespace, name, missing[0])
 	}
 	return data, nil
 }

@@ -69,7 +69,8 @@ func (s *slowPods) note(server cache.ObjectName, of slowAnswers) {
 
 // askPods asks the agents of a server's pods, and returns the first error. A result stands for no other question,
 // and for no other pods.
-func (f *Fleet) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod, ask func(ctx context.Context, pod *corev1.Pod) error) error {
+func (f *Fleet) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod, ask func(ctx context.Context,
+	pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, f.Clock.Now()
 	for _, pod := range pods {
 		question += " " + string(pod.UID)
@@ -144,7 +145,8 @@ func askJSON(ctx context.Context, address, path string, server *render.Server, i
 	if !roots.AppendCertsFromPEM(server.Access.Authority) {
 		return errors.New("the authority of the agent's certificate cannot be read")
 	}
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: render.AgentHost(server.Namespace, server.Name)}}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots,
+		ServerName: render.AgentHost(server.Namespace, server.Name)}}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+protocol.Base+path, nil)

@@ -33,7 +33,8 @@ import (
 
 // made are the resources of which objects are made, those with pods first: they are removed in this order.
 var made = []schema.GroupVersionResource{
-	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles,
+	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
+	render.RoleBindings, render.Roles,
 	render.Secrets, render.ServiceAccounts,
 }
 
@@ -72,7 +73,8 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	}
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: installation}.String()
 	newFactory := func(namespace, selector string) informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace), informers.WithTransform(trimObject),
+		return informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace),
+			informers.WithTransform(trimObject),
 			informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
 	}
 	for _, namespace := range namespaces {
@@ -226,9 +228,11 @@ type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
 	if e.owner != "" {
-		return fmt.Sprintf("%s %q is that of %s: two servers cannot have an object of one name, so name one of them otherwise", e.resource, e.name, e.owner)
+		return fmt.Sprintf("%s %q is that of %s: two servers cannot have an object of one name, so name one of them otherwise", e.resource,
+			e.name, e.owner)
 	}
-	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name, e.manager, TakeOver)
+	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name,
+		e.manager, TakeOver)
 }
 
 // applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says what a pod

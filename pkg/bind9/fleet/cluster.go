@@ -48,7 +48,8 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 		return 0, f.writeCluster(ctx, cluster, status, s)
 	}
 	if cluster, err = hold(cluster, func(patch []byte) (*bind9.Bind9Cluster, error) {
-		return f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		return f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch,
+			metav1.PatchOptions{FieldManager: FieldManager})
 	}); err != nil {
 		return 0, err
 	}
@@ -57,7 +58,8 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	f.judgeCluster(cluster, &status, s)
 	status.TSIGKey = rotation(&keys, cluster.Spec.TSIGKey)
 	if keys.Other() != nil {
-		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the primary take it, and the former one goes then")
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the "+
+			"primary take it, and the former one goes then")
 	}
 	s.setHeld(heldBy)
 	if err != nil {
@@ -86,7 +88,8 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 }
 
 // makeCommon makes the TSIG keys and the budgets of the cluster.
-func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, heldBy *v1alpha1.DNSClass, again time.Duration, err error) {
+func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, heldBy *v1alpha1.DNSClass,
+	again time.Duration, err error) {
 	var members []cache.ObjectName
 	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
 		if instance.Spec.External == nil && instance.DeletionTimestamp == nil {
@@ -149,7 +152,8 @@ func indexOf(name string) int {
 
 func (f *Fleet) deleteInstance(ctx context.Context, instance *bind9.Bind9Instance) error {
 	uid := instance.UID
-	err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Delete(ctx, instance.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Delete(ctx, instance.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
@@ -158,12 +162,14 @@ func (f *Fleet) deleteInstance(ctx context.Context, instance *bind9.Bind9Instanc
 
 // makeInstance applies one instance. Its settings are the cluster's: it says none of its own, so that a change of the
 // cluster is one write.
-func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings, name string) error {
+func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
+	name string) error {
 	labels := maps.Clone(settings.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	maps.Copy(labels, map[string]string{bind9.LabelManagedBy: render.KindCluster, bind9.LabelCluster: cluster.Name, bind9.LabelRole: strings.ToLower(string(role))})
+	maps.Copy(labels, map[string]string{bind9.LabelManagedBy: render.KindCluster, bind9.LabelCluster: cluster.Name,
+		bind9.LabelRole: strings.ToLower(string(role))})
 	have, err := f.instances.Bind9Instances(cluster.Namespace).Get(name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -172,7 +178,8 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 		if !metav1.IsControlledBy(have, cluster) && have.Annotations[TakeOver] == "" {
 			return &foreign{resource: "bind9instances", name: name}
 		}
-		same := metav1.IsControlledBy(have, cluster) && have.Spec.Role == role && have.Spec.ClusterRef != nil && have.Spec.ClusterRef.Name == cluster.Name
+		same := metav1.IsControlledBy(have, cluster) && have.Spec.Role == role && have.Spec.ClusterRef != nil &&
+			have.Spec.ClusterRef.Name == cluster.Name
 		for key, value := range labels {
 			same = same && have.Labels[key] == value
 		}
@@ -183,7 +190,8 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 	instance := bind9ac.Bind9Instance(name, cluster.Namespace).WithLabels(labels).
 		WithOwnerReferences(ownerReference(render.KindCluster, cluster.Name, cluster.UID)).
 		WithSpec(bind9ac.Bind9InstanceSpec().WithRole(role).WithClusterRef(bind9ac.ClusterReference().WithName(cluster.Name)))
-	_, err = f.Client.Bind9V1alpha1().Bind9Instances(cluster.Namespace).Apply(ctx, instance, metav1.ApplyOptions{FieldManager: FieldManager, Force: have != nil})
+	_, err = f.Client.Bind9V1alpha1().Bind9Instances(cluster.Namespace).Apply(ctx, instance, metav1.ApplyOptions{FieldManager: FieldManager,
+		Force: have != nil})
 	if err != nil {
 		return fmt.Errorf("applying Bind9Instance %q: %w", name, err)
 	}
@@ -192,12 +200,14 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 
 // ownerReference is for objects of our own store alone, which is restored as a whole (R4 of package render).
 func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceApplyConfiguration {
-	return metaac.OwnerReference().WithAPIVersion(bind9.SchemeGroupVersion.String()).WithKind(kind).WithName(name).WithUID(uid).WithController(true).WithBlockOwnerDeletion(true)
+	return metaac.OwnerReference().WithAPIVersion(bind9.SchemeGroupVersion.String()).WithKind(kind).WithName(name).WithUID(
+		uid).WithController(true).WithBlockOwnerDeletion(true)
 }
 
 // judgeCluster counts the servers.
 func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9ClusterStatus, s *standing) {
-	status.Primaries, status.Secondaries = bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Primary))}, bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Secondary))}
+	status.Primaries, status.Secondaries = bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Primary))},
+		bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Secondary))}
 	status.Instances = nil
 	signer := bind9.ServerCount{Desired: int32(replicas(signers(cluster)))}
 	valid, progressing, degraded := true, false, ""
@@ -266,7 +276,8 @@ func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) 
 	if wait := f.waitForOther(cluster, 2*leaveAfter); wait > 0 {
 		return wait, nil
 	}
-	owned := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
+	owned := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name),
+		func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
 	var wrong []error
 	for _, instance := range owned {
 		if instance.DeletionTimestamp == nil {
@@ -283,7 +294,8 @@ func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) 
 			return askAgain, err
 		}
 		if late {
-			f.Events.Eventf(cluster, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d servers and %d objects are not removed within %s; they are removed later", len(owned), left, 2*leaveAfter)
+			f.Events.Eventf(cluster, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d servers and %d objects are not removed "+
+				"within %s; they are removed later", len(owned), left, 2*leaveAfter)
 		}
 	}
 	_, err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch(ctx, cluster.Name, types.MergePatchType,

@@ -109,7 +109,8 @@ type loop struct {
 
 // New makes a Fleet. The caller starts Informers; those of the cluster are started by Run.
 func New(config Config) (*Fleet, error) {
-	if config.Client == nil || config.Informers == nil || config.Cluster == nil || len(config.Namespaces) == 0 || config.Platform.Installation == "" || config.Primaries == nil || config.Events == nil {
+	if config.Client == nil || config.Informers == nil || config.Cluster == nil || len(config.Namespaces) == 0 ||
+		config.Platform.Installation == "" || config.Primaries == nil || config.Events == nil {
 		return nil, errors.New("fleet: clients, informers, namespaces, platform, primaries and events are required")
 	}
 	for _, name := range config.Without {
@@ -132,9 +133,12 @@ func New(config Config) (*Fleet, error) {
 	ours := config.Informers.Bind9().V1alpha1()
 	f := &Fleet{
 		Config: config, children: newChildren(config.Cluster, config.Namespaces, config.Platform.Installation),
-		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(), instances: ours.Bind9Instances().Lister(),
-		classes: config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(config.Cluster, 0, informers.WithTransform(trimObject)),
-		sweeper: sweeper{gone: map[orphan]time.Time{}}, taken: takenKeys{by: map[taker]string{}}, slow: slowPods{by: map[cache.ObjectName]slowAnswers{}}, replacing: replacements{server: map[cache.ObjectName]string{}},
+		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(),
+		instances: ours.Bind9Instances().Lister(),
+		classes:   config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(
+			config.Cluster, 0, informers.WithTransform(trimObject)),
+		sweeper: sweeper{gone: map[orphan]time.Time{}}, taken: takenKeys{by: map[taker]string{}},
+		slow: slowPods{by: map[cache.ObjectName]slowAnswers{}}, replacing: replacements{server: map[cache.ObjectName]string{}},
 	}
 	f.children.isOwner = f.isOwner
 	f.namespaces = f.common.Core().V1().Namespaces().Lister()
@@ -162,7 +166,8 @@ func (f *Fleet) followChanges() error {
 			f.followChange(object, before)
 		}
 	}
-	followed := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(), ours.Bind9Instances().Informer(),
+	followed := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(),
+		ours.Bind9Instances().Informer(),
 		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(), f.common.Core().V1().Namespaces().Informer())
 	for _, factory := range f.children.superseded {
 		followed = append(followed, factory.Apps().V1().ReplicaSets().Informer())
@@ -243,7 +248,8 @@ func addressOf(object metav1.Object) string {
 
 // isOtherSpec reports whether more than the status of an object has changed. before is nil for one that came or went.
 func isOtherSpec(o, before metav1.Object) bool {
-	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() || (o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
+	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() ||
+		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
 }
 
 // listServerNamespaces are those in which a class, as it is and as it was, may have servers (listCatalogs).
@@ -309,7 +315,8 @@ func listClusterOf(object any) ([]string, error) {
 
 // instancesOf are the instances that name a cluster.
 func (f *Fleet) instancesOf(namespace, cluster string) []*bind9.Bind9Instance {
-	return findByIndex[*bind9.Bind9Instance](f.Informers.Bind9().V1alpha1().Bind9Instances().Informer(), indexCluster, namespace+"/"+cluster)
+	return findByIndex[*bind9.Bind9Instance](f.Informers.Bind9().V1alpha1().Bind9Instances().Informer(), indexCluster,
+		namespace+"/"+cluster)
 }
 
 // StartWithContext starts the informers of the cluster, which end with ctx.
@@ -359,7 +366,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 func (f *Fleet) WaitForSync(ctx context.Context) error {
 	ours := f.Informers.Bind9().V1alpha1()
 	synced := []cache.InformerSynced{
-		ours.ClusterBind9Providers().Informer().HasSynced, ours.Bind9Clusters().Informer().HasSynced, ours.Bind9Instances().Informer().HasSynced,
+		ours.ClusterBind9Providers().Informer().HasSynced, ours.Bind9Clusters().Informer().HasSynced,
+		ours.Bind9Instances().Informer().HasSynced,
 		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer().HasSynced, f.common.Core().V1().Namespaces().Informer().HasSynced,
 	}
 	for _, informer := range f.children.listInformers() {

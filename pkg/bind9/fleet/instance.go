@@ -46,7 +46,8 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 		return f.finishInstance(ctx, instance)
 	case instance.Spec.External != nil:
 		status.Addresses, status.AgentURL = []string{instance.Spec.External.Address}, instance.Spec.External.AgentURL
-		s.setStatus(bind9.ConditionReady, metav1.ConditionUnknown, ReasonExternal, "the server is not run here; the Deliveries of its zones say how far it is")
+		s.setStatus(bind9.ConditionReady, metav1.ConditionUnknown, ReasonExternal, "the server is not run here; "+
+			"the Deliveries of its zones say how far it is")
 		return 0, f.writeInstance(ctx, instance, status, s)
 	case !f.children.covers(at.Namespace) && isHeld(instance):
 		return 0, nil
@@ -55,7 +56,8 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 		return 0, f.writeInstance(ctx, instance, status, s)
 	}
 	if instance, err = hold(instance, func(patch []byte) (*bind9.Bind9Instance, error) {
-		return f.Client.Bind9V1alpha1().Bind9Instances(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		return f.Client.Bind9V1alpha1().Bind9Instances(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch,
+			metav1.PatchOptions{FieldManager: FieldManager})
 	}); err != nil {
 		return 0, err
 	}
@@ -66,7 +68,8 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 				return 0, err
 			}
 			// A cluster may be missing for a moment, as after a restore: its servers keep what they have.
-			s.set(bind9.ConditionReady, false, ReasonClusterNotFound, fmt.Sprintf("there is no Bind9Cluster %q in the namespace; make it, or delete this object", ref.Name))
+			s.set(bind9.ConditionReady, false, ReasonClusterNotFound, fmt.Sprintf("there is no Bind9Cluster %q in the namespace; "+
+				"make it, or delete this object", ref.Name))
 			return 0, f.writeInstance(ctx, instance, status, s)
 		}
 	}
@@ -95,12 +98,14 @@ func hold[T metav1.Object](object T, patch func([]byte) (T, error)) (T, error) {
 	if isHeld(object) {
 		return object, nil
 	}
-	return patch(finalizersPatch(metav1.ObjectMeta{ResourceVersion: object.GetResourceVersion(), UID: object.GetUID()}, append(slices.Clone(object.GetFinalizers()), Finalizer)))
+	return patch(finalizersPatch(metav1.ObjectMeta{ResourceVersion: object.GetResourceVersion(), UID: object.GetUID()},
+		append(slices.Clone(object.GetFinalizers()), Finalizer)))
 }
 
 // finalizersPatch sets the finalizers of an object as it was read; of one that has changed since it is refused.
 func finalizersPatch(object metav1.ObjectMeta, finalizers []string) []byte {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers, "resourceVersion": object.ResourceVersion, "uid": object.UID}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
+		"resourceVersion": object.ResourceVersion, "uid": object.UID}})
 	if err != nil {
 		panic(err) // strings marshal
 	}
@@ -130,7 +135,8 @@ func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instanc
 			if f.Clock.Since(instance.DeletionTimestamp.Time) < leaveAfter {
 				return askAgain, err
 			}
-			f.Events.Eventf(instance, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; they are removed later: %v", left, leaveAfter, err)
+			f.Events.Eventf(instance, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
+				"they are removed later: %v", left, leaveAfter, err)
 		}
 	}
 	_, err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch(ctx, instance.Name, types.MergePatchType,
@@ -142,7 +148,8 @@ func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instanc
 }
 
 // makeServer applies the objects of a server and says how they are.
-func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, status *bind9.Bind9InstanceStatus, s *standing) (time.Duration, error) {
+func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster,
+	status *bind9.Bind9InstanceStatus, s *standing) (time.Duration, error) {
 	server := render.Merge(instance, cluster)
 	server.Platform = f.Platform
 	owner := render.KindInstance + "/" + instance.Name
@@ -151,7 +158,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	var err error
 	ownKey := cluster == nil || server.Role == bind9.RoleSigner
 	if ownKey {
-		server.Transfer, heldBy, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey, []cache.ObjectName{cache.MetaObjectToName(instance)})
+		server.Transfer, heldBy, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey,
+			[]cache.ObjectName{cache.MetaObjectToName(instance)})
 	} else {
 		server.Transfer, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
 	}
@@ -200,7 +208,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		now = slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool { return o.Resource == server.Workload() })
 		again = sooner(again, askAgain)
 	}
-	if err := f.applyAll(ctx, server.Namespace, now, func() error { return f.checkServing(ctx, &server) }); err != nil && !errors.As(err, &waits) {
+	if err := f.applyAll(ctx, server.Namespace, now, func() error { return f.checkServing(ctx, &server) }); err != nil &&
+		!errors.As(err, &waits) {
 		f.judgeServer(&server, owner, status, s)
 		return again, f.degrade(s, err)
 	}
@@ -211,7 +220,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	}
 	if server.Transfer.Other() != nil || server.Peers != nil && server.Peers.Other() != nil {
 		again = sooner(again, askAgain)
-		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take the new one")
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take "+
+			"the new one")
 	}
 	s.setHeld(heldBy)
 	status.TSIGKey = nil
@@ -240,7 +250,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		return askAgain, nil
 	}
 	if drained, err := f.removeSuperseded(ctx, &server); err != nil || drained > 0 {
-		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; the pods of the other manager answer until every node knows")
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; "+
+			"the pods of the other manager answer until every node knows")
 		return cmp.Or(drained, again), err
 	}
 	return again, f.removeOthers(ctx, server.Namespace, owner, objects, s)
@@ -290,7 +301,8 @@ func (f *Fleet) removeOthers(ctx context.Context, namespace, owner string, wante
 			if slices.ContainsFunc(wanted, func(w render.Object) bool { return w.Resource == resource && w.Name == o.GetName() }) {
 				continue
 			}
-			if workload := resource == render.Deployments || resource == render.StatefulSets; workload && !isTrue(s.conditions, bind9.ConditionReady) {
+			if workload := resource == render.Deployments || resource == render.StatefulSets; workload &&
+				!isTrue(s.conditions, bind9.ConditionReady) {
 				continue
 			}
 			wrong = append(wrong, f.children.removeObject(ctx, resource, o))
@@ -321,9 +333,11 @@ func (f *Fleet) judgeWorkload(server *render.Server) (ready, finished bool) {
 	}
 	switch object := f.children.cached(server.Workload(), server.Namespace, server.Name).(type) {
 	case *appsv1.Deployment:
-		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas, object.Status.AvailableReplicas)
+		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
+			object.Status.AvailableReplicas)
 	case *appsv1.StatefulSet:
-		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas, object.Status.AvailableReplicas)
+		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
+			object.Status.AvailableReplicas)
 	}
 	return false, false
 }
@@ -353,7 +367,8 @@ func (f *Fleet) judgeServer(server *render.Server, owner string, status *bind9.B
 	status.Endpoints = nil
 	for _, object := range f.children.of(pods, server.Namespace, owner) {
 		if pod, ok := object.(*corev1.Pod); ok {
-			status.Endpoints = append(status.Endpoints, bind9.InstanceEndpoint{Pod: pod.Name, Address: pod.Status.PodIP, Ready: podReady(pod)})
+			status.Endpoints = append(status.Endpoints, bind9.InstanceEndpoint{Pod: pod.Name, Address: pod.Status.PodIP,
+				Ready: podReady(pod)})
 		}
 	}
 	slices.SortFunc(status.Endpoints, func(x, y bind9.InstanceEndpoint) int { return strings.Compare(x.Pod, y.Pod) })
@@ -478,7 +493,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) ([]netip.Addr, error) {
 		}
 		addresses := of.Spec.Bind9.Primaries // in the mode Transfer
 		for _, one := range servers {
-			if one.Primary && one.Key != nil && *one.Key == key && server.Role == bind9.RoleSecondary && apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
+			if one.Primary && one.Key != nil && *one.Key == key && server.Role == bind9.RoleSecondary &&
+				apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
 				addresses = append(slices.Clone(addresses), one.Address)
 			}
 		}

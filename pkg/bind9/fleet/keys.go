@@ -36,7 +36,8 @@ const (
 
 // chooseControlKeys are the keys of a server's control channel as they shall be now: those that it has, a first one, or
 // those after a rotation. complete says that every pod has the current one, so that the former one may go.
-func (f *Fleet) chooseControlKeys(ctx context.Context, server *render.Server, complete func(with *render.Server) bool) (keys render.ControlKeys, again time.Duration, err error) {
+func (f *Fleet) chooseControlKeys(ctx context.Context, server *render.Server, complete func(with *render.Server) bool) (
+	keys render.ControlKeys, again time.Duration, err error) {
 	wanted := server.Settings.RNDCKey
 	if wanted == nil {
 		wanted = &bind9.RNDCKey{}
@@ -112,7 +113,8 @@ func (f *Fleet) ensureAccess(ctx context.Context, server *render.Server) (render
 		access = render.Access{Token: base64.RawURLEncoding.EncodeToString(token)}
 	}
 	host, now := render.AgentHost(server.Namespace, server.Name), f.Clock.Now()
-	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers([]string{host}) && now.Add(renewBefore).Before(pair.Cert.NotAfter) {
+	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers([]string{host}) &&
+		now.Add(renewBefore).Before(pair.Cert.NotAfter) {
 		return access, nil
 	}
 	authority, err := pki.Issue(nil, pki.Authority("agent of "+server.Name), now, certificateValidity)
@@ -152,7 +154,8 @@ func (f *Fleet) readTransferKeys(ctx context.Context, namespace, group string) (
 // chooseTransferKeys are the TSIG keys of a group as they shall be now: those that it has, a first one, or those after
 // the next step of a rotation. members are the instances of the group, each of which has to take the keys of a step
 // before the next one. A key that is lost is made anew; one that is due stays while a class holds it (findKeyNaming).
-func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey, members []cache.ObjectName) (keys render.TransferKeys, heldBy *v1alpha1.DNSClass, again time.Duration, err error) {
+func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey, members []cache.ObjectName) (
+	keys render.TransferKeys, heldBy *v1alpha1.DNSClass, again time.Duration, err error) {
 	if wanted == nil {
 		wanted = &bind9.TSIGKey{}
 	}

@@ -42,7 +42,8 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 		return f.finishProvider(ctx, provider, owned)
 	}
 	if provider, err = hold(provider, func(patch []byte) (*bind9.ClusterBind9Provider, error) {
-		return f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		return f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, at.Name, types.MergePatchType, patch,
+			metav1.PatchOptions{FieldManager: FieldManager})
 	}); err != nil {
 		return 0, err
 	}
@@ -70,7 +71,8 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 				row.Message = readyMessage(cluster)
 			}
 			for _, count := range []bind9.ServerCount{cluster.Status.Primaries, cluster.Status.Secondaries} {
-				status.Servers.Desired, status.Servers.Current, status.Servers.Ready = status.Servers.Desired+count.Desired, status.Servers.Current+count.Current, status.Servers.Ready+count.Ready
+				status.Servers.Desired, status.Servers.Current, status.Servers.Ready = status.Servers.Desired+count.Desired,
+					status.Servers.Current+count.Current, status.Servers.Ready+count.Ready
 			}
 		}
 		settled = settled && row.Ready
@@ -153,7 +155,8 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 		switch {
 		case !ours && have.Annotations[TakeOver] == "":
 			return nil, &foreign{resource: "bind9clusters", name: namespace + "/" + provider.Name}
-		case have.DeletionTimestamp != nil || ours && have.Labels[bind9.LabelManagedBy] == kindProvider && equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
+		case have.DeletionTimestamp != nil || ours && have.Labels[bind9.LabelManagedBy] == kindProvider &&
+			equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
 			return have, nil
 		case ours:
 			// An apply would keep what others have added.
@@ -168,8 +171,10 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,
 		"metadata": map[string]any{
-			"name": provider.Name, "namespace": namespace, "labels": map[string]string{bind9.LabelManagedBy: kindProvider, bind9.LabelCluster: provider.Name},
-			"ownerReferences": []metav1.OwnerReference{{APIVersion: bind9.SchemeGroupVersion.String(), Kind: kindProvider, Name: provider.Name, UID: provider.UID, Controller: &controller, BlockOwnerDeletion: &controller}},
+			"name": provider.Name, "namespace": namespace, "labels": map[string]string{bind9.LabelManagedBy: kindProvider,
+				bind9.LabelCluster: provider.Name},
+			"ownerReferences": []metav1.OwnerReference{{APIVersion: bind9.SchemeGroupVersion.String(), Kind: kindProvider,
+				Name: provider.Name, UID: provider.UID, Controller: &controller, BlockOwnerDeletion: &controller}},
 		},
 	}
 	text, err := json.Marshal(desired)
@@ -177,7 +182,8 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 		return nil, err
 	}
 	force := have != nil
-	applied, err := f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Patch(ctx, provider.Name, types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
+	applied, err := f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Patch(ctx, provider.Name, types.ApplyPatchType, text,
+		metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
 	if err != nil {
 		return nil, fmt.Errorf("applying Bind9Cluster %s/%s: %w", namespace, provider.Name, err)
 	}
@@ -186,14 +192,16 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 
 func (f *Fleet) deleteCluster(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	uid := cluster.UID
-	err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Delete(ctx, cluster.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Delete(ctx, cluster.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
 }
 
-func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, owned []*bind9.Bind9Cluster) (time.Duration, error) {
+func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, owned []*bind9.Bind9Cluster) (time.Duration,
+	error) {
 	if !slices.Contains(provider.Finalizers, Finalizer) {
 		return 0, nil
 	}

@@ -52,7 +52,8 @@ func (f *Fleet) waitForTurn(server *render.Server) string {
 	if ready {
 		for _, other := range f.instancesOf(server.Namespace, server.Cluster) {
 			stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
-			if other.Name != server.Name && other.DeletionTimestamp == nil && !stopped && !isTrue(other.Status.Conditions, bind9.ConditionReady) {
+			if other.Name != server.Name && other.DeletionTimestamp == nil && !stopped &&
+				!isTrue(other.Status.Conditions, bind9.ConditionReady) {
 				return fmt.Sprintf("%s is not ready: a pod is replaced while all other servers of the cluster are", other.Name)
 			}
 		}

@@ -75,13 +75,16 @@ func (s *standing) set(condition string, is bool, reason, message string) {
 // setHeld says that a TSIG key is due to be made anew and stays, because of that class. What goes on comes first.
 func (s *standing) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
-		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: DNSClass %q has mode %s, and zones that it made at the servers name the key; "+
-			"deliver these zones by a class with mode Catalog and delete this one, or leave spec.tsigKey out", class.Name, apiclass.ModeOf(class.Spec.Bind9)))
+		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: "+
+			"DNSClass %q has mode %s, and zones that it made at the servers name the key; "+
+			"deliver these zones by a class with mode Catalog and delete this one, or leave spec.tsigKey out", class.Name,
+			apiclass.ModeOf(class.Spec.Bind9)))
 	}
 }
 
 func (s *standing) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
-	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage), ObservedGeneration: s.generation}
+	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
+		ObservedGeneration: s.generation}
 	// The time is that of the last change that is written: several words about a type in one look are one change.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
@@ -139,11 +142,13 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
 			continue
 		}
-		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && after.Type != bind9.ConditionConfigValid && after.Reason != ReasonRotationHeld {
+		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse &&
+			after.Type != bind9.ConditionConfigValid && after.Reason != ReasonRotationHeld {
 			continue // an object that is new is not degraded, and there is nothing to say
 		}
 		kind := corev1.EventTypeNormal
-		if after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue || after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld {
+		if after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue || after.Type == bind9.ConditionConfigValid &&
+			after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld {
 			kind = corev1.EventTypeWarning
 		}
 		text := after.Type + "=" + string(after.Status)
@@ -161,7 +166,8 @@ func (f *Fleet) writeInstance(ctx context.Context, instance *bind9.Bind9Instance
 	}
 	next := instance.DeepCopy()
 	next.Status = status
-	if _, err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+	if _, err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).UpdateStatus(ctx, next,
+		metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
 		return err
 	}
 	f.recordEvents(next, s)
@@ -178,14 +184,16 @@ func (f *Fleet) writeCluster(ctx context.Context, cluster *bind9.Bind9Cluster, s
 	}
 	next := cluster.DeepCopy()
 	next.Status = status
-	if _, err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+	if _, err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).UpdateStatus(ctx, next,
+		metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
 		return err
 	}
 	f.recordEvents(next, s)
 	return nil
 }
 
-func (f *Fleet) writeProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, status bind9.ClusterBind9ProviderStatus, s *standing) error {
+func (f *Fleet) writeProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, status bind9.ClusterBind9ProviderStatus,
+	s *standing) error {
 	status.Conditions, status.ObservedGeneration = s.conditions, provider.Generation
 	fitProviderStatus(&status)
 	if equality.Semantic.DeepEqual(provider.Status, status) {
@@ -193,7 +201,8 @@ func (f *Fleet) writeProvider(ctx context.Context, provider *bind9.ClusterBind9P
 	}
 	next := provider.DeepCopy()
 	next.Status = status
-	if _, err := f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+	if _, err := f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus(ctx, next,
+		metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
 		return err
 	}
 	f.recordEvents(next, s)

@@ -77,7 +77,9 @@ func (f *Fleet) sweepOrphans(ctx context.Context) error {
 	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
 		clear(f.sweeper.gone)
 		if len(owners) > 0 {
-			return errors.Join(err, fmt.Errorf("fleet: %d servers and clusters have objects in the cluster, and the API has no Bind9Instance: nothing is removed; remove them by their label %s=%s if they are not wanted", len(owners), render.LabelInstallation, f.Platform.Installation))
+			return errors.Join(err, fmt.Errorf("fleet: %d servers and clusters have objects in the cluster, "+
+				"and the API has no Bind9Instance: nothing is removed; remove them by their label %s=%s if they are not wanted",
+				len(owners), render.LabelInstallation, f.Platform.Installation))
 		}
 		return err
 	}
@@ -95,7 +97,8 @@ func (f *Fleet) sweepOrphans(ctx context.Context) error {
 		seen[owner] = true
 		if first, before := f.sweeper.gone[owner]; !before {
 			f.sweeper.gone[owner] = f.Clock.Now()
-			klog.FromContext(ctx).Info("the owner of objects is gone; they are removed if it stays so", "namespace", owner.namespace, "owner", owner.owner, "for", confirmAfter)
+			klog.FromContext(ctx).Info("the owner of objects is gone; they are removed if it stays so", "namespace", owner.namespace,
+				"owner", owner.owner, "for", confirmAfter)
 		} else if f.Clock.Since(first) >= confirmAfter {
 			ripe = append(ripe, owner)
 		}
@@ -112,7 +115,8 @@ func (f *Fleet) sweepOrphans(ctx context.Context) error {
 	oldest := slices.MinFunc(ripe, func(x, y orphan) int { return f.sweeper.gone[x].Compare(f.sweeper.gone[y]) })
 	f.sweeper.last = f.Clock.Now()
 	left, err := f.children.removeAll(ctx, oldest.namespace, oldest.owner)
-	klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", oldest.namespace, "owner", oldest.owner, "objects", left)
+	klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", oldest.namespace, "owner", oldest.owner,
+		"objects", left)
 	return errors.Join(append(doubts, err)...)
 }
 
@@ -148,7 +152,8 @@ func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	}
 	details := status.Status().Details
 	if details == nil || details.Kind != resource || details.Name != name || details.Group != bind9.GroupName {
-		return false, fmt.Errorf("a 404 that does not say that %s %s/%s is not found is no answer of the API: %w", kind, of.namespace, name, err)
+		return false, fmt.Errorf("a 404 that does not say that %s %s/%s is not found is no answer of the API: %w", kind, of.namespace, name,
+			err)
 	}
 	return true, nil
 }

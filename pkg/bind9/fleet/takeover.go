@@ -64,11 +64,15 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 		return c.removeDeployment(ctx, live)
 	case *corev1.Service:
 		// A Service that is no load balancer any more has lost the address by which clients know it.
-		if to, ok := wanted.(*coreac.ServiceApplyConfiguration); ok && to.Spec != nil && to.Spec.Type != nil && *to.Spec.Type != live.Spec.Type {
-			return &takingOver{fmt.Sprintf("Service %q is of type %s, and that of this server is %s: set type and annotations in service of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type, *to.Spec.Type), live}
+		if to, ok := wanted.(*coreac.ServiceApplyConfiguration); ok && to.Spec != nil && to.Spec.Type != nil &&
+			*to.Spec.Type != live.Spec.Type {
+			return &takingOver{fmt.Sprintf("Service %q is of type %s, and that of this server is %s: "+
+				"set type and annotations in service of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type,
+				*to.Spec.Type), live}
 		}
 		if err := serving(); err != nil {
-			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until that of this server has the zones: %v", key.name, err), live}
+			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until that of this server has the zones: %v",
+				key.name, err), live}
 		}
 	}
 	o := accessor(live)
@@ -143,17 +147,20 @@ func foreignFields(object runtime.Object) map[string]any {
 
 // removeDeployment removes a Deployment of another manager and leaves its pods, which its ReplicaSets keep.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
-	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does", former.Name), nil}
+	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
+		former.Name), nil}
 	if former.DeletionTimestamp != nil {
 		return waits
 	}
-	sets, err := c.cluster.AppsV1().ReplicaSets(former.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(former.Spec.Selector)})
+	sets, err := c.cluster.AppsV1().ReplicaSets(former.Namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(former.Spec.Selector)})
 	if err != nil {
 		return err
 	}
 	for i := range sets.Items {
 		if set := &sets.Items[i]; metav1.IsControlledBy(set, former) && set.Labels[labelSuperseded] == "" {
-			if err := c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set, map[string]any{"labels": map[string]string{labelSuperseded: former.Name}}); err != nil {
+			if err := c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
+				map[string]any{"labels": map[string]string{labelSuperseded: former.Name}}); err != nil {
 				return err
 			}
 		}
@@ -175,7 +182,8 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	if !ok {
 		factory = c.superseded[""]
 	}
-	all, _ := factory.Apps().V1().ReplicaSets().Lister().ReplicaSets(namespace).List(labels.SelectorFromSet(labels.Set{labelSuperseded: instance}))
+	all, _ := factory.Apps().V1().ReplicaSets().Lister().ReplicaSets(namespace).List(
+		labels.SelectorFromSet(labels.Set{labelSuperseded: instance}))
 	return all
 }
 
@@ -226,7 +234,8 @@ func (f *Fleet) removeSuperseded(ctx context.Context, server *render.Server) (ti
 		since, err := time.Parse(time.RFC3339, set.Annotations[annotationIdle])
 		if err != nil {
 			since = f.Clock.Now()
-			wrong = append(wrong, f.children.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set, map[string]any{"annotations": map[string]string{annotationIdle: since.UTC().Format(time.RFC3339)}}))
+			wrong = append(wrong, f.children.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
+				map[string]any{"annotations": map[string]string{annotationIdle: since.UTC().Format(time.RFC3339)}}))
 		}
 		if wait := since.Add(drainTime).Sub(f.Clock.Now()); wait > 0 {
 			again = wait

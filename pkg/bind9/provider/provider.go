@@ -116,7 +116,8 @@ func New(config Config) (*Provider, error) {
 	case config.Mode == Catalog && config.Shown.Catalog.IsZero():
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone")
 	case config.Mode == Transfer && len(config.Primaries) == 0:
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that instances fetch from")
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that "+
+			"instances fetch from")
 	}
 	no := func(string) bool { return false }
 	if config.Signed == nil {
@@ -147,7 +148,9 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
 	if len(all) > maxInstances {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both", len(all), maxInstances)
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, "+
+			"and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both",
+			len(all), maxInstances)
 	}
 	f := &fleet{}
 	signer := ""
@@ -164,7 +167,8 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 			f.waiting = append(f.waiting, instance)
 		default:
 			f.instances = append(f.instances, instance)
-			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer || instance.Signer, Signs: instance.Signer}
+			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer ||
+				instance.Signer, Signs: instance.Signer}
 			if !instance.Signer {
 				one.Signer, one.Unsigned = signer, !signed
 			}
@@ -177,7 +181,8 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 
 // noInstances is the error of a class that selects none. A zone that nothing serves is not delivered.
 func noInstances() *delivery.Error {
-	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, or change bind9.clusterRef or bind9.instancesFrom")
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, "+
+		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
 // listLeaving has the rows of a class that selects no instance; not nil, which would leave those of before.
@@ -244,7 +249,8 @@ func goesOver(plan delivery.Plan) *delivery.Error {
 // makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
 // failed has the failures by instance, made the instances whose agent has made the zone; the error is that of the
 // fence, or of the context.
-func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error, made map[string]bool, err error) {
+func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
+	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		return nil, nil, err
@@ -267,7 +273,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		}
 	}
 	failed, err = p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
-		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries, instance.Key)}}
+		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries,
+			instance.Key)}}
 		err := instance.Agent.Ensure(ctx, plan.Zone, asked, fence)
 		if err == nil && !plan.Delivered {
 			p.mu.Lock()
@@ -313,7 +320,8 @@ func withKey(primaries []netip.AddrPort, key *keys.Key) []string {
 	return texts
 }
 
-func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error, error) {
+func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error,
+	error) {
 	return p.eachAgent(ctx, instances, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
 		return instance.Agent.Remove(ctx, zone, fence)
 	})
@@ -321,7 +329,8 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 
 // eachAgent asks the agents at the same time, each within agentTime (promise 4). The fence is asked by one after the
 // other.
-func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance, client.Fence) error) (map[string]*delivery.Error, error) {
+func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
+	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
 	var mu sync.Mutex
@@ -452,7 +461,8 @@ func (p *Provider) Health(ctx context.Context) error {
 		return noInstances()
 	}
 	if p.config.Mode == Transfer {
-		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, _ client.Fence) error { return instance.Agent.Health(ctx) })
+		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil },
+			func(ctx context.Context, instance Instance, _ client.Fence) error { return instance.Agent.Health(ctx) })
 		if err != nil {
 			return err
 		}

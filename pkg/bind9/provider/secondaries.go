@@ -71,7 +71,8 @@ func chooseSources(targets []target) sources {
 }
 
 // tellSecondaries has a primary notify the secondaries that it has now.
-func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
+func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
+	fence delivery.Fence) error {
 	u.mu.Lock()
 	told, known := u.told[zoneAt{plan.UID, t.Name}]
 	u.mu.Unlock()
@@ -92,7 +93,8 @@ func (u *Updater) forget(uid string) {
 
 // followSources has secondaries transfer what their primaries have by now. outcomes are those of the primaries, and
 // take in those of the secondaries. The error is that of the fence, or of the context.
-func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan, fence delivery.Fence) error {
+func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
+	fence delivery.Fence) error {
 	written := map[string]bool{}
 	for i, t := range targets {
 		written[t.Name] = t.Primary && outcomes[i].err == nil && outcomes[i].report.Confirmed == plan.Serial
@@ -173,7 +175,8 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 // makeSecondary has the agent make a zone a secondary of the primary. One that is there may have another primary, of
 // which it has another content: it transfers the zone whole.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
-	asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
+	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
+		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
 	return u.askAgent(t.Instance, func(agent *client.Client) error {
 		err := agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence))
 		if err == nil && there {
@@ -209,7 +212,8 @@ func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery
 	}
 	other, err := t.writer.Verify(ctx, plan)
 	return err == nil && other.Empty() && slices.EqualFunc(one.Foreign, other.Foreign, func(a, b delivery.RRset) bool {
-		return a.Key() == b.Key() && a.TTL == b.TTL && slices.Equal(slices.Sorted(slices.Values(a.Data)), slices.Sorted(slices.Values(b.Data)))
+		return a.Key() == b.Key() && a.TTL == b.TTL && slices.Equal(slices.Sorted(slices.Values(a.Data)),
+			slices.Sorted(slices.Values(b.Data)))
 	})
 }
 

@@ -59,7 +59,8 @@ var _ delivery.Provider = (*Updater)(nil)
 
 // NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
-	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{},
+		behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
 // target is an instance with what writes to it and reads it by DNS.
@@ -80,7 +81,8 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 	targets := make([]target, len(all))
 	for i, instance := range all {
 		if !instance.waits() && instance.Key == nil {
-			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates; name a Secret with one in external.tsigSecretName of the Bind9Instance", instance.Name)
+			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates; "+
+				"name a Secret with one in external.tsigSecretName of the Bind9Instance", instance.Name)
 		}
 		targets[i].Instance = instance
 		if instance.waits() {
@@ -90,7 +92,8 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 		writer := u.writers[at]
 		if writer == nil {
 			// The fleet's servers are the class's own, so what others wrote in the place of a zone's data goes.
-			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true, Dial: u.config.Dial}); err != nil {
+			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
+				Dial: u.config.Dial}); err != nil {
 				targets[i].Err = asError(instance, err) // a key that one instance has is no fault of the others
 				continue
 			}
@@ -110,7 +113,8 @@ type outcome struct {
 }
 
 // eachTarget works at all targets at the same time, and one after the other asks the fence.
-func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delivery.Fence, do func(context.Context, target, delivery.Fence) outcome) ([]outcome, error) {
+func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delivery.Fence, do func(context.Context, target,
+	delivery.Fence) outcome) ([]outcome, error) {
 	var mu sync.Mutex
 	var lost error
 	ask := func(context.Context) error {
@@ -146,7 +150,8 @@ func checkPrimary(targets []target) error {
 	if slices.ContainsFunc(targets, func(t target) bool { return !t.Leaving && t.Primary }) {
 		return nil
 	}
-	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance with the role Primary, and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance with the role Primary, "+
+		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
 // listLeft has the rows of a class without a primary; not nil, which would leave those of before.
@@ -271,13 +276,15 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 		}
 	}
 	if config.TTL == nil {
-		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; add spec.nameServers or an NS Record at the apex")
+		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; "+
+			"add spec.nameServers or an NS Record at the apex")
 	}
 	// BIND loads the zone only with the addresses of name servers inside it.
 	for set := range plan.All {
 		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
 			for _, data := range set.Data {
-				config.Records = append(config.Records, protocol.Record{Name: set.Name.String(), Type: set.Type.String(), Value: data, TTL: &set.TTL})
+				config.Records = append(config.Records, protocol.Record{Name: set.Name.String(), Type: set.Type.String(), Value: data,
+					TTL: &set.TTL})
 			}
 		}
 	}
@@ -357,7 +364,8 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 		return delivery.Drift{Servers: listLeft(targets)}, err
 	}
 	from := chooseSources(targets)
-	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {
+	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target,
+		_ delivery.Fence) outcome {
 		switch {
 		case t.Leaving:
 			return outcome{}
@@ -390,7 +398,8 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 			return delivery.Drift{}, e
 		}
 		all.Servers = append(all.Servers, delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: e, At: time.Now()})
-		for _, lists := range [][2]*[]delivery.RRset{{&all.Missing, &o.drift.Missing}, {&all.Differing, &o.drift.Differing}, {&all.Unfit, &o.drift.Unfit}, {&all.Foreign, &o.drift.Foreign}} {
+		for _, lists := range [][2]*[]delivery.RRset{{&all.Missing, &o.drift.Missing}, {&all.Differing, &o.drift.Differing},
+			{&all.Unfit, &o.drift.Unfit}, {&all.Foreign, &o.drift.Foreign}} {
 			*lists[0] = mergeSets(*lists[0], *lists[1])
 		}
 	}
@@ -413,7 +422,8 @@ func (u *Updater) Health(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {
+	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target,
+		_ delivery.Fence) outcome {
 		return outcome{err: t.writer.Health(ctx)}
 	})
 	if err != nil {

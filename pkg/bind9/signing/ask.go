@@ -79,7 +79,8 @@ func (w *work) askParent(ctx context.Context) parent {
 		}
 		delivered = true
 		if has := serial.Serial(one.Status.Serial); has == 0 || content.Serial().Ahead(has) {
-			p.unknown = fmt.Sprintf("DNSClass %s has not delivered serial %d of the zone above, %s", one.Spec.ClassRef.Name, content.Serial(), above.Status.FQDN)
+			p.unknown = fmt.Sprintf("DNSClass %s has not delivered serial %d of the zone above, %s", one.Spec.ClassRef.Name,
+				content.Serial(), above.Status.FQDN)
 		}
 	}
 	if !delivered {
@@ -102,7 +103,8 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		}
 		numbers[i] = int32(n)
 	}
-	return v1alpha1.DelegationSigner{KeyTag: numbers[0], Algorithm: numbers[1], DigestType: numbers[2], Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
+	return v1alpha1.DelegationSigner{KeyTag: numbers[0], Algorithm: numbers[1], DigestType: numbers[2],
+		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
 // askElsewhere asks the servers of a parent that is no Zone, each at all of its addresses. At least one address of each
@@ -138,14 +140,17 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 				// It is the server of a zone further up, which knows nothing of a zone between that the resolver does
 				// not see.
 				answered = true
-				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them", servers[i].Name, w.fqdn, servers[i].Missing))
+				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
+					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
+					servers[i].Name, w.fqdn, servers[i].Missing))
 			default:
 				if first {
 					p.everywhere = one.has
 				}
 				answered, first = true, false
 				p.ttl = max(p.ttl, one.ttl)
-				p.everywhere = slices.DeleteFunc(slices.Clone(p.everywhere), func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(one.has, ds) })
+				p.everywhere = slices.DeleteFunc(slices.Clone(p.everywhere),
+					func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(one.has, ds) })
 				p.anywhere = append(p.anywhere, one.has...)
 			}
 		}
@@ -211,7 +216,8 @@ func askEach[T any](all []*T, ask func(one *T)) {
 
 // isUnrouted reports whether this process cannot send to an address at all, as to IPv6 on many machines.
 func isUnrouted(err error) bool {
-	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT}, func(cause error) bool { return errors.Is(err, cause) })
+	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
+		func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // LookupParentServers finds the servers of the zone above by a resolver.
@@ -249,5 +255,6 @@ func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.
 			return servers, nil
 		}
 	}
-	return nil, fmt.Errorf("the resolver of the controller finds no zone above %s; give the controller one that resolves the names of the DNS", zone)
+	return nil, fmt.Errorf("the resolver of the controller finds no zone above %s; give the controller one that resolves the names "+
+		"of the DNS", zone)
 }

@@ -89,7 +89,8 @@ type Controller struct {
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}},
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second,
+			time.Minute)),
 	}
 	c.places = places{wake: c.queue.Add, taken: map[place]int{}, held: map[cache.ObjectName][]place{}}
 	if err := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned}); err != nil {
@@ -99,7 +100,8 @@ func New(config Config) (*Controller, error) {
 		AddFunc: c.zoneChanged,
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
-			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC, is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN ||
+			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC,
+				is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN ||
 				(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) {
 				c.zoneChanged(is)
 			}
@@ -223,15 +225,16 @@ func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// fence refuses what an older look at the zone would do at the signer.
-func (w *work) fence(ctx context.Context) error {
+// refuseOlder refuses what an older look at the zone would do at the signer.
+func (w *work) refuseOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	live, err := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{})
 	switch {
 	case err != nil:
 		return err
-	case live.UID != w.zone.UID || (live.DeletionTimestamp == nil) != (w.zone.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
+	case live.UID != w.zone.UID || (live.DeletionTimestamp == nil) != (w.zone.DeletionTimestamp == nil) ||
+		!equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
 		return errors.New("the Zone has changed since it was read")
 	}
 	return nil
@@ -267,7 +270,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: class.FieldManager}, "dnssec")
+	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: class.FieldManager}, "dnssec")
 	return ignoreChanged(err)
 }
 
@@ -299,8 +303,9 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	}
 	conditions := slices.Clone(w.zone.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind, ObservedGeneration: w.zone.Generation,
-		Message: fmt.Sprintf("its servers have serial %d from the signer; the serial goes past %d", w.behind, past),
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind,
+		ObservedGeneration: w.zone.Generation,
+		Message:            fmt.Sprintf("its servers have serial %d from the signer; the serial goes past %d", w.behind, past),
 	})
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},
@@ -311,7 +316,8 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: class.FieldManager}, "status")
+	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: class.FieldManager}, "status")
 	return ignoreChanged(err)
 }
 

@@ -206,7 +206,8 @@ func (d *decision) lost(f *facts) bool {
 	if f.signing.Present {
 		return false
 	}
-	d.say("KeysLost: the signer does not have the zone that it signed, nor its keys, and signs it with no others: restore the claim of the signer, or remove spec.dnssec and set it again when status.dnssec is gone")
+	d.say("KeysLost: the signer does not have the zone that it signed, nor its keys, and signs it with no others: " +
+		"restore the claim of the signer, or remove spec.dnssec and set it again when status.dnssec is gone")
 	return true
 }
 
@@ -291,11 +292,13 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	wanted := []v1alpha1.DelegationSigner{}
 	for _, ds := range f.signing.DS {
 		if needed[ds.KeyTag] {
-			wanted = append(wanted, v1alpha1.DelegationSigner{KeyTag: int32(ds.KeyTag), Algorithm: int32(ds.Algorithm), DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
+			wanted = append(wanted, v1alpha1.DelegationSigner{KeyTag: int32(ds.KeyTag), Algorithm: int32(ds.Algorithm),
+				DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
 		}
 	}
 	slices.SortFunc(wanted, func(a, b v1alpha1.DelegationSigner) int {
-		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Algorithm, b.Algorithm), cmp.Compare(a.DigestType, b.DigestType), cmp.Compare(a.Digest, b.Digest))
+		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Algorithm, b.Algorithm), cmp.Compare(a.DigestType, b.DigestType),
+			cmp.Compare(a.Digest, b.Digest))
 	})
 	wanted = slices.Compact(wanted)
 	return wanted[:min(len(wanted), maxDS)]
@@ -334,7 +337,8 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	}
 	switch {
 	case tooLong:
-		d.say("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, or lower the TTL there; until then no key takes the place of another", f.ttl, f.times.parentDSTTL, d.status.Policy)
+		d.say("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
+			"or lower the TTL there; until then no key takes the place of another", f.ttl, f.times.parentDSTTL, d.status.Policy)
 		d.again = blockedInterval
 	case len(coming) > 0:
 		d.say("the DS of key %s is to come to each server of the parent%s", strings.Join(coming, ", "), f.explain())

@@ -50,7 +50,8 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 				zones, err := c.sweepSigner(ctx, signer, c.left[at])
 				<-slots
 				if err != nil && ctx.Err() == nil {
-					klog.FromContext(ctx).Error(err, "Zones that are left at a signer are not removed; they are at a later look", "signer", at)
+					klog.FromContext(ctx).Error(err, "Zones that are left at a signer are not removed; they are at a later look",
+						"signer", at)
 				}
 				mu.Lock()
 				left[at] = zones
@@ -63,7 +64,8 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 }
 
 // sweepSigner removes the zones that are left at a signer and were left before, and returns those that are left still.
-func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool, err error) {
+func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	agent, err := c.Agents.ClientOf(signer, c.allowsLocal(signer))

@@ -50,7 +50,8 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		return c.removeDeleted(ctx, zone)
 	}
 	// DS without a phase are of another client, which signs the zone elsewhere and has its parent derive them.
-	if zone.Spec.DNSSEC == nil && (status == nil || status.Phase == "" && len(status.DS) > 0) || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
+	if zone.Spec.DNSSEC == nil && (status == nil || status.Phase == "" && len(status.DS) > 0) || zone.Status.FQDN == "" ||
+		zone.Status.Serial == 0 {
 		return 0, nil
 	}
 	fqdn, err := name.Parse(zone.Status.FQDN)
@@ -106,7 +107,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	if runs {
 		if w.agent, err = c.Agents.ClientOf(server, c.allowsLocal(server)); err == nil {
 			isOwner := func(owner string) bool { return owner == "" || owner == zone.Namespace }
-			err = w.agent.RemoveOwned(ctx, fqdn, isOwner, w.fence)
+			err = w.agent.RemoveOwned(ctx, fqdn, isOwner, w.refuseOlder)
 		}
 		if err != nil {
 			return pendingInterval, w.writeProblem(ctx, fmt.Errorf("the zone is not removed at the signer: %w", err))
@@ -157,7 +158,8 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	}
 	times, known := timesOf(cluster, policy)
 	if f.times = times; !known {
-		f.blocked = fmt.Sprintf("Bind9Cluster %s/%s has no policy %q: add it to spec.dnssec.policies, or name another one", ref.Namespace, ref.Name, policy)
+		f.blocked = fmt.Sprintf("Bind9Cluster %s/%s has no policy %q: add it to spec.dnssec.policies, or name another one", ref.Namespace,
+			ref.Name, policy)
 	}
 	selected, err := transferclass.ReadServers(w.of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		return w.Secrets.Get(ctx, namespace, name)
@@ -174,8 +176,10 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		}
 		// The signer takes the TSIG key of its own cluster, and the fleet names it to these servers alone.
 		isRun := server.Agent.AuthoritiesKey != ""
-		if common := (v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}); isRun && !ownSigner && (server.Key == nil || *server.Key != common) {
-			f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s/%s and cannot transfer from its signer", w.of.Name, transferclass.RowName(server), ref.Namespace, ref.Name)
+		if common := (v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}); isRun && !ownSigner &&
+			(server.Key == nil || *server.Key != common) {
+			f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s/%s and cannot transfer from its signer",
+				w.of.Name, transferclass.RowName(server), ref.Namespace, ref.Name)
 		}
 	}
 	switch {
@@ -190,7 +194,9 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		f.lacking = "the class has no server beside the signer"
 	}
 	if status := w.zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(w.zone, w.signer) {
-		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s/%s has the signer %s: give it back the class by which it was signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
+		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s/%s has the signer %s: "+
+			"give it back the class by which it was signed; to sign it by another one, remove spec.dnssec there and change the class "+
+			"when status.dnssec is gone",
 			status.Signer.Namespace, status.Signer.Name, ref.Namespace, ref.Name, transferclass.RowName(w.signer))
 		w.signer = apiclass.Server{} // that in the status stays
 		return nil
@@ -201,7 +207,8 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	}
 	if taken {
 		w.signer = apiclass.Server{} // as above
-		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s/%s has, or is to have, another Zone of the name %s", ref.Namespace, ref.Name, w.fqdn)
+		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s/%s has, or is to have, another Zone of the name %s", ref.Namespace, ref.Name,
+			w.fqdn)
 		return nil
 	}
 	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
@@ -223,7 +230,8 @@ func (c *Controller) listClassesOf(zone *v1alpha1.Zone) (classes []string, err e
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
-		return of.Spec.AllowLocalAddresses && of.Spec.Bind9 != nil && of.Spec.Bind9.ClusterRef != nil && of.Spec.Bind9.ClusterRef.Namespace == signer.Namespace
+		return of.Spec.AllowLocalAddresses && of.Spec.Bind9 != nil && of.Spec.Bind9.ClusterRef != nil &&
+			of.Spec.Bind9.ClusterRef.Namespace == signer.Namespace
 	})
 }
 
@@ -395,11 +403,13 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	switch d.action {
 	case ensure:
 		signs := true
-		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace, ZoneConfig: protocol.ZoneConfig{
-			Primaries: []string{"list " + apiclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy, InlineSigning: &signs,
-		}}, w.fence)
+		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace,
+			ZoneConfig: protocol.ZoneConfig{
+				Primaries: []string{"list " + apiclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy,
+				InlineSigning: &signs,
+			}}, w.refuseOlder)
 	case remove:
-		err = w.agent.RemoveSigned(ctx, w.fqdn, w.fence)
+		err = w.agent.RemoveSigned(ctx, w.fqdn, w.refuseOlder)
 	case passServers:
 		err = w.raiseSerial(ctx)
 	}

@@ -29,18 +29,23 @@ type CertificateOptions struct {
 
 // AddFlags binds the options to flags.
 func (o *CertificateOptions) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Secret, "serving-cert-secret", o.Secret, "NAMESPACE/NAME of a Secret in the cluster where the servers keep a serving certificate that they make and renew, instead of --tls-cert-file. Goes with --apiservice.")
-	flags.StringSliceVar(&o.APIServices, "apiservice", o.APIServices, "Names of the APIServices whose caBundle is kept at the authority of --serving-cert-secret: v1alpha1.kubi.zone, then v1alpha1.bind9.kubi.zone.")
+	flags.StringVar(&o.Secret, "serving-cert-secret", o.Secret, "NAMESPACE/NAME of a Secret in the cluster where the servers keep a "+
+		"serving certificate that they make and renew, instead of --tls-cert-file. Goes with --apiservice.")
+	flags.StringSliceVar(&o.APIServices, "apiservice", o.APIServices, "Names of the APIServices whose caBundle is kept at the authority "+
+		"of --serving-cert-secret: v1alpha1.kubi.zone, then v1alpha1.bind9.kubi.zone.")
 }
 
 // Validate reports all that is wrong with the options.
 func (o *CertificateOptions) Validate() []error {
 	var wrong []error
 	if (o.Secret == "") != (len(o.APIServices) == 0) {
-		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; kube-apiserver must be told which authority to trust"))
+		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; "+
+			"kube-apiserver must be told which authority to trust"))
 	}
-	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
-		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving", o.Secret))
+	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" ||
+		strings.Contains(name, "/")) {
+		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving",
+			o.Secret))
 	}
 	return wrong
 }
@@ -53,7 +58,8 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	case server.CertKey.CertFile != "":
 		return nil
 	case o.Certificate.Secret == "":
-		klog.Warning("The serving certificate is self-signed and lasts as long as this process; name one by --tls-cert-file and --tls-private-key-file, or --serving-cert-secret")
+		klog.Warning("The serving certificate is self-signed and lasts as long as this process; " +
+			"name one by --tls-cert-file and --tls-private-key-file, or --serving-cert-secret")
 		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
 			return fmt.Errorf("serving certificate: %w", err)
 		}

@@ -28,14 +28,21 @@ type MemberOptions struct {
 
 // AddFlags binds the options to flags.
 func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; made if it is not there.")
-	flags.Int64Var(&o.QuotaBytes, "etcd-quota-bytes", o.QuotaBytes, "Size above which the etcd of --etcd-data-dir takes no writes; 0 means 8 GiB.")
-	flags.StringVar(&o.Cluster.MemberName, "etcd-member-name", o.Cluster.MemberName, "Name of this member among several of --etcd-data-dir: in a StatefulSet the name of the pod.")
-	flags.StringVar(&o.Cluster.InitialCluster, "etcd-initial-cluster", o.Cluster.InitialCluster, "All members, the same on each of them, as NAME=https://HOST:PORT with commas between. Without it --etcd-data-dir is the only one.")
-	flags.StringVar(&o.Cluster.ListenPeer, "etcd-listen-peer", o.Cluster.ListenPeer, "Where this member listens for the others, as https://IP:PORT.")
-	flags.StringVar(&o.Cluster.CertFile, "etcd-peer-cert-file", o.Cluster.CertFile, "Certificate shown to the other members, as server and as client.")
+	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; "+
+		"made if it is not there.")
+	flags.Int64Var(&o.QuotaBytes, "etcd-quota-bytes", o.QuotaBytes, "Size above which the etcd of --etcd-data-dir takes no writes; "+
+		"0 means 8 GiB.")
+	flags.StringVar(&o.Cluster.MemberName, "etcd-member-name", o.Cluster.MemberName, "Name of this member among several of "+
+		"--etcd-data-dir: in a StatefulSet the name of the pod.")
+	flags.StringVar(&o.Cluster.InitialCluster, "etcd-initial-cluster", o.Cluster.InitialCluster, "All members, the same on each of them, "+
+		"as NAME=https://HOST:PORT with commas between. Without it --etcd-data-dir is the only one.")
+	flags.StringVar(&o.Cluster.ListenPeer, "etcd-listen-peer", o.Cluster.ListenPeer, "Where this member listens for the others, "+
+		"as https://IP:PORT.")
+	flags.StringVar(&o.Cluster.CertFile, "etcd-peer-cert-file", o.Cluster.CertFile, "Certificate shown to the other members, "+
+		"as server and as client.")
 	flags.StringVar(&o.Cluster.KeyFile, "etcd-peer-key-file", o.Cluster.KeyFile, "Private key of --etcd-peer-cert-file.")
-	flags.StringVar(&o.Cluster.CAFile, "etcd-peer-ca-file", o.Cluster.CAFile, "Authority that signs the members' certificates and no others: a client with a certificate of it is a member.")
+	flags.StringVar(&o.Cluster.CAFile, "etcd-peer-ca-file", o.Cluster.CAFile, "Authority that signs the members' certificates and no "+
+		"others: a client with a certificate of it is a member.")
 }
 
 // Validate reports all that is wrong with the options.
@@ -47,7 +54,8 @@ func (o *MemberOptions) Validate() []error {
 		return nil
 	}
 	if o.DataDir == "" {
-		return []error{errors.New("--etcd-member-name, --etcd-initial-cluster, --etcd-listen-peer and --etcd-peer-* go with --etcd-data-dir: they name the cluster that the etcd in this process is a member of")}
+		return []error{errors.New("--etcd-member-name, --etcd-initial-cluster, --etcd-listen-peer and --etcd-peer-* go with " +
+			"--etcd-data-dir: they name the cluster that the etcd in this process is a member of")}
 	}
 	if err := o.Cluster.Validate(); err != nil {
 		return []error{err}
@@ -76,7 +84,8 @@ func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, relea
 		klog.Infof("Waiting until more than half of the members of etcd are there: %s", o.Cluster.InitialCluster)
 	} else {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, aloneTimeout, fmt.Errorf("--etcd-data-dir %s: etcd did not start within %s; -v=4 shows what it does", dir.Path(), aloneTimeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, aloneTimeout, fmt.Errorf("--etcd-data-dir %s: etcd did not start within %s; "+
+			"-v=4 shows what it does", dir.Path(), aloneTimeout))
 		defer cancel()
 	}
 	member, err := embed.Start(ctx, config)

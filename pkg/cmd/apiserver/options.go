@@ -73,7 +73,8 @@ func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
 	// Of its own, so that two of these do not share flags; the gates behind it are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
-	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), utilfeature.DefaultMutableFeatureGate))
+	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
+		utilfeature.DefaultMutableFeatureGate))
 	o := &Options{
 		ServerRun:      genericoptions.NewServerRunOptionsForComponent(basecompatibility.DefaultKubeComponent, components),
 		Etcd:           genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(apiserver.Prefix, nil)),
@@ -161,8 +162,11 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.CoreAPI.AddFlags(all.FlagSet("cluster"))
 	o.Admission.AddFlags(all.FlagSet("admission"))
 	o.Traces.AddFlags(all.FlagSet("traces"))
-	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a secret themselves instead of naming a Secret. Every user who may read classes reads it: for tests.")
-	all.FlagSet("classes").StringSliceVar(&o.Fleet.Repositories, "bind9-image-repositories", o.Fleet.Repositories, "Repositories that images of Bind9Clusters and Bind9Instances may come from, with their registry; one that ends in / stands for all below it.")
+	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a "+
+		"secret themselves instead of naming a Secret. Every user who may read classes reads it: for tests.")
+	all.FlagSet("classes").StringSliceVar(&o.Fleet.Repositories, "bind9-image-repositories", o.Fleet.Repositories,
+		"Repositories that images of Bind9Clusters and Bind9Instances may come from, with their registry; "+
+			"one that ends in / stands for all below it.")
 	o.Budgets.AddFlags(all.FlagSet("budgets"))
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
@@ -201,13 +205,15 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, err)
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
-		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an object that cannot be read would take it out of a zone that does not know; leave it off, kubizone fsck says what is damaged", features.AllowUnsafeMalformedObjectDeletion))
+		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an object that cannot be read would take it out of a zone "+
+			"that does not know; leave it off, kubizone fsck says what is damaged", features.AllowUnsafeMalformedObjectDeletion))
 	}
 	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
 		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))
 	}
 	if o.Features.EnablePriorityAndFairness && o.ServerRun.MaxRequestsInFlight+o.ServerRun.MaxMutatingRequestsInFlight <= 0 {
-		wrong = append(wrong, errors.New("--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive, or --enable-priority-and-fairness=false"))
+		wrong = append(wrong, errors.New("--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive, "+
+			"or --enable-priority-and-fairness=false"))
 	}
 	if o.Certificate.Secret != "" && o.SecureServing.ServerCert.CertKey.CertFile != "" {
 		wrong = append(wrong, errors.New("give either --serving-cert-secret or --tls-cert-file: one says which certificate is served"))
@@ -222,10 +228,13 @@ func (o *Options) Validate() error {
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
-		return []error{errors.New("--requestheader-client-ca-file: name in --requestheader-allowed-names the client whose headers are believed, the common name of kube-apiserver's --proxy-client-cert-file: without it a client with any certificate of that authority could be any user")}
+		return []error{errors.New("--requestheader-client-ca-file: name in --requestheader-allowed-names the client whose headers are " +
+			"believed, the common name of kube-apiserver's --proxy-client-cert-file: without it a client with any certificate of that " +
+			"authority could be any user")}
 	}
 	if header.ClientCAFile == "" && len(header.AllowedNames) > 0 {
-		return []error{errors.New("--requestheader-allowed-names goes with --requestheader-client-ca-file: without it the names in the cluster's configmap hold")}
+		return []error{errors.New("--requestheader-allowed-names goes with --requestheader-client-ca-file: " +
+			"without it the names in the cluster's configmap hold")}
 	}
 	return nil
 }

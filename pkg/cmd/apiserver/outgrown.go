@@ -20,7 +20,8 @@ import (
 // replaced one after the other. /livez passes, so that no kubelet restarts the process,
 // and /readyz fails and says why.
 func (o *Options) keepMember(ctx context.Context, why error) error {
-	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program", why, o.Member.Cluster.MemberName)
+	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
+		why, o.Member.Cluster.MemberName)
 	if listener := o.SecureServing.Listener; listener != nil {
 		if at, ok := listener.Addr().(*net.TCPAddr); ok {
 			o.SecureServing.BindPort = at.Port
@@ -54,7 +55,8 @@ func refuseAll(why error) http.Handler {
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, "this server does not read the format of the store and answers no requests: try again, and another server answers", http.StatusServiceUnavailable)
+		http.Error(w, "this server does not read the format of the store and answers no requests: try again, and another server answers",
+			http.StatusServiceUnavailable)
 	})
 	return mux
 }

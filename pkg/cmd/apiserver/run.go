@@ -69,9 +69,11 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 	ctx, fail := context.WithCancelCause(told)
 	defer fail(nil)
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
-		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication, Authorization: o.Authorization,
-		Audit: o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
-		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Fleet: o.Fleet, Budgets: o.Budgets,
+		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
+		Authorization: o.Authorization,
+		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
+		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Fleet: o.Fleet,
+		Budgets: o.Budgets,
 	})
 	if err != nil {
 		return stopped(told, err)
@@ -113,7 +115,8 @@ func (o *Options) bindPort() error {
 	listener, err := net.Listen("tcp", at)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("--secure-port %d: the port is taken by another process; stop that one, or choose another port: %w", o.SecureServing.BindPort, err)
+		return fmt.Errorf("--secure-port %d: the port is taken by another process; stop that one, or choose another port: %w",
+			o.SecureServing.BindPort, err)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("--secure-port %d: this user may not use the port; choose one above 1023", o.SecureServing.BindPort)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

@@ -117,7 +117,8 @@ func (o *Options) validate() error {
 		wrong = append(wrong, errors.New("no changes given: write -f FILE, or --delete NAME"))
 	}
 	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
-		wrong = append(wrong, fmt.Errorf("--dry-run %q: write %s or %s; only the server can decide about a Record", o.DryRun, dryRunNone, dryRunServer))
+		wrong = append(wrong, fmt.Errorf("--dry-run %q: write %s or %s; only the server can decide about a Record", o.DryRun, dryRunNone,
+			dryRunServer))
 	}
 	return errors.Join(wrong...)
 }
@@ -164,9 +165,13 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	case n == 0:
 		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.Files, ", "))
 	case n > v1alpha1.MaxChangeSetItems:
-		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.5): apply them in parts, of which each is whole or not at all, or with kubizone import, which writes one after the other", n, v1alpha1.MaxChangeSetItems)
+		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.5): apply them in parts, "+
+			"of which each is whole or not at all, or with kubizone import, which writes one after the other", n,
+			v1alpha1.MaxChangeSetItems)
 	case octets > v1alpha1.MaxChangeSetOctets:
-		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.5): apply them in parts, of which each is whole or not at all, or with kubizone import, which writes one after the other", octets, v1alpha1.MaxChangeSetOctets)
+		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.5): apply them in parts, "+
+			"of which each is whole or not at all, or with kubizone import, which writes one after the other", octets,
+			v1alpha1.MaxChangeSetOctets)
 	}
 	return set, from, nil
 }
@@ -208,9 +213,11 @@ func readDocuments(name string, in io.Reader) (found []document, err error) {
 				return nil, fmt.Errorf("%s: %w", where, err)
 			}
 			if header.Kind != "Record" || header.APIVersion != v1alpha1.SchemeGroupVersion.String() {
-				return nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: apply it by itself with kubectl", where, header.APIVersion, header.Kind, header.Name, v1alpha1.SchemeGroupVersion)
+				return nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: "+
+					"apply it by itself with kubectl", where, header.APIVersion, header.Kind, header.Name, v1alpha1.SchemeGroupVersion)
 			}
-			found = append(found, document{object, place{where: fmt.Sprintf("%s, record %s", name, header.Name), namespace: header.Namespace}})
+			found = append(found, document{object, place{where: fmt.Sprintf("%s, record %s", name, header.Name),
+				namespace: header.Namespace}})
 		}
 	}
 }
@@ -223,7 +230,8 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 		case !told:
 			namespace, told = own, true
 		default:
-			return "", fmt.Errorf("%s is of namespace %s, and others are of %s: a change set is of one namespace", from[i].where, own, namespace)
+			return "", fmt.Errorf("%s is of namespace %s, and others are of %s: a change set is of one namespace", from[i].where, own,
+				namespace)
 		}
 	}
 	return namespace, nil
@@ -233,7 +241,8 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\](?: \([^()]*\))?`)
 
 // outcomeUnknown is the next step where it is not known whether the change set was written.
-const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it (Records that are as in the files stay as they are, --delete of one that is gone is refused)"
+const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
+	"(Records that are as in the files stay as they are, --delete of one that is gone is refused)"
 
 // locateError adds to a refusal the file of each item, and to a conflict of field managers and an unknown outcome the
 // next step.
@@ -253,7 +262,8 @@ func locateError(err error, from []place) error {
 		}
 		return from[i].where
 	})
-	if d := status.Status().Details; d != nil && slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
+	if d := status.Status().Details; d != nil &&
+		slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
 		text += "; remove the fields from the file, or take them over with --force-conflicts"
 	}
 	if apierrors.IsTimeout(err) {
@@ -280,6 +290,7 @@ user of the kubeconfig.`,
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -54,7 +54,8 @@ func NewCommand() *cobra.Command {
 Servers go on meanwhile. kubizone restore takes both; etcd's own tools read OUT. It is not encrypted beyond what the
 server encrypts: keep it where you would keep the data directory.`,
 		Example: `  kubizone backup --data-dir ./data ./backup-$(date +%F)
-  kubizone backup --etcd-servers https://etcd-0:2379,https://etcd-1:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key ./backup`,
+  kubizone backup --etcd-servers https://etcd-0:2379,https://etcd-1:2379 \
+    --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key ./backup`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.Out = arguments[0]

@@ -72,20 +72,28 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.tlsKey, "tls-private-key-file", o.tlsKey, "its key")
 	flags.BoolVar(&o.plainHTTP, "plain-http", o.plainHTTP, "serve http on other addresses than loopback: tokens can be read on the way")
 	flags.StringVar(&o.clientCA, "client-ca-file", o.clientCA, "authorities of client certificates; goes with --client-name")
-	flags.StringSliceVar(&o.clientNames, "client-name", o.clientNames, "common name or DNS name of a client certificate that is taken; repeated for more")
-	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile, "file with a bearer token a line, of 16 characters at least; several while one takes the other's place")
-	flags.StringSliceVar(&o.serviceAccounts, "service-account", o.serviceAccounts, "NAMESPACE/NAME of a ServiceAccount whose tokens are taken, by TokenReview; repeated for more")
+	flags.StringSliceVar(&o.clientNames, "client-name", o.clientNames, "common name or DNS name of a client certificate that is taken; "+
+		"repeated for more")
+	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile, "file with a bearer token a line, of 16 characters at least; "+
+		"several while one takes the other's place")
+	flags.StringSliceVar(&o.serviceAccounts, "service-account", o.serviceAccounts, "NAMESPACE/NAME of a ServiceAccount whose tokens are "+
+		"taken, by TokenReview; repeated for more")
 	flags.StringVar(&o.audience, "token-audience", o.audience, "audience that those tokens must have")
 	flags.StringVar(&o.kubeServer, "kube-server", o.kubeServer, "URL of the kube-apiserver that reviews tokens; in a pod its own")
 	flags.StringVar(&o.kubeToken, "kube-token-file", o.kubeToken, "token of a ServiceAccount that may create tokenreviews")
 	flags.StringVar(&o.kubeCA, "kube-ca-file", o.kubeCA, "authorities of the kube-apiserver's certificate")
 	flags.StringVar(&o.rndcServer, "rndc-server", o.rndcServer, "ADDRESS:PORT of named's control channel")
-	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, as rndc-confgen or tsig-keygen writes it; of several keys the next is tried where named does not accept one")
+	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, "+
+		"as rndc-confgen or tsig-keygen writes it; of several keys the next is tried where named does not accept one")
 	flags.StringVar(&o.dnsServer, "dns-server", o.dnsServer, "ADDRESS:PORT where named answers DNS, for updates and for keys")
-	flags.StringVar(&o.updateKeyFile, "update-key-file", o.updateKeyFile, "file of the TSIG key that signs updates; without one it is the control channel's")
-	flags.StringVar(&o.zoneDir, "zone-dir", o.zoneDir, "directory for files of zones, which named has at the same path; both may write there")
-	flags.StringVar(&o.configDir, "config-dir", o.configDir, "directory of named's configuration: after a change of a file there named is told to read it again; empty for none")
-	flags.StringVar(&o.catalogsFile, "catalogs-file", o.catalogsFile, "file with the names of the catalog zones that named follows, one a line: after a start, /ready waits for their members")
+	flags.StringVar(&o.updateKeyFile, "update-key-file", o.updateKeyFile, "file of the TSIG key that signs updates; "+
+		"without one it is the control channel's")
+	flags.StringVar(&o.zoneDir, "zone-dir", o.zoneDir, "directory for files of zones, which named has at the same path; "+
+		"both may write there")
+	flags.StringVar(&o.configDir, "config-dir", o.configDir, "directory of named's configuration: "+
+		"after a change of a file there named is told to read it again; empty for none")
+	flags.StringVar(&o.catalogsFile, "catalogs-file", o.catalogsFile, "file with the names of the catalog zones that named follows, "+
+		"one a line: after a start, /ready waits for their members")
 	flags.IntVar(&o.rate, "requests-per-second", o.rate, "requests of one address a second, further ones are answered 429")
 	flags.IntVar(&o.burst, "requests-burst", o.burst, "requests of one address at once")
 }
@@ -99,7 +107,8 @@ func NewCommand() *cobra.Command {
 		Long: `Serve an HTTP API beside one named, by which its zones are added, changed and removed while it runs. It is the API of
 bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line that begins with "ready" says when it serves.`,
 		Example: `  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --token-file /run/secrets/agent/tokens
-  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --listen :8443 --tls-cert-file tls.crt --tls-private-key-file tls.key --service-account kubizone/controller`,
+  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --listen :8443 \
+    --tls-cert-file tls.crt --tls-private-key-file tls.key --service-account kubizone/controller`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			logger := newLogger(command)
@@ -163,7 +172,8 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 		fault("--tls-cert-file and --tls-private-key-file", "give both or none")
 	}
 	if o.tlsCert == "" && err == nil && !o.plainHTTP && !isLoopback(host) {
-		fault("--listen", "%q is not a loopback address, and tokens could be read on the way; give --tls-cert-file, or --plain-http", o.listen)
+		fault("--listen", "%q is not a loopback address, and tokens could be read on the way; give --tls-cert-file, or --plain-http",
+			o.listen)
 	}
 	if (o.clientCA == "") != (len(o.clientNames) == 0) || o.clientCA != "" && o.tlsCert == "" {
 		fault("--client-ca-file and --client-name", "give both, with --tls-cert-file, or none")
@@ -177,7 +187,8 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 		fault("--zone-dir", "%q must be the absolute path of a directory", o.zoneDir)
 	}
 	if strings.ContainsFunc(o.zoneDir, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		fault("--zone-dir", "%q must have printable ASCII alone, and no quotes or backslashes: it stands in named's configuration", o.zoneDir)
+		fault("--zone-dir", "%q must have printable ASCII alone, and no quotes or backslashes: it stands in named's configuration",
+			o.zoneDir)
 	}
 	if info, err := os.Stat(o.configDir); o.configDir != "" && (err != nil || !info.IsDir()) {
 		fault("--config-dir", "%q must be a directory", o.configDir)
@@ -224,7 +235,8 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	}
 	agent, err := agent.New(agent.Config{
 		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
-		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, CatalogsFile: o.catalogsFile, Authenticate: promoting(auth.Identify),
+		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir,
+		CatalogsFile: o.catalogsFile, Authenticate: promoting(auth.Identify),
 		Rate: o.rate, Burst: o.burst, Version: version.Number(), Logger: logger, Now: time.Now,
 	})
 	s := &server{listen: o.listen, agent: agent, logger: logger, before: o.rndcServer}
@@ -284,8 +296,9 @@ func (o *options) openReview() (*agent.TokenReview, error) {
 		wrong = append(wrong, fmt.Errorf("--kube-ca-file: %w", err))
 	}
 	review.Client = &http.Client{
-		Timeout:       10 * time.Second,
-		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
+		Timeout: 10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return review, errors.Join(wrong...)

@@ -49,7 +49,8 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	}
 	listener := newListener(open)
 	web := &http.Server{
-		Handler: s.agent, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14, ConnContext: withConnection,
+		Handler: s.agent, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime,
+		MaxHeaderBytes: 1 << 14, ConnContext: withConnection,
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // handshakes that fail, and panics
 	}
 	watching, stop := context.WithCancel(ctx)
@@ -69,7 +70,10 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	scheme := "http"
 	if s.identity != nil {
 		scheme = "https"
-		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.identity.loadFiles() }}
+		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config,
+			error) {
+			return s.identity.loadFiles()
+		}}
 		go func() { ended <- web.ServeTLS(listener, "", "") }()
 	} else {
 		go func() { ended <- web.Serve(listener) }()

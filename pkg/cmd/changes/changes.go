@@ -41,7 +41,8 @@ func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions()} }
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
-	flags.Uint32Var(&o.Since, "since", o.Since, "serial after which changes are printed; 0 is the oldest that the server holds, with --follow the present one")
+	flags.Uint32Var(&o.Since, "since", o.Since, "serial after which changes are printed; 0 is the oldest that the server holds, "+
+		"with --follow the present one")
 	flags.BoolVarP(&o.Follow, "follow", "f", o.Follow, "print changes as they come, until interrupted")
 }
 
@@ -52,7 +53,8 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 		return err
 	}
 	ask := func() *rest.Request {
-		request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes")
+		request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(
+			"changes")
 		if o.Since != 0 {
 			request.Param("since", strconv.FormatUint(uint64(o.Since), 10))
 		}

@@ -40,7 +40,8 @@ import (
 )
 
 // errStandalone ends a process that would wait for ever.
-var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
+var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
+	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
 // worker is one run.
 type worker struct {
@@ -67,7 +68,8 @@ func (c *Config) Run(ctx context.Context) error {
 	// Deliveries in flight when ctx ends write their outcome, and need zones, Lease and Events until then.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
 		// A server that does not answer may do so later; one that answers NotFound has no Leases.
-		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(err) {
+		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
+			err) {
 			return errStandalone
 		}
 		if err := w.recorder.StartRecordingToSinkWithContext(outlasting); err != nil {
@@ -114,13 +116,15 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
 	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), ours.Kubizone().V1alpha1().Zones()
 	sources := delivering.Sources{
-		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
+		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets,
+		Keys: &transferclass.Keys{},
 	}
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
-		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
+		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
+		Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
 		// than a call takes.
 		Alone: true, Lease: c.LeaseDuration, HealthInterval: c.HealthCheckInterval, Backoff: c.Backoff(),
@@ -133,7 +137,8 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.signing, err = signing.New(signing.Config{
-		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(), InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
+		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(),
+		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
 		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
 	})
 	if err != nil {

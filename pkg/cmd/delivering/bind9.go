@@ -37,7 +37,8 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
-		return provider.NewUpdater(provider.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
+		return provider.NewUpdater(provider.UpdateConfig{Instances: servers.listInstances,
+			Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
 	}
 	config, target := provider.Config{
 		Mode: provider.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
@@ -149,14 +150,16 @@ func (r *readServers) toInstances(selected transferclass.Selected) []provider.In
 			continue // nothing is signed in the other modes
 		}
 		shown := selected.Peers.Secondaries[i]
-		instances = append(instances, provider.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary, Signer: server.Signer})
+		instances = append(instances, provider.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary,
+			Signer: server.Signer})
 		r.addAgent(&instances[len(instances)-1], server)
 	}
 	for _, server := range selected.Waiting {
 		if server.Signer && !r.byCatalog() {
 			continue
 		}
-		instances = append(instances, provider.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary, Signer: server.Signer, Err: server.Err})
+		instances = append(instances, provider.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary,
+			Signer: server.Signer, Err: server.Err})
 		r.addAgent(&instances[len(instances)-1], server.Server)
 	}
 	return instances

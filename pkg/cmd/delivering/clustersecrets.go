@@ -131,7 +131,8 @@ func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName
 	for ctx.Err() == nil {
 		again := watchAgain
 		// Without a resourceVersion the first event is the Secret as it is when the watch begins.
-		events, err := s.client.Secrets(at.Namespace).Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, at.Name).String()})
+		events, err := s.client.Secrets(at.Namespace).Watch(ctx,
+			metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, at.Name).String()})
 		if err == nil {
 			one.noteChanges(events)
 		} else if apierrors.IsForbidden(err) {

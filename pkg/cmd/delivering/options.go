@@ -64,10 +64,14 @@ func (o *Options) duration(variable string, usual time.Duration) time.Duration {
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.RetryBaseDelay, "record-retry-base-delay", o.RetryBaseDelay, "time after which a failed delivery is tried again; doubled with each attempt (environment: "+EnvRetryBaseDelay+")")
-	flags.DurationVar(&o.RetryMaxDelay, "record-retry-max-delay", o.RetryMaxDelay, "longest time between two attempts (environment: "+EnvRetryMaxDelay+")")
-	flags.IntVar(&o.RetryMaxAttempts, "record-retry-max-attempts", o.RetryMaxAttempts, "attempts after which a delivery is tried every ten minutes (environment: "+EnvRetryMaxAttempts+")")
-	flags.DurationVar(&o.HealthCheckInterval, "class-health-check-interval", o.HealthCheckInterval, "time between two health checks of a DNSClass (environment: "+EnvHealthInterval+")")
+	flags.DurationVar(&o.RetryBaseDelay, "record-retry-base-delay", o.RetryBaseDelay, "time after which a failed delivery is tried "+
+		"again; doubled with each attempt (environment: "+EnvRetryBaseDelay+")")
+	flags.DurationVar(&o.RetryMaxDelay, "record-retry-max-delay", o.RetryMaxDelay, "longest time between two attempts (environment: "+
+		EnvRetryMaxDelay+")")
+	flags.IntVar(&o.RetryMaxAttempts, "record-retry-max-attempts", o.RetryMaxAttempts, "attempts after which a delivery is tried every "+
+		"ten minutes (environment: "+EnvRetryMaxAttempts+")")
+	flags.DurationVar(&o.HealthCheckInterval, "class-health-check-interval", o.HealthCheckInterval, "time between two health checks of a "+
+		"DNSClass (environment: "+EnvHealthInterval+")")
 }
 
 // Validate reports everything that is wrong.
@@ -76,13 +80,15 @@ func (o *Options) Validate() error {
 	for _, one := range []struct {
 		flag string
 		d    time.Duration
-	}{{"record-retry-base-delay", o.RetryBaseDelay}, {"record-retry-max-delay", o.RetryMaxDelay}, {"class-health-check-interval", o.HealthCheckInterval}} {
+	}{{"record-retry-base-delay", o.RetryBaseDelay}, {"record-retry-max-delay", o.RetryMaxDelay}, {"class-health-check-interval",
+		o.HealthCheckInterval}} {
 		if one.d <= 0 {
 			wrong = append(wrong, fmt.Errorf("--%s %s: must be more than 0", one.flag, one.d))
 		}
 	}
 	if o.RetryMaxDelay < o.RetryBaseDelay {
-		wrong = append(wrong, fmt.Errorf("--record-retry-max-delay %s: is less than --record-retry-base-delay %s", o.RetryMaxDelay, o.RetryBaseDelay))
+		wrong = append(wrong, fmt.Errorf("--record-retry-max-delay %s: is less than --record-retry-base-delay %s", o.RetryMaxDelay,
+			o.RetryBaseDelay))
 	}
 	if o.RetryMaxAttempts < 1 {
 		wrong = append(wrong, fmt.Errorf("--record-retry-max-attempts %d: must be at least 1", o.RetryMaxAttempts))

@@ -58,7 +58,8 @@ func (h *keyHolder) Close() error {
 // shownBy is what a class shows to its secondaries, and how they are asked.
 func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) transfer.Config {
 	return transfer.Config{
-		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(), Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
+		Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
 		Served: func(uid string) serial.Serial {
 			if zone, ok := sources.Views.Settled(uid); ok {
 				return zone.Serial()

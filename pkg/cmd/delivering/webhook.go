@@ -21,7 +21,8 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	if block.ApexNS == v1alpha1.ApexNSSkip {
 		target += " without the apex NS" // A class that sends them again delivers its zones anew.
 	}
-	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses, OwnApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
+	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses,
+		OwnApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
 	if block.TimeoutSeconds != nil {
 		config.Timeout = time.Duration(*block.TimeoutSeconds) * time.Second
 	}
@@ -64,7 +65,8 @@ func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, err
 		return nil, err
 	}
 	if len(bytes.TrimSpace(data[key])) == 0 {
-		return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there", namespace, name, key)
+		return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there",
+			namespace, name, key)
 	}
 	return data[key], nil
 }
@@ -82,7 +84,8 @@ func readCertificate(secret class.GetSecret, ref v1alpha1.SecretReference) (*tls
 	certificate, err := tls.X509KeyPair(public, private)
 	if err != nil {
 		// The error of the parser may say something about the key.
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate and its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate and "+
+			"its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
 	}
 	return &certificate, nil
 }

@@ -22,12 +22,14 @@ func newDesc(name, help string, labels ...string) *metrics.Desc {
 }
 
 var (
-	questions = newDesc("questions_total", "DNS messages by what they were answered with, and those that deserved no answer as dropped. Transfers are counted by themselves.", "rcode")
-	transfers = newDesc("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) and result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
-	octets    = newDesc("transfer_bytes_total", "Octets of transfers that left, by kind.", "kind")
-	notifies  = newDesc("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
-	refused   = newDesc("connections_refused_total", "TCP connections over a limit.")
-	zones     = newDesc("zones", "Zones that are served at this moment, catalogs not among them.")
+	questions = newDesc("questions_total", "DNS messages by what they were answered with, and those that deserved no answer as dropped. "+
+		"Transfers are counted by themselves.", "rcode")
+	transfers = newDesc("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) and "+
+		"result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
+	octets   = newDesc("transfer_bytes_total", "Octets of transfers that left, by kind.", "kind")
+	notifies = newDesc("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
+	refused  = newDesc("connections_refused_total", "TCP connections over a limit.")
+	zones    = newDesc("zones", "Zones that are served at this moment, catalogs not among them.")
 )
 
 // NewMetrics makes the metrics of a primary and registers them.

@@ -38,10 +38,12 @@ func NewOptions() Options {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DNSListen, "dns-listen", o.DNSListen, "address and port of the hidden primary, UDP and TCP; port 0 takes a free one")
-	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: a name that is in several is served from the first`)
+	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: `+
+		`a name that is in several is served from the first`)
 	flags.StringSliceVar(&o.TransferAllow, "transfer-allow", o.TransferAllow, "addresses or prefixes that may ask for SOA and transfers")
 	flags.StringSliceVar(&o.TransferTo, "transfer-to", o.TransferTo, "secondaries told of new serials, ADDRESS or ADDRESS:PORT")
-	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them: transfers then need one of them, and the first signs what is sent to secondaries")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them: "+
+		"transfers then need one of them, and the first signs what is sent to secondaries")
 }
 
 // Config is what the options mean.
@@ -152,7 +154,8 @@ func parsePrefix(text string) (netip.Prefix, error) {
 		return netip.Prefix{}, fmt.Errorf("--transfer-allow %q: neither an address nor a prefix; write 192.0.2.53 or 2001:db8::/64", text)
 	}
 	if prefix != prefix.Masked() {
-		return netip.Prefix{}, fmt.Errorf("--transfer-allow %q: the address has bits beyond the prefix; write %s, or %s for this one address", text, prefix.Masked(), prefix.Addr())
+		return netip.Prefix{}, fmt.Errorf("--transfer-allow %q: the address has bits beyond the prefix; write %s, "+
+			"or %s for this one address", text, prefix.Masked(), prefix.Addr())
 	}
 	return prefix, nil
 }
@@ -163,7 +166,8 @@ func parseTarget(text string) (netip.AddrPort, error) {
 	}
 	target, err := netip.ParseAddrPort(text)
 	if err != nil || target.Port() == 0 {
-		return netip.AddrPort{}, fmt.Errorf("--transfer-to %q: not an address of a secondary; write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:5353", text)
+		return netip.AddrPort{}, fmt.Errorf("--transfer-to %q: not an address of a secondary; write 192.0.2.53, "+
+			"192.0.2.53:5353 or [2001:db8::53]:5353", text)
 	}
 	return target, nil
 }

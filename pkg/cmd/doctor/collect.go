@@ -131,7 +131,8 @@ func askServer(ctx context.Context, client kubernetes.Interface) answer {
 	})
 }
 
-func collectFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
+func collectFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface,
+	name string) *facts {
 	f := &facts{name: name}
 	if info, err := client.Discovery().ServerVersion(); err != nil {
 		f.versionErr = err
@@ -148,14 +149,16 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	if f.registrationErr != nil {
 		f.registration = nil
 	}
-	if f.fleet, f.fleetErr = registrations.ApiregistrationV1().APIServices().Get(ctx, fleetAPIService, metav1.GetOptions{}); f.fleetErr != nil {
+	if f.fleet, f.fleetErr = registrations.ApiregistrationV1().APIServices().Get(ctx, fleetAPIService,
+		metav1.GetOptions{}); f.fleetErr != nil {
 		f.fleet = nil
 	}
 	namespace, service, _ := f.serviceRef()
 	if f.service, f.serviceErr = client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{}); f.serviceErr != nil {
 		f.service = nil
 	}
-	if list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service}); err != nil {
+	if list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service}); err != nil {
 		f.slicesErr = err
 	} else {
 		f.slices = list.Items
@@ -203,7 +206,8 @@ func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 				continue
 			}
 			for _, resource := range rule.Resources {
-				if !slices.Contains(notInEvery, resource) && !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
+				if !slices.Contains(notInEvery, resource) &&
+					!slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
 					names = append(names, resource+"."+group)
 				}
 			}
@@ -230,10 +234,13 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 			for _, verb := range rule.Verbs {
 				allowed := true
 				for _, name := range names {
-					review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-						User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
-						ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Name: name, Verb: verb},
-					}}, metav1.CreateOptions{})
+					review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx,
+						&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+							User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace,
+								"system:authenticated"},
+							ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0],
+								Resource: resource, Subresource: subresource, Name: name, Verb: verb},
+						}}, metav1.CreateOptions{})
 					if err != nil {
 						return nil, err
 					}
@@ -263,10 +270,12 @@ func (f *facts) collectLeft(ctx context.Context, client kubernetes.Interface, ob
 	left := map[string]int{}
 	err := load.EachItem(ctx, api.Zones(metav1.NamespaceAll).List, all, func(z *v1alpha1.Zone) error { left[z.Namespace]++; return nil })
 	if err == nil {
-		err = load.EachItem(ctx, api.Delegations(metav1.NamespaceAll).List, all, func(d *v1alpha1.Delegation) error { left[d.Namespace]++; return nil })
+		err = load.EachItem(ctx, api.Delegations(metav1.NamespaceAll).List, all,
+			func(d *v1alpha1.Delegation) error { left[d.Namespace]++; return nil })
 	}
 	if err == nil {
-		err = load.EachItem(ctx, api.Records(metav1.NamespaceAll).List, all, func(r *v1alpha1.Record) error { left[r.Namespace]++; return nil })
+		err = load.EachItem(ctx, api.Records(metav1.NamespaceAll).List, all,
+			func(r *v1alpha1.Record) error { left[r.Namespace]++; return nil })
 	}
 	if err != nil {
 		return err
@@ -293,7 +302,8 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []a
 			continue
 		}
 		all = append(all, askPaths("pod "+pod.Name, func(path string) ([]byte, error) {
-			return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, map[string]string{"verbose": ""}).DoRaw(ctx)
+			return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, map[string]string{"verbose": ""}).DoRaw(
+				ctx)
 		}))
 	}
 	return all

@@ -103,7 +103,8 @@ if a check fails, 2 if kube-apiserver does not answer.`,
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }
 

@@ -38,11 +38,13 @@ const install = "helm install kubizone charts/kubizone -n kubizone-system, or ku
 // judgeFacts decides the findings, in the order of the path of a request (D4).
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
-		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; nothing else can be checked without it")}
+		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; "+
+			"nothing else can be checked without it")}
 	}
 	if f.standalone() {
 		return []Finding{
-			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIServices, endpoints, certificates and Roles are not looked at"),
+			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIServices, endpoints, "+
+				"certificates and Roles are not looked at"),
 			f.judgeReady(), f.judgeEtcd(),
 		}
 	}
@@ -84,8 +86,10 @@ func (f *facts) judgeVersion() Finding {
 	const check = "version"
 	switch {
 	case len(f.absent) > 0:
-		return fail(check, fmt.Sprintf("kube-apiserver %s does not have %s: the server waits for them before it takes a write", f.version, strings.Join(f.absent, ", ")),
-			"upgrade the cluster to a version that has them, or switch off what asks for them with --disable-admission-plugins or --enable-priority-and-fairness=false")
+		return fail(check, fmt.Sprintf("kube-apiserver %s does not have %s: the server waits for them before it takes a write", f.version,
+			strings.Join(f.absent, ", ")),
+			"upgrade the cluster to a version that has them, or switch off what asks for them with --disable-admission-plugins or "+
+				"--enable-priority-and-fairness=false")
 	case f.absentErr != nil:
 		return notChecked(check, fmt.Sprintf("resources of kube-apiserver %s", f.version), f.absentErr)
 	}
@@ -100,11 +104,14 @@ func (f *facts) judgeAPIService() Finding {
 	case f.registrationErr != nil:
 		return notChecked(check, f.name, f.registrationErr)
 	case f.registration.Spec.Service == nil:
-		return fail(check, f.name+" names no service: it serves a CustomResourceDefinition of an older kubizone", "follow docs/migration.md: take the label "+automanaged+" off and apply the manifest")
+		return fail(check, f.name+" names no service: it serves a CustomResourceDefinition of an older kubizone",
+			"follow docs/migration.md: take the label "+automanaged+" off and apply the manifest")
 	case f.registration.Labels[automanaged] != "":
-		return fail(check, f.name+" has the label "+automanaged+" of a CustomResourceDefinition: kube-apiserver puts the old spec back", "kubectl label apiservice "+f.name+" "+automanaged+"- and apply the manifest again")
+		return fail(check, f.name+" has the label "+automanaged+" of a CustomResourceDefinition: kube-apiserver puts the old spec back",
+			"kubectl label apiservice "+f.name+" "+automanaged+"- and apply the manifest again")
 	case f.registration.Spec.InsecureSkipTLSVerify:
-		return fail(check, f.name+" has insecureSkipTLSVerify: any host at that address can act as the server", "set it to false; the server writes caBundle")
+		return fail(check, f.name+" has insecureSkipTLSVerify: any host at that address can act as the server",
+			"set it to false; the server writes caBundle")
 	}
 	namespace, service, port := f.serviceRef()
 	return ok(check, fmt.Sprintf("%s is served by service %s/%s, port %d", f.name, namespace, service, port))
@@ -118,7 +125,9 @@ var nextByReason = map[string]string{
 	"EndpointsNotFound":    "see endpoints below: no pod is selected by the service, or none was ever ready",
 	"EndpointsAccessError": "kube-apiserver cannot read endpoint slices: look at its log",
 	"MissingEndpoints":     "see endpoints below: none is ready",
-	"FailedDiscoveryCheck": "kube-apiserver gets no valid answer, see the message: a timeout is a firewall or NetworkPolicy between control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate below, 401 and 403 are under permissions",
+	"FailedDiscoveryCheck": "kube-apiserver gets no valid answer, see the message: a timeout is a firewall or NetworkPolicy between " +
+		"control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate " +
+		"below, 401 and 403 are under permissions",
 }
 
 func (f *facts) judgeAvailable() Finding {
@@ -150,12 +159,15 @@ func (f *facts) judgeFleet() Finding {
 	}
 	there, here := f.fleet.Spec, f.registration.Spec
 	switch {
-	case there.Service == nil || here.Service != nil && (there.Service.Namespace != here.Service.Namespace || there.Service.Name != here.Service.Name):
+	case there.Service == nil || here.Service != nil && (there.Service.Namespace != here.Service.Namespace ||
+		there.Service.Name != here.Service.Name):
 		return fail(check, fleetAPIService+" is not served by the service of "+f.name, "make the services equal: apply the manifest again")
 	case there.InsecureSkipTLSVerify:
-		return fail(check, fleetAPIService+" has insecureSkipTLSVerify: any host at that address can act as the server", "set it to false; the server writes caBundle")
+		return fail(check, fleetAPIService+" has insecureSkipTLSVerify: any host at that address can act as the server",
+			"set it to false; the server writes caBundle")
 	case !bytes.Equal(there.CABundle, here.CABundle):
-		return fail(check, fleetAPIService+" has another caBundle than "+f.name, "the server writes both where it runs with --apiservice="+f.name+","+fleetAPIService+": apply the manifest again, and wait half a minute")
+		return fail(check, fleetAPIService+" has another caBundle than "+f.name, "the server writes both where it runs with --apiservice="+
+			f.name+","+fleetAPIService+": apply the manifest again, and wait half a minute")
 	}
 	for _, condition := range f.fleet.Status.Conditions {
 		if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
@@ -190,7 +202,8 @@ func (f *facts) judgeEndpoints() Finding {
 	}
 	switch {
 	case all == 0:
-		return fail(check, "the service selects no pod", "kubectl get pods,statefulsets,deployments -n "+namespace+" shows whether there is one; the selector must be a label of its")
+		return fail(check, "the service selects no pod", "kubectl get pods,statefulsets,deployments -n "+namespace+" shows whether there "+
+			"is one; the selector must be a label of its")
 	case ready == 0:
 		return fail(check, fmt.Sprintf("none of %d is ready", all), look)
 	case ready < all:
@@ -206,7 +219,8 @@ func isReady(endpoint discoveryv1.Endpoint) bool {
 func (f *facts) judgeCABundle(now time.Time) Finding {
 	const check = "cabundle"
 	if len(f.registration.Spec.CABundle) == 0 {
-		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see permissions, and the pods of the server"
+		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see permissions, " +
+			"and the pods of the server"
 		if f.byCertManager() {
 			next = "cert-manager's cainjector writes it: look at its log, and at the Certificate"
 		}
@@ -219,9 +233,11 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	last := slices.MaxFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
 	switch {
 	case now.After(last.NotAfter):
-		return fail(check, "its authority expired on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one")
+		return fail(check, "its authority expired on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+
+			" and the server makes a new one")
 	case now.Add(expirySoon).After(last.NotAfter):
-		return warn(check, "its authority expires on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one")
+		return warn(check, "its authority expires on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+
+			" and the server makes a new one")
 	}
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), last.NotAfter.UTC().Format(time.DateOnly)))
 }
@@ -237,7 +253,8 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	}
 	trusted := func(chain []*x509.Certificate, from string) *Finding {
 		if begin := chain[0].NotBefore; now.Before(begin) {
-			finding := fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and here it is %s", from, begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+			finding := fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and here it is %s", from,
+				begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
 				"the clocks differ: compare those of the server, of kube-apiserver and of this machine")
 			return &finding
 		}
@@ -245,13 +262,16 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 		for _, cert := range chain[1:] {
 			between.AddCert(cert)
 		}
-		if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}); err != nil {
+		if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between,
+			CurrentTime: now}); err != nil {
 			finding := fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v", from, host, err),
-				"see permissions: the server must be able to write caBundle; with certificates of your own, put their authority into caBundle and "+host+" into their names")
+				"see permissions: the server must be able to write caBundle; with certificates of your own, "+
+					"put their authority into caBundle and "+host+" into their names")
 			return &finding
 		}
 		if now.Add(expirySoon).After(chain[0].NotAfter) {
-			finding := warn(check, "the certificate of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly), "it should have been renewed: see the log of the server, or of cert-manager")
+			finding := warn(check, "the certificate of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly),
+				"it should have been renewed: see the log of the server, or of cert-manager")
 			return &finding
 		}
 		return nil
@@ -273,14 +293,16 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	case f.secret != nil:
 		chain, err := certutil.ParseCertsPEM(f.secret.Data[corev1.TLSCertKey])
 		if err != nil {
-			return fail(check, "secret "+namespace+"/"+servingSecret+" has no readable certificate: "+err.Error(), "delete the Secret and the server makes a new one")
+			return fail(check, "secret "+namespace+"/"+servingSecret+" has no readable certificate: "+err.Error(),
+				"delete the Secret and the server makes a new one")
 		}
 		if finding := trusted(chain, "secret "+servingSecret); finding != nil {
 			return *finding
 		}
 		return ok(check, "secret "+servingSecret+" has a certificate that kube-apiserver trusts for "+host)
 	case apierrors.IsNotFound(f.secretErr):
-		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret, "if the server should make one: see permissions")
+		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret,
+			"if the server should make one: see permissions")
 	default:
 		return notChecked(check, "secret "+servingSecret, f.secretErr)
 	}
@@ -289,7 +311,10 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 // isMember reports that the pods make their peer certificate, as those of the form ha do.
 func (f *facts) isMember() bool {
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool {
-		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") })
+		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+			return slices.Contains(c.Args,
+				"peer-certificate")
+		})
 	})
 }
 
@@ -310,7 +335,8 @@ func (f *facts) judgePermissions() Finding {
 		texts = append(texts, text+": "+rule.Purpose)
 	}
 	if len(texts) > 0 {
-		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "install the rules of this version: helm upgrade, or kubectl apply -f artifacts/deploy/base/rbac.yaml")
+		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "install the rules of this version: helm upgrade, "+
+			"or kubectl apply -f artifacts/deploy/base/rbac.yaml")
 	}
 	return ok(check, f.account+" has what it needs")
 }
@@ -352,15 +378,18 @@ func (f *facts) judgeReady() Finding {
 	}
 	switch {
 	case len(troubles) > 0 && outgrown:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the servers do not read the format of the store: let the version that wrote it replace them (kubectl rollout status), or restore a backup of theirs")
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the servers do not read the format of the store: "+
+			"let the version that wrote it replace them (kubectl rollout status), or restore a backup of theirs")
 	case len(troubles) > 0 && etcd:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd does not answer, or has no space or no quorum: check its members, disks and certificates, and the log of the server")
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd does not answer, or has no space or no quorum: "+
+			"check its members, disks and certificates, and the log of the server")
 	case len(troubles) > 0:
 		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the log of the server says why")
 	case answered > 0:
 		return ok(check, fmt.Sprintf("/readyz of %d addresses passes every check, etcd included", answered))
 	case len(unreached) > 0:
-		return warn(check, "no server reachable from here: "+strings.Join(unreached, "; "), "usual from outside the cluster; run this where pods can be reached, or as a user with permission for pods/proxy")
+		return warn(check, "no server reachable from here: "+strings.Join(unreached, "; "), "usual from outside the cluster; "+
+			"run this where pods can be reached, or as a user with permission for pods/proxy")
 	}
 	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")
 }
@@ -383,10 +412,12 @@ func (f *facts) judgeEtcd() Finding {
 	switch {
 	case len(corrupt) > 0:
 		return fail(check, "its members hold different data and answer nothing (alarm CORRUPT), according to "+strings.Join(corrupt, ", "),
-			"the log of these servers names the members that say so: find the one that differs, replace it as a lost one, and take the alarm back (docs/operations.md, CORRUPT)")
+			"the log of these servers names the members that say so: find the one that differs, replace it as a lost one, "+
+				"and take the alarm back (docs/operations.md, CORRUPT)")
 	case len(full) > 0:
 		return fail(check, "it is full and takes no writes (alarm NOSPACE), according to "+strings.Join(full, ", "),
-			"the servers make room by themselves within a minute; if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)")
+			"the servers make room by themselves within a minute; if their log says that live data exceeds the quota, "+
+				"raise the quota of etcd (docs/operations.md, NOSPACE)")
 	case answered > 0:
 		return ok(check, fmt.Sprintf("no alarm, according to %d addresses", answered))
 	}
@@ -406,7 +437,8 @@ func (f *facts) judgeAnswer() Finding {
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {
-		return fail(check, "objects cannot be listed: "+f.objectsErr.Error(), "one unreadable object fails the whole list: kubizone fsck names its key; see docs/operations.md, Damage")
+		return fail(check, "objects cannot be listed: "+f.objectsErr.Error(), "one unreadable object fails the whole list: "+
+			"kubizone fsck names its key; see docs/operations.md, Damage")
 	}
 	if f.objectsErr != nil {
 		return notChecked(check, "the namespaces of Zones, Delegations and Records", f.objectsErr)

@@ -39,28 +39,40 @@ func Rules() []Rule {
 	}
 	return []Rule{
 		{PolicyRule: policy("authentication.k8s.io", []string{"create"}, "tokenreviews"), Purpose: "no token is accepted"},
-		{PolicyRule: policy("authorization.k8s.io", []string{"create"}, "subjectaccessreviews"), Purpose: "only system:masters has any permission"},
-		{Namespace: metav1.NamespaceSystem, PolicyRule: named(policy("", read, "configmaps"), "extension-apiserver-authentication"), Purpose: "requests of kube-apiserver's aggregator are not authenticated"},
+		{PolicyRule: policy("authorization.k8s.io", []string{"create"}, "subjectaccessreviews"), Purpose: "only system:masters has any " +
+			"permission"},
+		{Namespace: metav1.NamespaceSystem, PolicyRule: named(policy("", read, "configmaps"), "extension-apiserver-authentication"),
+			Purpose: "requests of kube-apiserver's aggregator are not authenticated"},
 		{PolicyRule: policy("", read, "namespaces"), Purpose: "nothing can be created"},
 		{PolicyRule: policy("admissionregistration.k8s.io", read,
-			"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+			"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies",
+			"mutatingadmissionpolicybindings",
 			"validatingadmissionpolicies", "validatingadmissionpolicybindings"), Purpose: "every write is refused"},
 		{PolicyRule: policy("", read, "resourcequotas"), Purpose: "every write is refused"},
-		{PolicyRule: policy("", []string{"update"}, "resourcequotas/status"), Purpose: "nothing can be created in a namespace with a quota of records or zones"},
-		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", read, "flowschemas", "prioritylevelconfigurations"), Purpose: "priority and fairness has no configuration"},
+		{PolicyRule: policy("", []string{"update"}, "resourcequotas/status"), Purpose: "nothing can be created in a namespace with a " +
+			"quota of records or zones"},
+		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", read, "flowschemas", "prioritylevelconfigurations"),
+			Purpose: "priority and fairness has no configuration"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
-		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which zones a mass deletion holds back"},
-		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone", fleetAPIService), Purpose: "caBundle is not written", Certificate: true},
-		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"), Purpose: "there is no serving certificate", Certificate: true},
-		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate", Certificate: true},
-		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-etcd-peer"), Purpose: "etcd members do not know each other", Peers: true},
-		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "etcd members do not know each other", Peers: true},
+		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which zones a mass deletion " +
+			"holds back"},
+		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone",
+			fleetAPIService), Purpose: "caBundle is not written", Certificate: true},
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"),
+			Purpose: "there is no serving certificate", Certificate: true},
+		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate",
+			Certificate: true},
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-etcd-peer"),
+			Purpose: "etcd members do not know each other", Peers: true},
+		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "etcd members do not know each other",
+			Peers: true},
 	}
 }
 
 // String is the rule in the form of RBAC, on one line.
 func (r Rule) String() string {
-	text := fmt.Sprintf("{apiGroups: [%q], resources: [%s], verbs: [%s]", strings.Join(r.APIGroups, ", "), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
+	text := fmt.Sprintf("{apiGroups: [%q], resources: [%s], verbs: [%s]", strings.Join(r.APIGroups, ", "), strings.Join(r.Resources, ", "),
+		strings.Join(r.Verbs, ", "))
 	if len(r.ResourceNames) > 0 {
 		text += fmt.Sprintf(", resourceNames: [%s]", strings.Join(r.ResourceNames, ", "))
 	}

@@ -47,7 +47,8 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
-	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: the content of the zone; yaml or json: the Zone and its Records as manifests")
+	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: the content of the zone; yaml or json: "+
+		"the Zone and its Records as manifests")
 }
 
 // Run writes the zone that text names, NAMESPACE/NAME or NAME, to out. It reports missing parts to remarks.
@@ -92,7 +93,8 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 	objects := []any{zone}
 	delegations, err := delegationsOf(ctx, client, id)
 	if apierrors.IsForbidden(err) {
-		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); ask for permission to list delegations in namespace %s\n", err, id.Namespace); err != nil {
+		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); "+
+			"ask for permission to list delegations in namespace %s\n", err, id.Namespace); err != nil {
 			return err
 		}
 	} else if err != nil {
@@ -118,7 +120,8 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 		return err
 	}
 	if missing != nil {
-		_, err = fmt.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them (%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
+		_, err = fmt.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them (%v); "+
+			"ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
 	}
 	return err
 }
@@ -137,7 +140,8 @@ func delegationsOf(ctx context.Context, client versioned.Interface, zone types.N
 }
 
 // recordsOf lists the Records that the zone has adopted. missing is the error that hides others.
-func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []*v1alpha1.Record, missing, err error) {
+func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []*v1alpha1.Record, missing,
+	err error) {
 	records, err = listRecords(ctx, client, metav1.NamespaceAll, zone)
 	if apierrors.IsForbidden(err) {
 		missing = err
@@ -146,7 +150,8 @@ func recordsOf(ctx context.Context, client versioned.Interface, zone types.Names
 	return records, missing, err
 }
 
-func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []*v1alpha1.Record, err error) {
+func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []*v1alpha1.Record,
+	err error) {
 	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String()}
 	err = load.EachItem(ctx, client.KubizoneV1alpha1().Records(namespace).List, options, func(r *v1alpha1.Record) error {
 		records = append(records, r)
@@ -157,7 +162,8 @@ func listRecords(ctx context.Context, client versioned.Interface, namespace stri
 
 // asWritten returns the metadata that users set.
 func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
-	kept := metav1.ObjectMeta{Namespace: metadata.Namespace, Name: metadata.Name, Labels: metadata.Labels, Annotations: metadata.Annotations}
+	kept := metav1.ObjectMeta{Namespace: metadata.Namespace, Name: metadata.Name, Labels: metadata.Labels,
+		Annotations: metadata.Annotations}
 	// The label of the server (S3.8), the mark of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
@@ -211,6 +217,7 @@ NAMESPACE/NAME.`,
 	}
 	options.AddFlags(command.Flags())
 	utilruntime.Must(options.Client.CompleteZone(command))
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatZoneFile, formatYAML, formatJSON}, cobra.ShellCompDirectiveNoFileComp)))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatZoneFile, formatYAML, formatJSON},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

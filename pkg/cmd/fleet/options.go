@@ -49,20 +49,32 @@ func NewOptions() *Options {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
-	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
-	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; it marks the objects that are made, if --installation does not, and what has another mark is never changed")
-	flags.StringVar(&o.Installation, "installation", o.Installation, "mark of the objects that are made, instead of NAMESPACE.NAME of the Lease: fleets with one mark and namespaces of their own hand a namespace over without a change of its objects")
+	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
+		"port 0 takes a free one")
+	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; "+
+		"it marks the objects that are made, if --installation does not, and what has another mark is never changed")
+	flags.StringVar(&o.Installation, "installation", o.Installation, "mark of the objects that are made, "+
+		"instead of NAMESPACE.NAME of the Lease: fleets with one mark and namespaces of their own hand a namespace over without a change "+
+		"of its objects")
 	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "after which a Lease that is not renewed is another's")
-	flags.StringSliceVar(&o.ServerNamespaces, "server-namespace", nil, "namespace in which servers are run; repeated for more, \"*\" for all. Bind9Clusters in others wait")
-	flags.StringSliceVar(&o.ClientNamespaces, "agent-client-namespace", nil, "namespace from which the agents are reached; repeated for more. Default: that of the Lease")
-	flags.StringSliceVar(&o.Without, "without", nil, "controller that is not run: "+strings.Join(fleet.Controllers, ", ")+"; repeated for more")
-	flags.StringVar(&o.BINDRepository, "bind9-repository", o.BINDRepository, "image of BIND without its tag, which is the version, where an object names none")
+	flags.StringSliceVar(&o.ServerNamespaces, "server-namespace", nil, "namespace in which servers are run; repeated for more, "+
+		"\"*\" for all. Bind9Clusters in others wait")
+	flags.StringSliceVar(&o.ClientNamespaces, "agent-client-namespace", nil, "namespace from which the agents are reached; "+
+		"repeated for more. Default: that of the Lease")
+	flags.StringSliceVar(&o.Without, "without", nil, "controller that is not run: "+strings.Join(fleet.Controllers, ", ")+
+		"; repeated for more")
+	flags.StringVar(&o.BINDRepository, "bind9-repository", o.BINDRepository, "image of BIND without its tag, which is the version, "+
+		"where an object names none")
 	flags.StringVar(&o.AgentImage, "agent-image", o.AgentImage, "image of kubizone, for kubizone bind-agent, where an object names none")
 	flags.StringVar(&o.BindcarImage, "bindcar-image", o.BindcarImage, "image of bindcar where an object names none")
-	flags.StringSliceVar(&o.Primaries, "primary", nil, "ADDRESS or ADDRESS:PORT of the hidden primary from which servers transfer the zones of catalogs; repeated for more")
-	flags.StringSliceVar(&o.KeyReaders, "key-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller or the hidden primary, that may read the TSIG key of each cluster; repeated for more. A Role for that Secret alone is made with it")
-	flags.StringSliceVar(&o.AgentReaders, "signer-agent-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller, that may read the token of the agent of each signer; repeated for more. A Role for that Secret alone is made with it")
-	flags.StringVar(&o.PrimaryService, "primary-service", o.PrimaryService, "NAMESPACE/NAME of the Service of the hidden primary, instead of --primary")
+	flags.StringSliceVar(&o.Primaries, "primary", nil, "ADDRESS or ADDRESS:PORT of the hidden primary from which servers transfer the "+
+		"zones of catalogs; repeated for more")
+	flags.StringSliceVar(&o.KeyReaders, "key-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller or the hidden primary, "+
+		"that may read the TSIG key of each cluster; repeated for more. A Role for that Secret alone is made with it")
+	flags.StringSliceVar(&o.AgentReaders, "signer-agent-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller, "+
+		"that may read the token of the agent of each signer; repeated for more. A Role for that Secret alone is made with it")
+	flags.StringVar(&o.PrimaryService, "primary-service", o.PrimaryService, "NAMESPACE/NAME of the Service of the hidden primary, "+
+		"instead of --primary")
 }
 
 // Config is what the options mean.
@@ -97,7 +109,8 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		fault("--lease-duration", "%s: must be at least 3s, for it is renewed every fifth of it", o.LeaseDuration)
 	}
 	c.Platform = render.Platform{
-		Installation: cmp.Or(o.Installation, c.Lease.Namespace+"."+c.Lease.Name), BINDRepository: o.BINDRepository, AgentImage: o.AgentImage, BindcarImage: o.BindcarImage, Clients: o.ClientNamespaces,
+		Installation: cmp.Or(o.Installation, c.Lease.Namespace+"."+c.Lease.Name), BINDRepository: o.BINDRepository,
+		AgentImage: o.AgentImage, BindcarImage: o.BindcarImage, Clients: o.ClientNamespaces,
 	}
 	if wrong := validation.IsValidLabelValue(c.Platform.Installation); len(wrong) > 0 && o.Installation != "" {
 		fault("--installation", "%q: must be the value of a label: %s", o.Installation, strings.Join(wrong, "; "))
@@ -179,12 +192,14 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "fleet",
 		Short: "run BIND servers for Bind9Clusters and Bind9Instances",
-		Long: `Run BIND servers in the cluster for the objects of bind9.kubi.zone until SIGTERM (docs/fleet.md): it makes Deployments, Services,
-Secrets and what else a server consists of, keeps them as they shall be, and removes them with the object. It acts as the
+		Long: `Run BIND servers in the cluster for the objects of bind9.kubi.zone until SIGTERM (docs/fleet.md): it makes
+Deployments, Services, Secrets and what else a server consists of, keeps them as they shall be, and removes them with the
+object. It acts as the
 user of the kubeconfig, or as its pod's ServiceAccount. A line that begins with "ready" says that it could work, one that
 begins with "leading" that it does.`,
-		Example: `  kubizone fleet --server-namespace dns-system --agent-image registry.example/kubizone:v0.5.0 --primary-service kubizone-system/kubizone-primary`,
-		Args:    cobra.NoArgs,
+		Example: `  kubizone fleet --server-namespace dns-system --agent-image registry.example/kubizone:v0.5.0 --primary-service ` +
+			`kubizone-system/kubizone-primary`,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			config, err := options.Complete(command.OutOrStdout())
 			if err != nil {

@@ -36,7 +36,8 @@ import (
 )
 
 // errStandalone ends a process that would wait for ever.
-var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; name the kubeconfig of the cluster that the API is in")
+var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
+	"name the kubeconfig of the cluster that the API is in")
 
 // Run works, or waits for the Lease, until ctx ends, and returns nil then. An error ended it before.
 func (c *Config) Run(ctx context.Context) error {
@@ -78,10 +79,12 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(), servers.WaitForSync
+	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
+		servers.WaitForSync
 	return shell.Run(ctx, func(running, outlasting context.Context) error {
 		// A server that does not answer may do so later; one that answers NotFound has no Leases.
-		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(err) {
+		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
+			err) {
 			return errStandalone
 		}
 		if err := recorder.StartRecordingToSinkWithContext(outlasting); err != nil {
@@ -161,7 +164,8 @@ func askCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key r
 		return false
 	}
 	_, err = transfer.ReadSerial(ctx, transfer.Source{
-		Server: at.String(), Zone: catalog, Wait: catalogTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC},
+		Server: at.String(), Zone: catalog, Wait: catalogTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm),
+			MAC: signed.MAC},
 	})
 	return err == nil
 }

@@ -29,7 +29,8 @@ type Options struct {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Source.AddFlags(flags)
-	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile, "encryption configuration of the server, if it has one")
+	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile,
+		"encryption configuration of the server, if it has one")
 }
 
 // Validate reports all that is wrong with the options.

@@ -63,19 +63,29 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
 	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
-	flags.StringVar(&o.Origin, "origin", o.Origin, "origin of relative names of a zone file before its first $ORIGIN; default: the name of the Zone, or if it does not exist yet, the name of the Zone object if that has a dot, or of a file like NAME.zone or db.NAME")
+	flags.StringVar(&o.Origin, "origin", o.Origin, "origin of relative names of a zone file before its first $ORIGIN; default: "+
+		"the name of the Zone, or if it does not exist yet, the name of the Zone object if that has a dot, "+
+		"or of a file like NAME.zone or db.NAME")
 	flags.StringVar(&o.View, "view", o.View, "view of the Zone, or of the one that --create-zone makes; empty is the default view")
-	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, and import NS at the apex as Records")
+	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, "+
+		"and import NS at the apex as Records")
 	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about all changes and stores none")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
-	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and store nothing")
-	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import of zone files made and no source has any more, in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
-	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let removals through that would hold a zone, by the annotation kubi.zone/publish-deletions")
+	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, "+
+		"as the server decides, and store nothing")
+	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import of zone files made and no source has any more, "+
+		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
+	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let removals through that would hold a zone, "+
+		"by the annotation kubi.zone/publish-deletions")
 	flags.IntVar(&o.Workers, "workers", o.Workers, "number of concurrent writes; more are faster if the server waits for its disk")
-	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, instead of continuing with the others")
+	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, "+
+		"instead of continuing with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
-	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, bindy.firestoned.io or dns.gardener.cloud: convert them; the name of one of the latter two groups in the place of a file reads them from the server; what v0 served is compared with the content of each zone")
-	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
+	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
+		"bindy.firestoned.io or dns.gardener.cloud: convert them; the name of one of the latter two groups in the place of a file reads "+
+		"them from the server; what v0 served is compared with the content of each zone")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
+		"the first signs requests for transfers, and has to sign the answers")
 }
 
 // standardInput is the name of standard input in the report.
@@ -141,7 +151,8 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 			fault(errors.New("--from-crd goes with manifests, not with zone files: import them separately"))
 		}
 	case o.FromCRD && (o.Zone != "" || o.View != "" || o.Origin != "" || o.CreateZone || o.Prune):
-		fault(errors.New("--zone, --view, --origin, --create-zone and --prune go with zone files and transfers; custom resources name their own zones"))
+		fault(errors.New("--zone, --view, --origin, --create-zone and --prune go with zone files and transfers; " +
+			"custom resources name their own zones"))
 	}
 	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
 		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
@@ -156,7 +167,8 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	c.load = load.Config{
 		Workers: o.Workers,
 		Client:  c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
-		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a check with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
+		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a check with --plan",
+		ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
 	}
 	c.plan = o.Plan
 	return c, warnings, errors.Join(wrong...)
@@ -181,7 +193,8 @@ func (o *Options) sourcesOf(argument string) ([]source, error) {
 		files = load.Files{Manifests: []string{argument}}
 	}
 	if len(files.Manifests) > 0 && !o.FromCRD {
-		return nil, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer has; custom resources of other operators are converted with --from-crd", files.Manifests[0])
+		return nil, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer has; "+
+			"custom resources of other operators are converted with --from-crd", files.Manifests[0])
 	}
 	var found []source
 	for _, path := range files.Manifests {
@@ -210,7 +223,8 @@ func (o *Options) parseTarget(namespace string) (load.Target, error) {
 		return load.Target{}, fmt.Errorf("--zone %q: namespace: %s", o.Zone, strings.Join(wrong, ", "))
 	}
 	if wrong := validation.IsDNS1123Subdomain(zone.Name); len(wrong) > 0 {
-		return load.Target{}, fmt.Errorf("--zone %q: %q is not the name of a Zone object; write NAMESPACE/NAME or NAME, such as platform/example-org: %s", o.Zone, zone.Name, strings.Join(wrong, ", "))
+		return load.Target{}, fmt.Errorf("--zone %q: %q is not the name of a Zone object; write NAMESPACE/NAME or NAME, "+
+			"such as platform/example-org: %s", o.Zone, zone.Name, strings.Join(wrong, ", "))
 	}
 	if o.View != "" {
 		if wrong := validation.IsDNS1123Label(o.View); len(wrong) > 0 {
@@ -281,7 +295,8 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	}
 	fmt.Fprintln(out, summary)
 	if amiss := total.Amiss(); !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
-		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply --atomic changes up to 100 Records in one")
+		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply --atomic changes up to 100 "+
+			"Records in one")
 	}
 	if amiss := total.Amiss(); len(failed) == 0 && amiss != "" {
 		return fmt.Errorf("%s: %w", amiss, ErrRefused)
@@ -365,6 +380,7 @@ is reported with the next step.`,
 	}
 	options.AddFlags(command.Flags())
 	utilruntime.Must(options.Client.CompleteZoneFlag(command, "zone"))
-	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -39,7 +39,8 @@ func (o *Options) CompleteZone(command *cobra.Command) error {
 // CompleteZoneFlag does the same for a flag that names a zone. The completion of arguments stays as it is: files, by
 // default.
 func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
-	if err := command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if err := command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, typed string) ([]string,
+		cobra.ShellCompDirective) {
 		return o.completeNames(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 	}); err != nil {
 		return err
@@ -48,7 +49,8 @@ func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
 }
 
 func (o *Options) completeNamespace(command *cobra.Command) error {
-	return command.RegisterFlagCompletionFunc(clientcmd.FlagNamespace, func(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return command.RegisterFlagCompletionFunc(clientcmd.FlagNamespace, func(command *cobra.Command, _ []string, _ string) ([]string,
+		cobra.ShellCompDirective) {
 		var namespaces []string
 		for _, zone := range o.listZones(command.Context(), metav1.NamespaceAll) {
 			namespaces = append(namespaces, zone.Namespace)

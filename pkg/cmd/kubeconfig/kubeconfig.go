@@ -85,7 +85,8 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	}
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, "", fmt.Errorf("--kubeconfig: none found in %s, and this is not a pod of a cluster; name a kubeconfig file", strings.Join(o.rules.GetLoadingPrecedence(), ", "))
+		return nil, "", fmt.Errorf("--kubeconfig: none found in %s, and this is not a pod of a cluster; name a kubeconfig file",
+			strings.Join(o.rules.GetLoadingPrecedence(), ", "))
 	case err != nil:
 		return nil, "", fmt.Errorf("--kubeconfig: %w; name a readable kubeconfig, by the flag or $KUBECONFIG, and an entry in it", err)
 	}

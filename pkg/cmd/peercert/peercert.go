@@ -49,7 +49,8 @@ type Options struct {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "cluster that keeps the Secret; without it the one this pod runs in")
-	flags.StringVar(&o.Secret, "secret", o.Secret, "NAMESPACE/NAME of the Secret that keeps the certificate for all members; made if it is not there")
+	flags.StringVar(&o.Secret, "secret", o.Secret, "NAMESPACE/NAME of the Secret that keeps the certificate for all members; "+
+		"made if it is not there")
 	flags.StringSliceVar(&o.Hosts, "hosts", o.Hosts, "names under which members reach each other, as *.SERVICE.NAMESPACE.svc")
 	flags.StringVar(&o.Dir, "dir", o.Dir, "directory to write ca.crt, tls.crt and tls.key to")
 }
@@ -77,8 +78,9 @@ func NewCommand() *cobra.Command {
 		Short: "make the certificate that members of the embedded etcd show each other",
 		Long: `Make the certificate by which the etcd members of kubizone apiserver --etcd-initial-cluster know each other, keep it in a
 Secret for all of them, and write it to files. It runs before the server, as an init container.`,
-		Example: "  kubizone peer-certificate --secret kubizone-system/kubizone-etcd-peer --hosts '*.kubizone-etcd.kubizone-system.svc' --dir /run/kubizone/peer",
-		Args:    cobra.NoArgs,
+		Example: "  kubizone peer-certificate --secret kubizone-system/kubizone-etcd-peer --hosts '*.kubizone-etcd.kubizone-system.svc' " +
+			"--dir /run/kubizone/peer",
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := options.Validate(); err != nil {
 				return err
@@ -131,7 +133,8 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 			if err != nil {
 				return nil, err
 			}
-			secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "kubizone"}}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+			secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace,
+				Labels: map[string]string{"app.kubernetes.io/part-of": "kubizone"}}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
 				authorityCert: authority.CertPEM, authorityKey: authority.KeyPEM,
 				corev1.TLSCertKey: leaf.CertPEM, corev1.TLSPrivateKeyKey: leaf.KeyPEM,
 			}}
@@ -148,7 +151,8 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 		}
 		authority, leaf, err := parse(secret.Data)
 		if err != nil {
-			return nil, fmt.Errorf("%w; members that run go on, none can join: delete the Secret and then all members' pods at once, and it is made anew", err)
+			return nil, fmt.Errorf("%w; members that run go on, none can join: delete the Secret and then all members' pods at once, "+
+				"and it is made anew", err)
 		}
 		life := leaf.Cert.NotAfter.Sub(leaf.Cert.NotBefore)
 		if now.Before(leaf.Cert.NotBefore.Add(life*2/3)) && coversHosts(leaf.Cert, o.Hosts) {

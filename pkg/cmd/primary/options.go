@@ -33,8 +33,10 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Client.AddFlags(flags)
-	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
-	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory with the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY, instead of those of the cluster")
+	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
+		"port 0 takes a free one")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory with the Secrets that DNSClasses name, "+
+		"as files NAMESPACE/NAME/KEY, instead of those of the cluster")
 }
 
 // Config is what the options mean.

@@ -73,7 +73,8 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	classes, err := transferclass.New(transferclass.Config{
-		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client, Secrets: secrets, Joined: p.Feed.Look,
+		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client,
+		Secrets: secrets, Joined: p.Feed.Look,
 		Servers: transferclass.NewServers(servers), GeneralKeys: c.Keys,
 	})
 	if err != nil {

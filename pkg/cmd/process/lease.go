@@ -41,7 +41,8 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 		},
 		// A process that cannot renew stops after half of the Lease, and its last call ends within the other half: the
 		// next one finds no call of it in flight.
-		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true, Name: lease.Name,
+		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
+		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
 				p.Say("leading")

@@ -23,7 +23,8 @@ type Options struct {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of a member that runs on this machine")
-	flags.StringVar(&o.InitialCluster, "etcd-initial-cluster", o.InitialCluster, "as kubizone apiserver has it; it must name the new member")
+	flags.StringVar(&o.InitialCluster, "etcd-initial-cluster", o.InitialCluster, "as kubizone apiserver has it; "+
+		"it must name the new member")
 }
 
 // Validate reports all that is wrong with the options.
@@ -57,7 +58,8 @@ func NewCommand() *cobra.Command {
 have no data; the one that had its name is taken out. Run it on a member that is alive. It waits until the new member has
 everything, and gives it a vote then.`,
 		Example: `  kubectl -n kubizone-system exec kubizone-apiserver-0 -- \
-    /kubizone replace-member kubizone-apiserver-2 --data-dir /var/lib/kubizone/data --etcd-initial-cluster kubizone-apiserver-0=https://…,…`,
+    /kubizone replace-member kubizone-apiserver-2 --data-dir /var/lib/kubizone/data \
+    --etcd-initial-cluster kubizone-apiserver-0=https://…,…`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.Member = arguments[0]

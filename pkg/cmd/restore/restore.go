@@ -26,9 +26,12 @@ type Options struct {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory to restore into; it must have no data")
-	flags.StringVar(&o.AheadOf, "ahead-of", o.AheadOf, "an older backup, if one was restored after this one was taken: serials go ahead of what it gave, too")
-	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile, "encryption configuration of the server, where it has one")
-	flags.StringVar(&o.MemberName, "etcd-member-name", o.MemberName, "restore the first member of a cluster: its name; the others join by kubizone replace-member")
+	flags.StringVar(&o.AheadOf, "ahead-of", o.AheadOf, "an older backup, if one was restored after this one was taken: "+
+		"serials go ahead of what it gave, too")
+	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile,
+		"encryption configuration of the server, where it has one")
+	flags.StringVar(&o.MemberName, "etcd-member-name", o.MemberName, "restore the first member of a cluster: its name; "+
+		"the others join by kubizone replace-member")
 	flags.StringVar(&o.InitialCluster, "etcd-initial-cluster", o.InitialCluster, "with --etcd-member-name: as kubizone apiserver has it")
 }
 
@@ -76,7 +79,8 @@ watch start over. Stop whatever serves the old data first: two servers would han
 A backup can be restored again, or an older one after it: by the clock, each restore is ahead of those before. If an
 older one was restored after FILE was taken, name that one in --ahead-of.`,
 		Example: `  kubizone restore ./backup-2026-11-20 --data-dir ./data-new
-  kubizone restore ./backup --data-dir /var/lib/kubizone/data --etcd-member-name kubizone-apiserver-0 --etcd-initial-cluster kubizone-apiserver-0=https://…`,
+  kubizone restore ./backup --data-dir /var/lib/kubizone/data --etcd-member-name kubizone-apiserver-0 \
+    --etcd-initial-cluster kubizone-apiserver-0=https://…`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.Backup = arguments[0]

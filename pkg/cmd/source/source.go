@@ -28,7 +28,8 @@ type Options struct {
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of kubizone up or of kubizone apiserver --etcd-data-dir, in use or not")
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of kubizone up or of kubizone apiserver --etcd-data-dir, "+
+		"in use or not")
 	flags.StringSliceVar(&o.Servers, "etcd-servers", o.Servers, "URLs of an etcd cluster, instead of --data-dir")
 	flags.StringVar(&o.CAFile, "etcd-cafile", o.CAFile, "CA of the etcd cluster")
 	flags.StringVar(&o.CertFile, "etcd-certfile", o.CertFile, "client certificate for the etcd cluster")
@@ -50,7 +51,8 @@ func (o *Options) Validate() error {
 	if o.DataDir != "" {
 		// Opening would make one.
 		if _, err := os.Stat(filepath.Join(o.DataDir, "etcd")); err != nil {
-			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w; name what kubizone up has as --data-dir, or kubizone apiserver as --etcd-data-dir", o.DataDir, err))
+			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w; name what kubizone up has as --data-dir, "+
+				"or kubizone apiserver as --etcd-data-dir", o.DataDir, err))
 		}
 	}
 	for _, server := range o.Servers {
@@ -58,7 +60,8 @@ func (o *Options) Validate() error {
 			wrong = append(wrong, fmt.Errorf("--etcd-servers %q: write URLs, like https://etcd-0:2379", server))
 		}
 	}
-	for _, file := range []struct{ flag, path string }{{"--etcd-cafile", o.CAFile}, {"--etcd-certfile", o.CertFile}, {"--etcd-keyfile", o.KeyFile}} {
+	for _, file := range []struct{ flag, path string }{{"--etcd-cafile", o.CAFile}, {"--etcd-certfile", o.CertFile},
+		{"--etcd-keyfile", o.KeyFile}} {
 		if _, err := os.Stat(file.path); file.path != "" && err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w; name a PEM file that this user may read", file.flag, err))
 		}

@@ -32,7 +32,8 @@ import (
 
 // startController delivers what the server stores, from the server's own views, and has the primary serve the classes
 // that it does it by. There is one process, so no leader is elected.
-func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set, dns *primary.Primary) error {
+func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
+	dns *primary.Primary) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
 	if err != nil {
 		return err
@@ -52,7 +53,8 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	servers := transferclass.NewServers(fleet)
 	agents := agents.New(secrets)
 	sources := delivering.Sources{
-		Members: members, Views: zones, Client: client, Servers: servers, Zones: informers.Kubizone().V1alpha1().Zones().Lister(), Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
+		Members: members, Views: zones, Client: client, Servers: servers, Zones: informers.Kubizone().V1alpha1().Zones().Lister(),
+		Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
@@ -68,14 +70,16 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	api := informers.Kubizone().V1alpha1()
 	classes, err := transferclass.New(transferclass.Config{
-		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers, GeneralKeys: c.Keys,
-		Joined: func(cache.ObjectName) {}, // every zone is here
+		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
+		GeneralKeys: c.Keys,
+		Joined:      func(cache.ObjectName) {}, // every zone is here
 	})
 	if err != nil {
 		return err
 	}
 	signer, err := signing.New(signing.Config{
-		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce, Holder: members.HolderAmong, Views: zones,
+		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
+		Holder: members.HolderAmong, Views: zones,
 		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: c.ParentServers, Now: time.Now,
 	})
 	if err != nil {

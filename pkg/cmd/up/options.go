@@ -60,13 +60,19 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Delivering.AddFlags(flags)
 	o.Budgets.AddFlags(flags)
-	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; made if it is not there")
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; "+
+		"made if it is not there")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
-	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH, VIEW=PATH or [VIEW=]NAME=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; NAME, with a dot in it, is the zone of a file that does not say it (example.org.zone and db.example.org need none); repeatable")
-	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, and of manifests that name none")
+	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH, VIEW=PATH or [VIEW=]NAME=PATH of manifests, a zone file or a directory of both, "+
+		"loaded through the API before it is ready; NAME, with a dot in it, is the zone of a file that does not say it (example.org.zone "+
+		"and db.example.org need none); repeatable")
+	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, "+
+		"and of manifests that name none")
 	flags.IntVar(&o.LoadWorkers, "load-workers", o.LoadWorkers, "how many writes of --load are under way at a time")
-	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; every user who may read classes reads it: for tests")
-	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
+	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; "+
+		"every user who may read classes reads it: for tests")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, "+
+		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
 }
 
 // Config is what the options mean.
@@ -94,7 +100,9 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, LoadWorkers: o.LoadWorkers, AllowInlineSecrets: o.AllowInlineSecrets, SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(net.DefaultResolver)}
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, LoadWorkers: o.LoadWorkers, AllowInlineSecrets: o.AllowInlineSecrets,
+		SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
+			net.DefaultResolver)}
 	var wrong []error
 	fault := func(err error) {
 		if err != nil {
@@ -143,7 +151,8 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	}
 	for _, source := range c.Load {
 		if source.View != "" && !slices.Contains(o.DNSViews, source.View) {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("view %s is loaded but not served by DNS: add --dns-view %s to serve it", source.View, source.View))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("view %s is loaded but not served by DNS: add --dns-view %s to serve it",
+				source.View, source.View))
 		}
 	}
 	return c, errors.Join(wrong...)

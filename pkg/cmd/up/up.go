@@ -84,7 +84,8 @@ func (c *Config) Run(ctx context.Context) error {
 }
 
 // serveAll starts the parts one after the other, says that it is ready, and waits for an end.
-func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary, credentials *pki.Bundle, kubeconfig string) error {
+func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
+	credentials *pki.Bundle, kubeconfig string) error {
 	member, err := c.startEtcd(ctx, all, dir)
 	if err != nil {
 		return err
@@ -132,7 +133,8 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 }
 
 func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*embed.Member, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("data-dir %s: etcd did not start within two minutes; -v=4 shows what it does", dir.Path()))
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("data-dir %s: etcd did not start within two minutes; "+
+		"-v=4 shows what it does", dir.Path()))
 	defer cancel()
 	member, err := embed.Start(ctx, embed.Config{
 		Dir:     dir,
@@ -184,7 +186,8 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Workers: c.LoadWorkers, Report: func(line string) { c.say("%s", line) }})
+	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Workers: c.LoadWorkers,
+		Report: func(line string) { c.say("%s", line) }})
 	if err != nil {
 		return err
 	}
@@ -261,7 +264,8 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 		if !slices.Contains(c.DNSViews, zone.Zone().View) {
 			served = ", not served by DNS"
 		}
-		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
+		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace,
+			zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
 	}
 	if len(all) == 0 {
 		c.say("try: kubectl --kubeconfig %s get zones -A", kubeconfig)

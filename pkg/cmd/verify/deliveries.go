@@ -55,7 +55,8 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		case kind.NameServers != nil:
 			for _, server := range kind.NameServers(of) {
 				if at, err := parseAddress(server.Address); err == nil {
-					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest, signed: server.Signed})
+					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key),
+						guest: server.Guest, signed: server.Signed})
 				}
 			}
 		case of.Spec.Bind9 == nil && kind.New != nil:
@@ -127,9 +128,11 @@ func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alp
 
 // reportRow reports a server that has a name and no address.
 func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
-	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
+	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State),
+		Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
 	if report.State == verify.Current {
-		report.State, report.Error = verify.Unknown, fmt.Sprintf("not asked: its address is not known here; by its Delivery it had serial %d", server.Serial)
+		report.State, report.Error = verify.Unknown, fmt.Sprintf("not asked: its address is not known here; "+
+			"by its Delivery it had serial %d", server.Serial)
 	}
 	return report
 }
@@ -148,7 +151,8 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 		if said := sayOwed(status); said != "" {
 			report.Error += "; by its Delivery " + said
 		} else if status.LastSyncTime != nil {
-			report.Error += fmt.Sprintf("; by its Delivery serial %d was confirmed at %s", status.Serial, status.LastSyncTime.UTC().Format(time.RFC3339))
+			report.Error += fmt.Sprintf("; by its Delivery serial %d was confirmed at %s", status.Serial,
+				status.LastSyncTime.UTC().Format(time.RFC3339))
 		}
 	}
 	return report
@@ -185,7 +189,8 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 		return reportDelivery(a.delivery, zone, why)
 	}
 	defer provider.Close()
-	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, Whole: true, All: delivery.GroupRRsets(slices.Values(truth.Entries()))})
+	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, Whole: true,
+		All: delivery.GroupRRsets(slices.Values(truth.Entries()))})
 	if errors.Is(err, delivery.ErrCannotList) {
 		return reportDelivery(a.delivery, zone, err.Error())
 	}

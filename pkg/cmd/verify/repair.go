@@ -34,7 +34,8 @@ const repairPoll = 250 * time.Millisecond
 // was done.
 func (r *run) requestRepair(ctx context.Context) error {
 	request := time.Now().UTC().Format(time.RFC3339Nano)
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}}})
+	annotations := map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,8 @@ func (r *run) requestRepair(ctx context.Context) error {
 	if !slices.ContainsFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID }) {
 		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to mend: see the condition Ready of the Zone", r.id)
 	}
-	zone, err = api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	zone, err = api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: FieldManager})
 	if err != nil {
 		return fmt.Errorf("--repair annotates the Zone: %w", err)
 	}

@@ -69,9 +69,13 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddNamespaceFlag(flags)
 	// kubectl's --server is the API's; here servers are those that are asked.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
-	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first one signs questions to a --name-server, and to servers of classes whose key cannot be read, and has to sign their answers")
-	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that classes name, files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
-	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have each class compare the zone and mend what differs, and wait for that, two minutes at most; needs the right to patch the Zone")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
+		"the first one signs questions to a --name-server, and to servers of classes whose key cannot be read, "+
+		"and has to sign their answers")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that classes name, "+
+		"files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
+	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have each class compare the zone and mend what differs, and wait for that, "+
+		"two minutes at most; needs the right to patch the Zone")
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
@@ -214,7 +218,8 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial), RRsets: truth.Len(), Newest: uint32(truth.newest), NotDelivered: truth.why}
+	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial),
+		RRsets: truth.Len(), Newest: uint32(truth.newest), NotDelivered: truth.why}
 	for _, server := range r.servers {
 		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
@@ -285,7 +290,8 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	var answer v1alpha1.ZoneChanges
 	if err := zones.RESTClient().Get().Namespace(r.id.Namespace).Resource("zones").Name(r.id.Name).SubResource("changes").
 		Param("since", settled.String()).Param("until", zone.Serial.String()).Do(ctx).Into(&answer); err != nil {
-		return nil, fmt.Errorf("zone %s is not settled, and what is delivered of it is not known: changes since serial %s: %w", r.id, settled, err)
+		return nil, fmt.Errorf("zone %s is not settled, and what is delivered of it is not known: changes since serial %s: %w", r.id,
+			settled, err)
 	}
 	changes, err := class.ReadChanges(answer.Changes)
 	if err != nil {
@@ -306,7 +312,8 @@ func (r *Result) printText(out io.Writer) error {
 	}
 	fmt.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
 	if r.Newest != 0 {
-		fmt.Fprintf(&text, "; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest, r.NotDelivered)
+		fmt.Fprintf(&text, "; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest,
+			r.NotDelivered)
 	}
 	text.WriteString("\n")
 	table := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
@@ -360,7 +367,8 @@ func listFaults(r verify.Report) []string {
 			lines = append(lines, "differs from the zone's "+formatRRset(both.Zone))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", formatRRset(both.Server), both.Zone.TTL, strings.Join(both.Zone.Data, ", ")))
+		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", formatRRset(both.Server), both.Zone.TTL,
+			strings.Join(both.Zone.Data, ", ")))
 	}
 	return lines
 }
@@ -375,10 +383,11 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify ZONE",
 		Short: "compare what name servers answer with what a zone contains",
-		Long: `Ask name servers for a zone and print where each stands against what is delivered of it (status.settledSerial): its serial, and the RRsets that are
-missing, foreign or different. Servers are those of the zone's Deliveries, each asked with the key that its class knows it by,
-and those of --name-server. With --repair the classes are asked first to compare the zone and to mend what differs. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when anything differs,
-2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
+		Long: `Ask name servers for a zone and print where each stands against what is delivered of it (status.settledSerial): its
+serial, and the RRsets that are missing, foreign or different. Servers are those of the zone's Deliveries, each asked with
+the key that its class knows it by, and those of --name-server. With --repair the classes are asked first to compare the
+zone and to mend what differs. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when
+anything differs, 2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
 		Example: `  kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
   kubizone verify platform/example-org --tsig-key-file transfer.key -o json
   kubizone verify platform/example-org --repair`,
@@ -389,6 +398,7 @@ and those of --name-server. With --repair the classes are asked first to compare
 	}
 	options.AddFlags(command.Flags())
 	utilruntime.Must(options.Client.CompleteZone(command))
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

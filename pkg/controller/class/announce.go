@@ -28,24 +28,30 @@ const reasonRemains = "HistoryForgotten"
 type announcer struct{ events.EventRecorder }
 
 func (a announcer) warnZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
-	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reason, actionDeliver, "%s", cutMessage(fmt.Sprintf(format, args...)))
+	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reason, actionDeliver, "%s",
+		cutMessage(fmt.Sprintf(format, args...)))
 }
 
 func (a announcer) tellZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
-	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, reason, actionDeliver, "%s", cutMessage(fmt.Sprintf(format, args...)))
+	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, reason, actionDeliver, "%s",
+		cutMessage(fmt.Sprintf(format, args...)))
 }
 
 // announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {
-		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
-		a.warnZone(zone, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, since the changes that it has not confirmed are not kept that long: "+
+		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider",
+			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
+		a.warnZone(zone, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, "+
+			"since the changes that it has not confirmed are not kept that long: "+
 			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
 	for _, absent := range event.Absent {
-		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
-		a.warnZone(zone, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
+		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",
+			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
+		a.warnZone(zone, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, "+
+			"which is taken for withdrawn: "+
 			"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
 	}
 	switch {
@@ -67,7 +73,8 @@ func (a announcer) announceRecord(record *v1alpha1.Record, before *metav1.Condit
 }
 
 func referTo(kind string, of *metav1.ObjectMeta) runtime.Object {
-	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind, Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion}
+	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind, Namespace: of.Namespace, Name: of.Name,
+		UID: of.UID, ResourceVersion: of.ResourceVersion}
 }
 
 // maxSayings bounds the lines that one attempt writes into the log.
@@ -78,11 +85,13 @@ const maxSayings = 20
 func logSayings(zone *v1alpha1.Zone, class string, said []delivery.Failure) {
 	for n, failure := range said {
 		if n == maxSayings {
-			klog.Background().Error(nil, "A provider refuses more RRsets of the zone, with words of its own", "class", class, "namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
+			klog.Background().Error(nil, "A provider refuses more RRsets of the zone, with words of its own", "class", class,
+				"namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
 			break
 		}
 		klog.Background().Error(nil, "A provider refuses an RRset", "class", class, "namespace", zone.Namespace, "zone", zone.Name,
-			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code", failure.Err.Code, "said", failure.Err.Said)
+			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code",
+			failure.Err.Code, "said", failure.Err.Said)
 	}
 }
 

@@ -37,7 +37,8 @@ func furthestAhead(f *facts) (sighting, bool) {
 		}
 		for _, server := range of.state.Servers {
 			e := server.Err
-			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || !server.Serial.Ahead(serial.Serial(f.zone.Status.Serial)) {
+			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned ||
+				!server.Serial.Ahead(serial.Serial(f.zone.Status.Serial)) {
 				continue
 			}
 			if furthest.serial == 0 || server.Serial.Ahead(furthest.serial) {
@@ -56,9 +57,11 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
 	case uint32(s.serial)-uint32(zone.Status.Serial) > maxRepairJump && accepted != uint64(s.serial):
-		return fmt.Sprintf("; that is too far for the serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or mend the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
+		return fmt.Sprintf("; that is too far for the serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, "+
+			"or mend the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
 	case refused:
-		return "; the serial followed a secondary less than a day ago, and does so again when the day is over: mend the secondary, or raise spec.minimumSerial"
+		return "; the serial followed a secondary less than a day ago, and does so again when the day is over: mend the secondary, " +
+			"or raise spec.minimumSerial"
 	}
 	return "; the serial goes past it"
 }

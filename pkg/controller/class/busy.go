@@ -30,7 +30,8 @@ type answering struct{ http.RoundTripper }
 // RoundTrip takes away the header that client-go waits by. How long to wait stands in the Status, too.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.RoundTripper.RoundTrip(r)
-	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") {
+	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch &&
+		strings.HasSuffix(r.URL.Path, "/status") {
 		response.Header.Del("Retry-After")
 	}
 	return response, err

@@ -204,7 +204,8 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
+	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
+		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
 		others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
 		if now != known.spec.DriftInterval || others {
@@ -289,7 +290,8 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		can = spec.Provider.Abilities()
 	}
 	spec.DriftInterval = c.driftInterval(of, can)
-	made := &knownClass{uid: of.UID, generation: of.Generation, created: of.CreationTimestamp.Time, secrets: secrets, abilities: can, spec: spec}
+	made := &knownClass{uid: of.UID, generation: of.Generation, created: of.CreationTimestamp.Time, secrets: secrets, abilities: can,
+		spec: spec}
 	if !of.Spec.Paused { // No primary serves a class that is paused, so it claims nothing.
 		made.claims = can.Claims
 	}
@@ -309,8 +311,11 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.stale = false
 	if fresh.lost != "" {
 		defer fresh.spec.Provider.Close() // it was never used
-		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf(
-			"%s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries", describeClass(fresh.lost))}
+		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true,
+			Message: fmt.Sprintf(
+				"%s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it "+
+					"is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries",
+				describeClass(fresh.lost))}
 	}
 	fresh.spec.Generation = generationOf(fresh)
 }
@@ -509,7 +514,8 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		said = &told
 	}
 	c.mu.Unlock()
-	if said == nil && next == nil || said != nil && next != nil && said.Status == next.Status && said.Reason == next.Reason && said.Message == next.Message {
+	if said == nil && next == nil || said != nil && next != nil && said.Status == next.Status && said.Reason == next.Reason &&
+		said.Message == next.Message {
 		return nil
 	}
 	if err := c.status.writeDelivering(ctx, cluster, said, next); err != nil || next == nil {

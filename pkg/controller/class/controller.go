@@ -67,13 +67,17 @@ func New(config Config) (*Controller, error) {
 	}
 	queue, client := newQueue(), config.Client.KubizoneV1alpha1()
 	with := &shared{
-		index: index, queue: queue, stalls: &stalls{queue: queue, stood: map[types.UID]stood{}}, status: statusWriter{client, config.Client.Bind9V1alpha1()}, events: announcer{config.Events},
-		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.zoneByUID, class: index.classByName, seen: map[delivery.Key]seen{}},
+		index: index, queue: queue, stalls: &stalls{queue: queue, stood: map[types.UID]stood{}}, status: statusWriter{client,
+			config.Client.Bind9V1alpha1()}, events: announcer{config.Events},
+		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.zoneByUID, class: index.classByName,
+			seen: map[delivery.Key]seen{}},
 	}
 	counted := NewMetrics(config.Registry)
 	c := &Controller{
-		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen}, metrics: counted,
-		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, metrics: counted, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{}},
+		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen},
+		metrics: counted,
+		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval,
+			metrics: counted, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{}},
 		records: &recordSync{
 			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
 			standings: map[string]*standing{}, untold: map[string]bool{}, written: map[types.UID]written{},
@@ -89,7 +93,8 @@ func New(config Config) (*Controller, error) {
 	past := history{config.Client, index}
 	c.loop, err = delivery.New(delivery.Config{
 		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,
-		Metrics: c.metrics, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
+		Metrics: c.metrics, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease,
+		CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	if err != nil {
 		return nil, err
@@ -111,7 +116,8 @@ func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 
 // watchObjects has the queue follow the informers.
 func (c *Controller) watchObjects() error {
-	err := errors.Join(watchInformer(c, c.index.zones, c.zoneChanged), watchInformer(c, c.index.records, c.recordChanged), watchInformer(c, c.index.deliveries, c.deliveryChanged), watchInformer(c, c.index.classes, c.classChanged))
+	err := errors.Join(watchInformer(c, c.index.zones, c.zoneChanged), watchInformer(c, c.index.records, c.recordChanged),
+		watchInformer(c, c.index.deliveries, c.deliveryChanged), watchInformer(c, c.index.classes, c.classChanged))
 	if c.config.Clusters != nil {
 		synced := c.synced
 		err = errors.Join(err, watchInformer(c, c.config.Clusters.Informer(), c.clusterChanged))
@@ -301,7 +307,8 @@ func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 }
 
 func namesAnyCluster(zone *v1alpha1.Zone) bool {
-	return slices.ContainsFunc(zone.Spec.DNSClassRefs, func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })
+	return slices.ContainsFunc(zone.Spec.DNSClassRefs,
+		func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })
 }
 
 // clusterChanged is classChanged for a Bind9Cluster: the zones are those that name it.
@@ -319,7 +326,8 @@ func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
 }
 
 func (c *Controller) namespaceChanged(before, after *corev1.Namespace) {
-	if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
+	if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) ||
+		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
 		c.enqueueZones(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name })
 	}
 }

@@ -47,7 +47,8 @@ func (h history) readChanges(ctx context.Context, uid string, since, until seria
 }
 
 func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request {
-	return h.client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes").
+	return h.client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(
+		"changes").
 		Param("since", since.String())
 }
 

@@ -74,7 +74,8 @@ func trimZone(object any) (any, error) {
 		maps.DeleteFunc(zone.Annotations, func(key, _ string) bool {
 			return key != v1alpha1.AnnotationPaused && key != v1alpha1.AnnotationAcceptSerial && key != v1alpha1.AnnotationVerifyRequestedAt
 		})
-		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy, DNSSEC: zone.Spec.DNSSEC}
+		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy,
+			DNSSEC: zone.Spec.DNSSEC}
 	}
 	return object, nil
 }
@@ -86,12 +87,15 @@ func trimRecord(object any) (any, error) {
 		return object, nil
 	}
 	small := &v1alpha1.Record{
-		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID, ResourceVersion: record.ResourceVersion, Generation: record.Generation},
-		Spec:       v1alpha1.RecordSpec{Type: record.Spec.Type},
-		Status:     v1alpha1.RecordStatus{FQDN: record.Status.FQDN, ZoneRef: record.Status.ZoneRef, Serial: record.Status.Serial, LastDeliveryError: record.Status.LastDeliveryError},
+		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID,
+			ResourceVersion: record.ResourceVersion, Generation: record.Generation},
+		Spec: v1alpha1.RecordSpec{Type: record.Spec.Type},
+		Status: v1alpha1.RecordStatus{FQDN: record.Status.FQDN, ZoneRef: record.Status.ZoneRef, Serial: record.Status.Serial,
+			LastDeliveryError: record.Status.LastDeliveryError},
 	}
 	for _, condition := range record.Status.Conditions {
-		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionStalled || condition.Type == v1alpha1.ConditionAdopted && condition.Status != metav1.ConditionTrue {
+		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionStalled ||
+			condition.Type == v1alpha1.ConditionAdopted && condition.Status != metav1.ConditionTrue {
 			small.Status.Conditions = append(small.Status.Conditions, condition)
 		}
 	}
@@ -116,11 +120,13 @@ type index struct {
 func newIndex(config *Config) (*index, error) {
 	api := config.Informers.Kubizone().V1alpha1()
 	x := &index{
-		zones: api.Zones().Informer(), records: api.Records().Informer(), deliveries: api.Deliveries().Informer(), classes: api.DNSClasses().Informer(),
+		zones: api.Zones().Informer(), records: api.Records().Informer(), deliveries: api.Deliveries().Informer(),
+		classes:  api.DNSClasses().Informer(),
 		clusters: config.Clusters, namespaces: config.Namespaces,
 	}
 	return x, errors.Join(
-		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trimObject), x.classes.SetTransform(trimObject),
+		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trimObject),
+		x.classes.SetTransform(trimObject),
 		x.zones.AddIndexers(cache.Indexers{
 			byUID: indexBy(func(zone *v1alpha1.Zone) string { return string(zone.UID) }),
 			byFQDN: indexBy(func(zone *v1alpha1.Zone) string {

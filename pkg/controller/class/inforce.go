@@ -30,7 +30,8 @@ type inForce struct {
 // classesOf says which classes are in force for a zone: those that it names, else the default ones. One that does not
 // exist is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces or
 // views, is not, nor is one of those in taken: the zone of this name in the default view has it (S1.8).
-func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass, taken []string) inForce {
+func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
+	taken []string) inForce {
 	var force inForce
 	fault := func(reason delivery.Reason, format string, args ...any) {
 		if force.wrong == nil {
@@ -39,7 +40,8 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 	}
 	if len(zone.Spec.DNSClassRefs) == 0 {
 		for _, one := range all {
-			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, of) || !class.Delivers(one, zone.Status.View) {
+			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, of) ||
+				!class.Delivers(one, zone.Status.View) {
 				continue
 			}
 			if slices.Contains(taken, one.Name) {
@@ -59,9 +61,11 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 		case one.DeletionTimestamp != nil:
 			fault(ReasonDNSClassNotFound, "%s is being deleted; name another one in spec.dnsClassRefs", describeClass(name))
 		case !class.Admits(one, zone.Namespace, of):
-			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s is not for namespace %s; its spec.namespaces says for which it is", ref.Name, zone.Namespace)
+			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s is not for namespace %s; its spec.namespaces says for which it is",
+				ref.Name, zone.Namespace)
 		case !class.Delivers(one, zone.Status.View):
-			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of view %q; its spec.views says which it does, and none is the default view alone", ref.Name, zone.Status.View)
+			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of view %q; "+
+				"its spec.views says which it does, and none is the default view alone", ref.Name, zone.Status.View)
 		case slices.Contains(taken, name):
 			force.wrong = cmp.Or(force.wrong, takenByDefault(zone, name))
 		default:
@@ -74,20 +78,23 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 
 // takenByDefault is why a class is not in force for a zone of another view than the default one.
 func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "%s delivers the zone %s of the default view, and a class has one zone of a name; name another class in spec.dnsClassRefs", describeClass(class), zone.Status.FQDN)
+	return delivery.Errorf(delivery.ReasonConflict, "%s delivers the zone %s of the default view, and a class has one zone of a name; "+
+		"name another class in spec.dnsClassRefs", describeClass(class), zone.Status.FQDN)
 }
 
 // findExpelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are
 // going, or are not for its namespace or view, or are taken. That does not wait for other classes that the zone's
 // owner names.
-func findExpelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string, taken []string) []string {
+func findExpelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
+	taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
 		former = append(former[:len(former):len(former)], class.NameOf(zone.Namespace, ref))
 	}
 	for _, name := range former {
 		one := named(name)
-		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) && class.Delivers(one, zone.Status.View) && !slices.Contains(taken, name)
+		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) &&
+			class.Delivers(one, zone.Status.View) && !slices.Contains(taken, name)
 		if mayHave || slices.Contains(force.classes, name) {
 			continue
 		}
@@ -100,7 +107,8 @@ func findExpelled(zone *v1alpha1.Zone, force inForce, former []string, named fun
 // sameForZones reports whether nothing changed on which the classes in force and their faults depend.
 func sameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
-		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) && saysOfItself(before) == saysOfItself(after)
+		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) &&
+		saysOfItself(before) == saysOfItself(after)
 }
 
 // saysOfItself is why a class says that it cannot deliver, empty where it can.

@@ -82,14 +82,18 @@ func (j judgement) condition() *metav1.Condition {
 var (
 	pending = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
 	noClass = judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
-	leaving = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, and the zone is being withdrawn from those that had it"}
+	leaving = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
+		"and the zone is being withdrawn from those that had it"}
 	// held is for Records, also of other namespaces: it names no Zone (S1.7).
-	held     = judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, or puts enough back"}
+	held = judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
+		"zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, " +
+		"or puts enough back"}
 	settling = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
 	// frozen is for a zone whose content cannot be proven, and comes before every other fault. The damage itself may be
 	// in a Record of another namespace (S1.7), so it stands in the log and in what fsck says alone.
 	frozen = judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
-		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
+		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, " +
+			"and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
 )
 
 func confirmedBy(all serial.Serial) judgement {
@@ -110,7 +114,8 @@ func judgeZone(f *facts) judgement {
 		if held.status != "" { // what was removed may be what it lacks
 			return held
 		}
-		return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; its message says why"}
+		return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; " +
+			"its message says why"}
 	}
 	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if f.force.wrong != nil {
@@ -137,7 +142,8 @@ func judgeZone(f *facts) judgement {
 		case of.known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
 			return judgement{} // The known zone is older than the delivered one; its event is on the way.
 		case of.known && state.Ready.Status == delivery.False:
-			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cutMessage(publicFault(of.class, state.Ready.Reason, state.Ready.Message))}
+			return judgement{metav1.ConditionFalse, string(state.Ready.Reason),
+				cutMessage(publicFault(of.class, state.Ready.Reason, state.Ready.Message))}
 		case !of.known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
 			if waits = pending; !of.known || state.Error == nil {
 				if fault := of.findFault(); fault.status != "" {
@@ -180,7 +186,8 @@ func heldBy(zone *v1alpha1.Zone) judgement {
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return judgement{}
 	}
-	return judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, and nothing from then on is delivered; the condition Settled says how to let that through (S7.5)"}
+	return judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, " +
+		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.5)"}
 }
 
 // lacking is the condition that a zone lacks to be served, empty for none.
@@ -204,13 +211,15 @@ const (
 // judgeHealth decides what a class says of the health that was found then: nil for good.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy, Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,
+		Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
 	switch {
 	case errors.Is(found, delivery.ErrNotProven):
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionUnknown, ReasonNotProven, cutMessage(found.Error())
 		health.Status, health.Message = v1alpha1.HealthStatusUnknown, ready.Message
 	case found != nil:
-		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; the controller's log has the error"
+		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; "+
+			"the controller's log has the error"
 		var e *delivery.Error
 		if errors.As(found, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))

@@ -42,19 +42,37 @@ var gauges = []struct {
 	desc *metrics.Desc
 	of   func(status delivery.ClassStatus, now time.Time) float64
 }{
-	{newGauge("zones", "Zones that a class delivers, or withdraws."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Zones) }},
-	{newGauge("queue_depth", "Zones of a class that wait for a worker."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Waiting) }},
-	{newGauge("working", "Zones of a class that are being worked on."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Working) }},
-	{newGauge("failing", "Zones of a class whose last delivery failed."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Failing) }},
-	{newGauge("lag_serials", "How many serials the zone of a class that is furthest behind is behind."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Lag) }},
-	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."), func(s delivery.ClassStatus, now time.Time) float64 {
+	{newGauge("zones", "Zones that a class delivers, or withdraws."), func(s delivery.ClassStatus,
+		_ time.Time) float64 {
+		return float64(s.Zones)
+	}},
+	{newGauge("queue_depth", "Zones of a class that wait for a worker."), func(s delivery.ClassStatus,
+		_ time.Time) float64 {
+		return float64(s.Waiting)
+	}},
+	{newGauge("working", "Zones of a class that are being worked on."), func(s delivery.ClassStatus,
+		_ time.Time) float64 {
+		return float64(s.Working)
+	}},
+	{newGauge("failing", "Zones of a class whose last delivery failed."), func(s delivery.ClassStatus,
+		_ time.Time) float64 {
+		return float64(s.Failing)
+	}},
+	{newGauge("lag_serials", "How many serials the zone of a class that is furthest behind is behind."), func(s delivery.ClassStatus,
+		_ time.Time) float64 {
+		return float64(s.Lag)
+	}},
+	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."), func(s delivery.ClassStatus,
+		now time.Time) float64 {
 		if s.Oldest.IsZero() {
 			return 0
 		}
 		return now.Sub(s.Oldest).Seconds()
 	}},
-	{newGauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(len(s.Behind)) }},
-	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."), func(s delivery.ClassStatus, now time.Time) float64 {
+	{newGauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."),
+		func(s delivery.ClassStatus, _ time.Time) float64 { return float64(len(s.Behind)) }},
+	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."), func(s delivery.ClassStatus,
+		now time.Time) float64 {
 		return max(0, s.PausedUntil.Sub(now).Seconds())
 	}},
 }
@@ -66,20 +84,24 @@ func newGauge(name, help string) *metrics.Desc {
 // NewMetrics makes the metrics of one controller and registers them.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
-		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.BETA}, labels)
+		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,
+			StabilityLevel: metrics.BETA}, labels)
 	}
 	histogram := func(name, help string, labels ...string) *metrics.HistogramVec {
-		return metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.BETA,
-			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
+		return metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,
+			StabilityLevel: metrics.BETA,
+			Buckets:        []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
 	}
 	m := &Metrics{
 		clusters: map[string]map[series]bool{},
 
-		calls:     counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
-		duration:  histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
-		serials:   counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
-		lag:       histogram("lag_seconds", "Time from a serial being seen settled to its confirmation.", "class"),
-		drifted:   counter("drifted_rrsets_total", "RRsets that a comparison found to be missing or differing, each once until it is mended, and foreign ones that came since the comparison before.", "class", "kind"),
+		calls: counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, "+
+			"which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
+		duration: histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
+		serials:  counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
+		lag:      histogram("lag_seconds", "Time from a serial being seen settled to its confirmation.", "class"),
+		drifted: counter("drifted_rrsets_total", "RRsets that a comparison found to be missing or differing, "+
+			"each once until it is mended, and foreign ones that came since the comparison before.", "class", "kind"),
 		fenced:    counter("fenced_total", "Deliveries given up because another worker had the zone.", "class"),
 		takeovers: counter("takeovers_total", "Deliveries taken over from another worker.", "class"),
 	}
@@ -134,7 +156,8 @@ func (m *Metrics) forgetClass(of string) {
 	for labels := range m.clusters[of] {
 		switch {
 		case labels.method != "":
-			m.calls.Delete(map[string]string{"class": of, "provider": labels.provider, "method": labels.method, "reason": labels.reason, "code": labels.code})
+			m.calls.Delete(map[string]string{"class": of, "provider": labels.provider, "method": labels.method, "reason": labels.reason,
+				"code": labels.code})
 			m.duration.Delete(map[string]string{"class": of, "method": labels.method})
 		case labels.kind != "":
 			m.drifted.Delete(map[string]string{"class": of, "kind": labels.kind})

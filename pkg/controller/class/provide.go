@@ -32,7 +32,8 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.of[kind]
 	if !ok {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(p.of)), ", "))
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; "+
+			"it has %s", strings.Join(slices.Sorted(maps.Keys(p.of)), ", "))
 	}
 	spec.Kind, used = kind, map[string]string{}
 	spec.Provider, spec.Target, err = newProvider(of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
@@ -43,7 +44,8 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 			if cause == nil {
 				cause = err
 			}
-			klog.FromContext(ctx).Error(cause, "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
+			klog.FromContext(ctx).Error(cause, "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace,
+				"name", name)
 		}
 		return data, err
 	})
@@ -64,10 +66,12 @@ func (p *providers) readSecret(ctx context.Context, namespace, name string) (map
 		if errors.As(err, &missing) {
 			next = missing.Next
 		}
-		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; %s, or name another one in the DNSClass", namespace, name, next)}
+		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; %s, "+
+			"or name another one in the DNSClass", namespace, name, next)}
 	}
 	if err != nil {
-		return nil, "error", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("the Secret %s/%s cannot be read; the controller's log says why", namespace, name), Err: err}
+		return nil, "error", &delivery.Error{Reason: delivery.ReasonSecretNotFound,
+			Message: fmt.Sprintf("the Secret %s/%s cannot be read; the controller's log says why", namespace, name), Err: err}
 	}
 	sum := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -84,7 +88,8 @@ func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map
 		namespace, name, _ := strings.Cut(at, "/")
 		_, digest, err := p.readSecret(ctx, namespace, name)
 		if digest == "error" {
-			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name, "err", errors.Unwrap(err))
+			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name,
+				"err", errors.Unwrap(err))
 			digest = of[at] // A server that does not answer is no reason to stop.
 		}
 		now[at] = digest

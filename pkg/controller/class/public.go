@@ -41,7 +41,8 @@ func publicMessage(class string, reason delivery.Reason, message string) string 
 		return message
 	}
 	if _, _, ok := apiclass.SplitCluster(class); ok {
-		return fmt.Sprintf("%s%sthe controller's log; the conditions of %s and of its Bind9Instances say how the servers are", fault, whereCause, describeClass(class))
+		return fmt.Sprintf("%s%sthe controller's log; the conditions of %s and of its Bind9Instances say how the servers are", fault,
+			whereCause, describeClass(class))
 	}
 	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, whereCause, class)
 }

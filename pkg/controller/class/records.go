@@ -110,11 +110,13 @@ func (r *recordSync) findSaying(record *v1alpha1.Record, s *standing) (saying, b
 	if !known {
 		return saying{}, false
 	}
-	stalled := r.stalls.judgeStalled(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, record.Status.Conditions, j.condition())
+	stalled := r.stalls.judgeStalled(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, record.Status.Conditions,
+		j.condition())
 	say := saying{record, j, lastError, stalled}
 	before := say.before()
 	if before != nil && before.Status == j.status && before.Reason == j.reason && before.ObservedGeneration == record.Generation &&
-		(before.Message == j.message || j.status != metav1.ConditionFalse) && record.Status.LastDeliveryError == lastError && sameStall(record.Status.Conditions, stalled) {
+		(before.Message == j.message || j.status != metav1.ConditionFalse) && record.Status.LastDeliveryError == lastError &&
+		sameStall(record.Status.Conditions, stalled) {
 		return saying{}, false
 	}
 	r.mu.Lock()
@@ -193,7 +195,8 @@ func (r *recordSync) syncRecord(ctx context.Context, namespace, name string) err
 // syncUnadopted says of a Record that no zone has taken in whether it waits for a person. Its Ready is the server's.
 func (r *recordSync) syncUnadopted(ctx context.Context, record *v1alpha1.Record) error {
 	conditions := record.Status.Conditions
-	stalled := r.stalls.judgeStalled(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, conditions, firstFalse(conditions, v1alpha1.ConditionAdopted))
+	stalled := r.stalls.judgeStalled(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, conditions,
+		firstFalse(conditions, v1alpha1.ConditionAdopted))
 	if sameStall(conditions, stalled) {
 		return nil
 	}
@@ -217,7 +220,8 @@ func (r *recordSync) writeSaying(ctx context.Context, say saying) error {
 		return nil
 	}
 	record := say.record
-	err := r.status.writeRecord(ctx, readyPatch{of: record.ObjectMeta, serial: record.Status.Serial, before: record.Status.Conditions, judgement: say.judgement, stalled: say.stalled}, say.lastError)
+	err := r.status.writeRecord(ctx, readyPatch{of: record.ObjectMeta, serial: record.Status.Serial, before: record.Status.Conditions,
+		judgement: say.judgement, stalled: say.stalled}, say.lastError)
 	if err != nil {
 		r.forgetWriting(say)
 		return err

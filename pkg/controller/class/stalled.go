@@ -21,11 +21,15 @@ const stallAfter = 2 * time.Minute
 // waitsForPerson are the reasons that do not end by themselves. The others are tried again, or follow another object
 // that says more.
 var waitsForPerson = map[string]bool{
-	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true, v1alpha1.ReasonCNAMEConflict: true,
-	v1alpha1.ReasonLimitExceeded: true, v1alpha1.ReasonNameTooLong: true, v1alpha1.ReasonValidationFailed: true, v1alpha1.ReasonInvalid: true,
+	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true,
+	v1alpha1.ReasonCNAMEConflict: true,
+	v1alpha1.ReasonLimitExceeded: true, v1alpha1.ReasonNameTooLong: true, v1alpha1.ReasonValidationFailed: true,
+	v1alpha1.ReasonInvalid:      true,
 	v1alpha1.ReasonZoneNotFound: true, v1alpha1.ReasonDelegationWithdrawn: true, v1alpha1.ReasonNotDelegated: true,
-	v1alpha1.ReasonNoNameServers: true, v1alpha1.ReasonNameServerWithoutAddress: true, v1alpha1.ReasonNameServerIsAlias: true, v1alpha1.ReasonTooManyNameServers: true,
-	v1alpha1.ReasonNotDelegatedOrServable: true, v1alpha1.ReasonFrozen: true, v1alpha1.ReasonSerialBehind: true, v1alpha1.ReasonMassDeletion: true,
+	v1alpha1.ReasonNoNameServers: true, v1alpha1.ReasonNameServerWithoutAddress: true, v1alpha1.ReasonNameServerIsAlias: true,
+	v1alpha1.ReasonTooManyNameServers:     true,
+	v1alpha1.ReasonNotDelegatedOrServable: true, v1alpha1.ReasonFrozen: true, v1alpha1.ReasonSerialBehind: true,
+	v1alpha1.ReasonMassDeletion:    true,
 	string(ReasonDNSClassNotFound): true, string(delivery.ReasonSecretNotFound): true, string(delivery.ReasonAuthenticationFailed): true,
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
@@ -69,7 +73,8 @@ func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []me
 	default:
 		last = stood{waits.Reason, of.Generation, now.Time}
 		for _, before := range conditions {
-			if !known && before.Type == waits.Type && before.Status == waits.Status && before.Reason == waits.Reason && before.ObservedGeneration == of.Generation {
+			if !known && before.Type == waits.Type && before.Status == waits.Status && before.Reason == waits.Reason &&
+				before.ObservedGeneration == of.Generation {
 				last.since = before.LastTransitionTime.Time
 			}
 		}
@@ -79,7 +84,8 @@ func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []me
 		s.queue.AddAfter(again, in)
 		return nil
 	}
-	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason, Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
+	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason,
+		Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
 	if said != nil {
 		stalled.LastTransitionTime = said.LastTransitionTime
 	}

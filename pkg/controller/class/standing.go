@@ -138,13 +138,16 @@ func standingWithoutClass(f *facts) *standing {
 	}
 	if zone.Status.EndsAt != nil { // without the time, which may move: all Records were written anew with it
 		return &standing{fault: judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable,
-			"zone " + zone.Status.FQDN + " is not delegated any more, and ends when the withdrawalGracePeriod of the zone above is over (S3.4); the owner of that zone can delegate it again"}}
+			"zone " + zone.Status.FQDN + " is not delegated any more, and ends when the withdrawalGracePeriod of the zone above is over " +
+				"(S3.4); the owner of that zone can delegate it again"}}
 	}
 	s := &standing{classes: []classStanding{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).status != "" {
 		s.held = held
 	}
-	if lacking(zone) == "" { // else its Zone says why, and they are Pending as they were written: a zone that is being filled lacks its name servers at first
+	// else its Zone says why, and they are Pending as they were written: a zone that is being filled lacks its name
+	// servers at first
+	if lacking(zone) == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s
@@ -183,7 +186,8 @@ func judgeRecord(record *v1alpha1.Record, s *standing) (judgement, string, bool)
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
 			failure, owed := s.owed[key]
 			if failure != nil {
-				return judgement{metav1.ConditionFalse, string(failure.Reason), cutMessage(failure.Message)}, cutMessage(failure.Error()), true
+				return judgement{metav1.ConditionFalse, string(failure.Reason), cutMessage(failure.Message)}, cutMessage(failure.Error()),
+					true
 			}
 			if owed {
 				return pending, "", true

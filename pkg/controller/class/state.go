@@ -32,14 +32,17 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 	goal := state.Serial
 	if intent := state.Intent; intent != nil {
 		goal = intent.Serial
-		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder, Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
+		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder,
+			Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
 	for _, former := range state.Former {
-		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From), RRsets: textOf(former.RRsets), Unlisted: former.Unlisted})
+		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From),
+			RRsets: textOf(former.RRsets), Unlisted: former.Unlisted})
 	}
 	for _, server := range state.Servers {
-		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At), Message: cutMessage(server.Note)}
+		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
+			Message: cutMessage(server.Note)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
 			row.State, row.Message = v1alpha1.ServerAhead, cutMessage(server.Err.Message)
@@ -57,7 +60,8 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 		if message == "" {
 			message = string(failure.Reason)
 		}
-		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code, Message: cutMessage(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
+		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code,
+			Message: cutMessage(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
 	ready := state.Ready
 	if ready.Status == "" {
@@ -66,7 +70,8 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 	status.Conditions = slices.Clone(before)
 	set := func(kind string, of delivery.Condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason), Message: cutMessage(publicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
+			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason),
+			Message: cutMessage(publicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
 		})
 	}
 	set(v1alpha1.ConditionReady, ready)
@@ -117,7 +122,8 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		}
 	}
 	if intent := status.Intent; intent != nil {
-		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder, Time: intent.Time.Time,
+		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder,
+			Time:     intent.Time.Time,
 			Unlisted: intent.Unlisted || len(intent.RRsets) == 0}
 		var err error
 		if state.Intent.RRsets, err = parseRRsets(intent.RRsets); err != nil {
@@ -152,7 +158,8 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		state.Servers = append(state.Servers, server)
 	}
 	if failure := status.Error; failure != nil {
-		state.Error = &delivery.StateError{Reason: delivery.Reason(failure.Reason), Code: failure.Code, Message: failure.Message, Time: failure.Timestamp.Time}
+		state.Error = &delivery.StateError{Reason: delivery.Reason(failure.Reason), Code: failure.Code, Message: failure.Message,
+			Time: failure.Timestamp.Time}
 	}
 	state.Ready, state.Drifted = conditionOf(status, v1alpha1.ConditionReady), conditionOf(status, v1alpha1.ConditionDrifted)
 	return state, nil

@@ -53,7 +53,8 @@ func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.client.Zones(p.of.Namespace).Patch(ctx, p.of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	_, err = w.client.Zones(p.of.Namespace).Patch(ctx, p.of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager},
+		"status")
 	return ignoreGone(err)
 }
 
@@ -79,13 +80,16 @@ func (w statusWriter) writeUnadopted(ctx context.Context, record *v1alpha1.Recor
 }
 
 func (w statusWriter) patchRecord(ctx context.Context, of metav1.ObjectMeta, patch []byte) error {
-	_, err := w.client.Records(of.Namespace).Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	_, err := w.client.Records(of.Namespace).Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager},
+		"status")
 	return ignoreGone(err)
 }
 
-func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition, health v1alpha1.ClassHealth) error {
+func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition,
+	health v1alpha1.ClassHealth) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{
-		"observedGeneration": of.Generation, "lastHealthCheck": health.LastCheck, "conditions": append([]any{ready}, stallPatch(of.Status.Conditions, stalled)...),
+		"observedGeneration": of.Generation, "lastHealthCheck": health.LastCheck, "conditions": append([]any{ready},
+			stallPatch(of.Status.Conditions, stalled)...),
 		"health": map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
 	}})
 	if err != nil {
@@ -104,11 +108,13 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 		}
 		condition = next
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": cluster.UID}, "status": map[string]any{"conditions": []any{condition}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": cluster.UID},
+		"status": map[string]any{"conditions": []any{condition}}})
 	if err != nil {
 		return err
 	}
-	_, err = w.clusters.Bind9Clusters(cluster.Namespace).Patch(ctx, cluster.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	_, err = w.clusters.Bind9Clusters(cluster.Namespace).Patch(ctx, cluster.Name, patchType, patch,
+		metav1.PatchOptions{FieldManager: FieldManager}, "status")
 	return ignoreGone(err)
 }
 

@@ -62,7 +62,8 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	s.seen[key] = known
 	s.mu.Unlock()
 	if failure != nil && !again {
-		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name, "reason", failure.Reason, "code", failure.Code, "message", failure.Message)
+		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name,
+			"reason", failure.Reason, "code", failure.Code, "message", failure.Message)
 	}
 }
 
@@ -108,9 +109,10 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	s.logFailure(key, zone, &state)
 	ref := class.RefOf(key.Class)
 	one := &v1alpha1.Delivery{
-		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace, ResourceVersion: state.Version},
-		Spec:       v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
-		Status:     statusFor(key.Class, state, known.conditions),
+		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace,
+			ResourceVersion: state.Version},
+		Spec:   v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
+		Status: statusFor(key.Class, state, known.conditions),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 	begun := !state.Zone.IsZero()
@@ -123,7 +125,8 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 			return "", err
 		}
 		if state.Version != "" {
-			held, err := deliveries.Patch(ctx, one.Name, patchType, finalizerPatch(true, "", state.Version), metav1.PatchOptions{FieldManager: FieldManager})
+			held, err := deliveries.Patch(ctx, one.Name, patchType, finalizerPatch(true, "", state.Version),
+				metav1.PatchOptions{FieldManager: FieldManager})
 			if err != nil {
 				return "", asConflict(err)
 			}
@@ -133,7 +136,8 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	}
 	if state.Version == "" {
 		fresh := one.DeepCopy()
-		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name, UID: zone.UID}}
+		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name,
+			UID: zone.UID}}
 		if begun {
 			fresh.Finalizers = []string{v1alpha1.FinalizerDelivery}
 		}
@@ -175,7 +179,8 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 
 // removeUnheld removes a Delivery that holds nothing.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
-	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
+	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
 }
 
 // addFinalizers puts the finalizers on Zone and class.
@@ -183,7 +188,8 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 	options := metav1.PatchOptions{FieldManager: FieldManager}
 	// The informer may still have a finalizer that was taken away a moment ago, so it is put there each time. The
 	// server writes nothing where it is there.
-	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options, finalizers); err != nil {
+	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options,
+		finalizers); err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
 	of := s.class(name)
@@ -224,11 +230,13 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 			return nil // a deletion waits until the signer has removed it, and status.dnssec goes (S12.9)
 		}
 	}
-	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name, func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
+	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
+		func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
 	if held || err != nil {
 		return err
 	}
-	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""), metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
+	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""),
+		metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
 	return ignoreGone(err)
 }
 
@@ -238,7 +246,8 @@ func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, er
 	if !ok {
 		namespace = metav1.NamespaceAll
 	}
-	return s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
+	return s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name,
+		func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
 }
 
 // releaseClass takes the finalizer from a class.
@@ -248,7 +257,8 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 
 // anyHeld asks the server whether a Delivery that holds something is left.
 func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
-	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field, value).String()})
+	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
+		value).String()})
 	if err != nil {
 		return false, err
 	}

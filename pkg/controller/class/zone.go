@@ -88,7 +88,8 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		err = z.store.releaseZone(ctx, zone)
 	}
 	// Many Records take a while: the Zone is judged by what is known then.
-	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))), z.syncStatus(ctx, m, z.readFacts(zone, force)))
+	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))),
+		z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
 // findInForce returns the classes in force for a zone, and those that a zone of the default view has taken.
@@ -154,7 +155,8 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, t
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.1, S3.4)
 	desired := delivery.Zone{
 		UID: uid, Tenant: zone.Namespace, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
-		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain && !ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
+		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
+			!ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
 	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= validation.MaxVerifyRequest {
 		desired.Request = request
@@ -238,7 +240,8 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *facts) erro
 	if ahead.serial != 0 {
 		of = int64(ahead.serial) // The server goes past it, where S6.6 lets it.
 	}
-	err := z.status.writeZone(ctx, readyPatch{of: zone.ObjectMeta, serial: of, before: zone.Status.Conditions, judgement: j, stalled: stalled})
+	err := z.status.writeZone(ctx, readyPatch{of: zone.ObjectMeta, serial: of, before: zone.Status.Conditions, judgement: j,
+		stalled: stalled})
 	if err != nil {
 		return err
 	}

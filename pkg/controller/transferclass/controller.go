@@ -106,7 +106,8 @@ func Trim(object any) (any, error) {
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond,
+			time.Minute)),
 	}
 	c.keys.holdGeneral(config.GeneralKeys)
 	c.Members.Changed(func(class string) { c.queue.Add(task{class: class}) })
@@ -117,7 +118,8 @@ func New(config Config) (*Controller, error) {
 	})
 	zones, errZones := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
-			if zone, ok := after.(*v1alpha1.Zone); ok && (isPaused(before.(*v1alpha1.Zone)) != isPaused(zone) || IsBySigner(before.(*v1alpha1.Zone)) != IsBySigner(zone)) {
+			if zone, ok := after.(*v1alpha1.Zone); ok && (isPaused(before.(*v1alpha1.Zone)) != isPaused(zone) ||
+				IsBySigner(before.(*v1alpha1.Zone)) != IsBySigner(zone)) {
 				for name := range c.Members.classesOf(string(zone.UID)) {
 					c.queue.Add(task{class: name})
 				}
@@ -355,7 +357,8 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	c.serving[name] = &serving{made, of, peers, membership, time.Now()}
 	c.keys.Hold(of, peers)
 	c.tellJoined(name, primary.Membership{}, membership)
-	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members), "secondaries", len(peers.Secondaries))
+	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members),
+		"secondaries", len(peers.Secondaries))
 	return nil
 }
 
@@ -399,7 +402,8 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	for at, to := range lost {
 		name := order[at].ID
 		if name == of.Name {
-			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, in its Secret and at the secondaries", to.ID)
+			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, "+
+				"in its Secret and at the secondaries", to.ID)
 		}
 		c.endClass(name)
 		c.queue.AddRateLimited(task{class: name, peers: true})
@@ -420,7 +424,7 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 		if len(theirs) == 0 {
 			continue
 		}
-		left := other.peers.without(theirs)
+		left := other.peers.dropNames(theirs)
 		if err := other.Update(left.Class); err != nil {
 			return err
 		}
@@ -435,7 +439,8 @@ func sameKey(a, b primary.Key) bool {
 }
 
 func samePeers(a, b Peers) bool {
-	return a.Catalog == b.Catalog && slices.EqualFunc(a.Class.Keys, b.Class.Keys, sameKey) && slices.Equal(a.Class.Notify, b.Class.Notify) &&
+	return a.Catalog == b.Catalog && slices.EqualFunc(a.Class.Keys, b.Class.Keys, sameKey) &&
+		slices.Equal(a.Class.Notify, b.Class.Notify) &&
 		slices.EqualFunc(a.Class.Allow, b.Class.Allow, func(a, b primary.Rule) bool {
 			return a.Key == b.Key && a.Signs == b.Signs && slices.Equal(a.Prefixes, b.Prefixes)
 		})
@@ -474,7 +479,8 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		return nil
 	}
 	now := c.readMembership(known.of)
-	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) && maps.Equal(now.Unconfirmed, known.members.Unconfirmed) &&
+	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) &&
+		maps.Equal(now.Unconfirmed, known.members.Unconfirmed) &&
 		maps.Equal(now.Signed, known.members.Signed) && maps.Equal(now.Signing, known.members.Signing) {
 		return nil
 	}

@@ -64,7 +64,8 @@ type members struct {
 func NewMembers(client rest.Interface) *Members {
 	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, changed: func(string) {}}
 	source := cache.NewListWatchFromClient(client, "deliveries", metav1.NamespaceAll, fields.Everything())
-	m.reflector = cache.NewReflectorWithOptions(source, &v1alpha1.Delivery{}, store{m}, cache.ReflectorOptions{Name: "members of transfer classes"})
+	m.reflector = cache.NewReflectorWithOptions(source, &v1alpha1.Delivery{}, store{m},
+		cache.ReflectorOptions{Name: "members of transfer classes"})
 	return m
 }
 
@@ -236,8 +237,10 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 		return row{}, false
 	}
 	return row{
-		class: apiclass.NameOf(one.Namespace, one.Spec.ClassRef), uid: string(one.Spec.Zone.UID), zone: zone, of: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
-		rank: precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)}, confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady), once: one.Status.Serial != 0,
+		class: apiclass.NameOf(one.Namespace, one.Spec.ClassRef), uid: string(one.Spec.Zone.UID), zone: zone,
+		of:        cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
+		rank:      precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)},
+		confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady), once: one.Status.Serial != 0,
 	}, true
 }
 

@@ -50,13 +50,22 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
-// without is peers without those that have a key of a name in names.
-func (p Peers) without(names map[string]string) Peers {
+// dropNames is peers without those that have a key of a name in names.
+func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key primary.Key) bool { return named(key.Name) })
-	p.Class.Allow = slices.DeleteFunc(slices.Clone(p.Class.Allow), func(rule primary.Rule) bool { return rule.Key != "" && named(rule.Key) })
-	p.Class.Notify = slices.DeleteFunc(slices.Clone(p.Class.Notify), func(target primary.Target) bool { return target.Key != "" && named(target.Key) })
-	p.Secondaries = slices.DeleteFunc(slices.Clone(p.Secondaries), func(s transfer.Secondary) bool { return s.Key != nil && named(s.Key.Name) })
+	p.Class.Allow = slices.DeleteFunc(slices.Clone(p.Class.Allow), func(rule primary.Rule) bool {
+		return rule.Key != "" &&
+			named(rule.Key)
+	})
+	p.Class.Notify = slices.DeleteFunc(slices.Clone(p.Class.Notify), func(target primary.Target) bool {
+		return target.Key != "" &&
+			named(target.Key)
+	})
+	p.Secondaries = slices.DeleteFunc(slices.Clone(p.Secondaries), func(s transfer.Secondary) bool {
+		return s.Key != nil &&
+			named(s.Key.Name)
+	})
 	return p
 }
 
@@ -95,7 +104,9 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 			return nil, err
 		}
 		if other, twice := named[key.Name]; twice && !sameKey(key, other.Key) {
-			return nil, invalid("%s: Secret %s/%s has a key named %s, and Secret %s/%s, which the class names too, has another key of that name; name one of the keys otherwise, or name one Secret", field, ref.Namespace, ref.Name, key, other.secret.Namespace, other.secret.Name)
+			return nil, invalid("%s: Secret %s/%s has a key named %s, and Secret %s/%s, which the class names too, "+
+				"has another key of that name; name one of the keys otherwise, or name one Secret", field, ref.Namespace, ref.Name, key,
+				other.secret.Namespace, other.secret.Name)
 		}
 		read[*ref] = key
 		for _, one := range append([]primary.Key{key}, others...) {
@@ -133,7 +144,8 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if key == nil {
 			key = common
 		}
-		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs, Signer: s.Signer}
+		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs,
+			Signer: s.Signer}
 		if target := (primary.Target{Addr: at, NoCatalog: one.NoCatalog, NoZones: one.Signer != ""}); !target.NoCatalog || !target.NoZones {
 			tell(target, key)
 		}
@@ -141,7 +153,8 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		case key != nil:
 			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}
 		case reachable(at):
-			peers.Class.Allow = append(peers.Class.Allow, primary.Rule{Prefixes: []netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}})
+			peers.Class.Allow = append(peers.Class.Allow,
+				primary.Rule{Prefixes: []netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}})
 		}
 		peers.Secondaries = append(peers.Secondaries, one)
 	}
@@ -190,7 +203,8 @@ func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key primary
 func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (primary.Key, error) {
 	for _, needed := range []string{prefix + "name", prefix + "secret"} {
 		if len(data[needed]) == 0 {
-			return primary.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there", ref.Namespace, ref.Name, needed)
+			return primary.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; "+
+				"put the value there", ref.Namespace, ref.Name, needed)
 		}
 	}
 	algorithm := string(primary.HMACSHA256)
@@ -205,7 +219,8 @@ func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string
 		key, err = primary.NewKey(strings.TrimSpace(string(data[prefix+"name"])), primary.Algorithm(algorithm), octets)
 	}
 	if err != nil {
-		return primary.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v", ref.Namespace, ref.Name, err)}
+		return primary.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v",
+			ref.Namespace, ref.Name, err)}
 	}
 	return key, nil
 }

@@ -43,7 +43,8 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 }
 
 // errUnlisted says that it is not known which servers there are.
-var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, and the right to list them (charts/kubizone has both)")
+var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
+	"and the right to list them (charts/kubizone has both)")
 
 // Of returns the servers of a class with a block bind9.
 func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
@@ -172,7 +173,8 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			continue
 		case apierrors.IsForbidden(err):
 			// The namespace of the server gives the right, and may take it away.
-			wait(delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
+			wait(delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the controller and the primary the right "+
+				"to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
 			continue
 		case errors.As(err, &failure):
 			wait(failure.Reason, "has no TSIG key: %s", failure.Message)
@@ -189,7 +191,9 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 				why = RowName(first.server) + " has another key of that name"
 			}
 			if why != "" {
-				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s; a signature names its key by the name alone; name the key of the server otherwise, in the Secret %s/%s and at the server", key, why, server.Key.Namespace, server.Key.Name)
+				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s; a signature names its key by the name alone; "+
+					"name the key of the server otherwise, in the Secret %s/%s and at the server", key, why, server.Key.Namespace,
+					server.Key.Name)
 			}
 		}
 		for _, key := range all {

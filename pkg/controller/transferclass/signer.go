@@ -45,7 +45,9 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 		if signer.Key == nil || slices.ContainsFunc(s.Secondaries, func(other transfer.Secondary) bool {
 			return other.Name != signer.Name && other.Key != nil && other.Key.Name == signer.Key.Name
 		}) {
-			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s signs zones, so it needs a TSIG key that no other server has; name a Secret of its own in external.tsigSecretName of the Bind9Instance", RowName(server))})
+			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration,
+				"%s signs zones, so it needs a TSIG key that no other server has; name a Secret of its own in external.tsigSecretName of "+
+					"the Bind9Instance", RowName(server))})
 			s.Known, s.Secondaries = slices.Delete(s.Known, at, at+1), slices.Delete(s.Secondaries, at, at+1)
 			return nil
 		}
@@ -56,7 +58,8 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 		signer.Signs, signer.NoCatalog = true, true
 		for i := range s.Class.Allow {
 			rule := &s.Class.Allow[i]
-			rule.Signs = rule.Signs || rule.Key == key.Name || slices.ContainsFunc(others, func(other primary.Key) bool { return other.Name == rule.Key })
+			rule.Signs = rule.Signs || rule.Key == key.Name ||
+				slices.ContainsFunc(others, func(other primary.Key) bool { return other.Name == rule.Key })
 		}
 		for i := range s.Class.Notify {
 			if target := &s.Class.Notify[i]; target.Addr == signer.Addr {

@@ -341,7 +341,8 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 				continue
 			}
 			if key.Type == rdata.CNAME || other == rdata.CNAME {
-				w.setAsideConflict(key, "data of type "+other.String()+" at the name", held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
+				w.setAsideConflict(key, "data of type "+other.String()+" at the name",
+					held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
 				return true
 			}
 		}

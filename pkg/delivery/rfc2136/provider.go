@@ -59,12 +59,14 @@ const callTimeout = 10 * time.Second
 // New checks the configuration; its error is a *delivery.Error. It connects to nothing.
 func New(config Config) (*Provider, error) {
 	if config.Server == "" {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; write the server that takes the updates, like 192.0.2.53 or ns.example.org:5353")
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; "+
+			"write the server that takes the updates, like 192.0.2.53 or ns.example.org:5353")
 	}
 	switch config.Key.Algorithm {
 	case mdns.HmacSHA256, mdns.HmacSHA384, mdns.HmacSHA512:
 	default:
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; make one with hmac-sha256, hmac-sha384 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; "+
+			"make one with hmac-sha256, hmac-sha384 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
 	}
 	if config.TransferServer == "" {
 		config.TransferServer = config.Server
@@ -155,7 +157,8 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	case answer.Rcode != mdns.RcodeSuccess:
 		return w.explainRcode(answer.Rcode)
 	}
-	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has the zone %s and %s, which hands it out (rfc2136.transferServer), does not: make it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has the zone %s and %s, which hands it out (rfc2136.transferServer), "+
+		"does not: make it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
 // Verify transfers the zone and compares.
@@ -191,7 +194,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		}
 	}
 	code := mdns.RcodeToString[answer.Rcode]
-	return 0, &delivery.Error{Reason: delivery.ReasonZoneNotFound, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
+	return 0, &delivery.Error{Reason: delivery.ReasonZoneNotFound, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the "+
+		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
 // Health asks for the SOA of the zone that was delivered last, and for that of the root before the first one. A signed
@@ -215,9 +219,11 @@ func (p *Provider) Health(ctx context.Context) error {
 	switch unsigned := errors.As(err, &refusal) && refusal.TSIG == 0; {
 	case err == nil && isBrokenRcode(answer.Rcode):
 		code := mdns.RcodeToString[answer.Rcode]
-		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", p.config.Server, code, zone)}
+		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the "+
+			"SOA of %s; see its log", p.config.Server, code, zone)}
 	case unsigned && first && !isBrokenRcode(refusal.Rcode):
-		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it takes the key is not known yet: %w", p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
+		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it takes the key is not known yet: %w",
+			p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
 	}
 	return err
 }
@@ -254,7 +260,8 @@ type work struct {
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
-	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{}, taken: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{},
+		taken: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
 		w.wait = min(callTimeout, plan.CallTimeout)
 	}
@@ -321,7 +328,8 @@ func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...de
 }
 
 func conflictWith(what string) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
+	return delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
+		"take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }
 
 func (w *work) explainUnreachable(server string, err error) *delivery.Error {

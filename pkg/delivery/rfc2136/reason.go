@@ -22,13 +22,17 @@ func (w *work) explainRcode(rcode int) *delivery.Error {
 	var e *delivery.Error
 	switch rcode {
 	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
-		e = delivery.Errorf(delivery.ReasonZoneNotFound, "%s is no primary of %s; make the zone there, or name the server that has it", w.config.Server, w.plan.Zone)
+		e = delivery.Errorf(delivery.ReasonZoneNotFound, "%s is no primary of %s; make the zone there, or name the server that has it",
+			w.config.Server, w.plan.Zone)
 	case mdns.RcodeRefused, mdns.RcodeBadKey:
-		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s does not let the key %s update %s; allow it there", w.config.Server, w.config.Key.Name, w.plan.Zone)
+		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s does not let the key %s update %s; allow it there", w.config.Server,
+			w.config.Key.Name, w.plan.Zone)
 	case mdns.RcodeNotImplemented:
-		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s takes no updates of %s; switch dynamic updates on there", w.config.Server, w.plan.Zone)
+		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s takes no updates of %s; switch dynamic updates on there",
+			w.config.Server, w.plan.Zone)
 	default:
-		e = delivery.Errorf(delivery.ReasonServerError, "%s answers an update of %s with an error; its log says why", w.config.Server, w.plan.Zone)
+		e = delivery.Errorf(delivery.ReasonServerError, "%s answers an update of %s with an error; its log says why", w.config.Server,
+			w.plan.Zone)
 	}
 	e.Code = mdns.RcodeToString[rcode]
 	return e
@@ -41,7 +45,8 @@ func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 		return w.explainRefusal(server, refusal)
 	}
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, os.ErrDeadlineExceeded) {
 		return w.explainUnreachable(server, err)
 	}
 	return delivery.Errorf(delivery.ReasonServerError, "%s: %w", server, err)
@@ -62,7 +67,9 @@ func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *deliver
 	}
 	e := delivery.Errorf(reason, "%s: %w", server, refusal)
 	if reason == delivery.ReasonZoneNotFound {
-		e.Message = fmt.Sprintf("%s is no primary of %s; make the zone there, or name the server that has it. About the key it says nothing, as it would have to (RFC 8945 §5.2): compare that too where the zone is there", server, w.plan.Zone)
+		e.Message = fmt.Sprintf("%s is no primary of %s; make the zone there, or name the server that has it. "+
+			"About the key it says nothing, as it would have to (RFC 8945 §5.2): compare that too where the zone is there", server,
+			w.plan.Zone)
 	}
 	e.Code = mdns.RcodeToString[refusal.Rcode]
 	if refusal.TSIG != 0 {

@@ -94,7 +94,8 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 			group = group[len(part):]
 			for _, one := range part {
 				if one.octets() > maxUpdate {
-					w.setAside(one.After.Key(), delivery.Errorf(delivery.ReasonValidationFailed, "what it was and what it shall be do not fit the 64 KiB of an update; make it smaller"))
+					w.setAside(one.After.Key(), delivery.Errorf(delivery.ReasonValidationFailed, "what it was and what it shall be do "+
+						"not fit the 64 KiB of an update; make it smaller"))
 					part = nil
 				}
 			}
@@ -257,7 +258,8 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 // reviseBatch transfers the zone and carries out what is left to do there.
 func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
-		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; the server's log says which one", w.work)
+		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; "+
+			"the server's log says which one", w.work)
 	}
 	held, err := w.fetchZone(ctx)
 	if err != nil {
@@ -322,10 +324,12 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 		}
 	}
 	w.alone[key] = true
-	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server does not take it, though it takes updates of the zone; its log says why")
+	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server does not take it, though it takes updates of the zone; "+
+		"its log says why")
 	refused.Code = mdns.RcodeToString[rcode]
 	if rcode == mdns.RcodeBadKey {
-		refused.Message = "the server does not let the key update this name, though it takes updates of the zone; allow the name there (update-owner-name in an acl of Knot)"
+		refused.Message = "the server does not let the key update this name, though it takes updates of the zone; " +
+			"allow the name there (update-owner-name in an acl of Knot)"
 	}
 	w.setAside(key, refused)
 	return nil
@@ -343,7 +347,8 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 		return e
 	}
 	for _, one := range batch {
-		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with others of the zone; each is tried alone soon, as there are many")
+		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with others of the zone; "+
+			"each is tried alone soon, as there are many")
 		e.Code, e.RetryAfter = mdns.RcodeToString[rcode], soon
 		w.setAside(one.After.Key(), e)
 	}

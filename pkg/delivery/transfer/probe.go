@@ -71,12 +71,14 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		// Some servers sign no answer about a zone that they do not have.
 		return p.explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
-		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; see that both ends have the same key", s.Name)}
+		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; "+
+			"see that both ends have the same key", s.Name)}
 	case err != nil:
 		return seen{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}
 	for _, rr := range answer.Answer {
-		if soa, ok := rr.(*mdns.SOA); ok && answer.Rcode == mdns.RcodeSuccess && answer.Authoritative && mdns.CanonicalName(soa.Hdr.Name) == zone.String() {
+		if soa, ok := rr.(*mdns.SOA); ok && answer.Rcode == mdns.RcodeSuccess && answer.Authoritative &&
+			mdns.CanonicalName(soa.Hdr.Name) == zone.String() {
 			return seen{serial: serial.Serial(soa.Serial)}
 		}
 	}
@@ -88,7 +90,8 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {
-		remedy = fmt.Sprintf("have it follow the catalog zone %s of the class, and if it does, transfer that anew (BIND: rndc retransfer %s)", catalog, catalog)
+		remedy = fmt.Sprintf("have it follow the catalog zone %s of the class, and if it does, transfer that anew (BIND: "+
+			"rndc retransfer %s)", catalog, catalog)
 	}
 	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; %s", s.Name, zone, remedy)
 	e.Code = mdns.RcodeToString[rcode]

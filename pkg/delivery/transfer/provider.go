@@ -96,7 +96,8 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 	}
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("address %q: write an IP address with or without a port, like 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:53", text)
+		return netip.AddrPort{}, fmt.Errorf("address %q: write an IP address with or without a port, like 192.0.2.1, "+
+			"192.0.2.1:5353 or [2001:db8::1]:53", text)
 	}
 	return netip.AddrPortFrom(addr, 53), nil
 }
@@ -104,11 +105,13 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 // New checks the configuration; its error is a *delivery.Error. It sends nothing.
 func New(config Config) (*Provider, error) {
 	if uid := config.Members.Holder(config.Catalog); uid != "" {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; give the catalog another name", config.Catalog)
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; "+
+			"give the catalog another name", config.Catalog)
 	}
 	for i, s := range config.Secondaries {
 		if !s.Addr.IsValid() || s.Addr.Port() == 0 {
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.secondaries[%d].address: %q is no address; write one like 192.0.2.1 or [2001:db8::1]:53", i, s.Name)
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.secondaries[%d].address: %q is no address; "+
+				"write one like 192.0.2.1 or [2001:db8::1]:53", i, s.Name)
 		}
 	}
 	if config.Dial == nil {
@@ -139,9 +142,11 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
-		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; give the zone, or the catalog, another name", plan.Zone)
+		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; give the zone, "+
+			"or the catalog, another name", plan.Zone)
 	case holder != "" && holder != plan.UID:
-		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
+		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, "+
+			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
 	}
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
@@ -195,7 +200,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // serve that is reachable; whether it takes zones the first zone shows.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
-		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w", delivery.ErrNotProven)
+		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w",
+			delivery.ErrNotProven)
 	}
 	errs := make([]error, len(p.config.Secondaries))
 	p.eachSecondary(func(i int, s Secondary) {
@@ -207,10 +213,13 @@ func (p *Provider) Health(ctx context.Context) error {
 		case at.err == nil:
 		case at.err.Reason != delivery.ReasonZoneNotFound:
 			errs[i] = at.err
-		case at.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure], at.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented], at.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
-			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: at.err.Code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, at.err.Code, zone)}
+		case at.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure], at.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented],
+			at.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
+			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: at.err.Code,
+				Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, at.err.Code, zone)}
 		default:
-			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it takes the zones of the class is not known yet: %w", s.Name, zone, delivery.ErrNotProven)
+			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it takes the zones of the class is not known yet: %w", s.Name,
+				zone, delivery.ErrNotProven)
 		}
 	})
 	for _, err := range errs {
@@ -277,7 +286,8 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				}
 				switch latest, err := p.config.Latest(asking, plan.UID); {
 				case err != nil:
-					rows[i].Err = delivery.Errorf(delivery.ReasonServerError, "%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
+					rows[i].Err = delivery.Errorf(delivery.ReasonServerError,
+						"%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
 				case now.serial.Ahead(latest):
 					rows[i].Err = serialBehind(s, plan.Zone, latest, now)
 				}
@@ -321,7 +331,8 @@ func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 }
 
 func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen seen) *delivery.Error {
-	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: it transfers nothing before the zone's serial is later than that", s.Name, seen.serial, zone, latest)
+	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: "+
+		"it transfers nothing before the zone's serial is later than that", s.Name, seen.serial, zone, latest)
 	if s.Key == nil {
 		e.Message += "; its answers are not signed, so raise spec.minimumSerial yourself, or give it a key"
 		return e

@@ -133,7 +133,8 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 			wait = 0
 		}
 		if wait > 0 {
-			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long", theirs, wait.Round(time.Second)), passing: true}
+			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
+				theirs, wait.Round(time.Second)), passing: true}
 			if held := known.latest(); held != (holding{}) {
 				at.serial = held.ours
 			}
@@ -158,7 +159,8 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 }
 
 // transferSigned transfers what has changed at a signer since it was looked at last, or all of its zone.
-func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer, theirs serial.Serial) *delivery.Error {
+func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
+	theirs serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
 	began, octets := time.Now(), 0
@@ -243,7 +245,8 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		known.hold(holding{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
 	}
-	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d has not the data of %d, nor of any serial known before: it has not transferred that yet, or it alters the zone; "+
+	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d has not the data of %d, "+
+		"nor of any serial known before: it has not transferred that yet, or it alters the zone; "+
 		"kubizone verify names the RRsets that differ", known.serial, plan.Serial)}
 	if !known.whole {
 		known.serial = 0 // Differences may be wrong: the next look is at the whole zone.
@@ -322,9 +325,11 @@ func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Ser
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.holds) {
 			if one.theirs == theirs {
-				return seen{serial: one.ours, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", theirs, s.Signer, one.ours)}
+				return seen{serial: one.ours, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", theirs, s.Signer,
+					one.ours)}
 			}
 		}
 	}
-	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", theirs, s.Signer)}
+	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", theirs,
+		s.Signer)}
 }

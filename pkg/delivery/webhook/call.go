@@ -47,7 +47,8 @@ type answer struct {
 // callServer sends one signed request. Where the server says that it has seen the nonce, it sends it once more with
 // another one. before is asked before each attempt, nil for requests that change nothing; its error is returned as it
 // is. The other errors are *delivery.Error and mean that there is no answer.
-func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer, error) {
+func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
+	error) {
 	for again := false; ; again = true {
 		if before != nil {
 			if err := before(ctx); err != nil {
@@ -59,7 +60,8 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 			return got, err
 		}
 		var response protocol.Response
-		if got.status < 300 || json.Unmarshal(got.body, &response) != nil || response.Error == nil || response.Error.Code != protocol.CodeNonceReused {
+		if got.status < 300 || json.Unmarshal(got.body, &response) != nil || response.Error == nil ||
+			response.Error.Code != protocol.CodeNonceReused {
 			return got, nil
 		}
 	}
@@ -91,7 +93,8 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 		return answer{}, p.explainUnreachable(ctx, err, timeout, secrets)
 	}
 	if len(got.body) > protocol.MaxBody {
-		return answer{}, &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: fmt.Sprintf("the server's answer is longer than %d octets; no answer of the protocol is", protocol.MaxBody)}
+		return answer{}, &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status),
+			Message: fmt.Sprintf("the server's answer is longer than %d octets; no answer of the protocol is", protocol.MaxBody)}
 	}
 	return got, nil
 }
@@ -126,7 +129,8 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 		secret := p.config.HMAC.Secret
 		var nonce [32]byte
 		rand.Read(nonce[:]) // never fails
-		signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(time.Now()), Nonce: hex.EncodeToString(nonce[:]), Body: body}
+		signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(time.Now()),
+			Nonce: hex.EncodeToString(nonce[:]), Body: body}
 		request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
 		request.Header.Set(protocol.HeaderNonce, signed.Nonce)
 		request.Header.Set(protocol.HeaderSignature, signed.Signature(p.config.HMAC.Algorithm, secret))
@@ -263,11 +267,14 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	case spoken && status == http.StatusConflict:
 		failure.Reason = delivery.ReasonConflict
 		failure.Message = "the record cannot stand beside what else the provider has at this name"
-	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue, status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue,
+		status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 		failure.Reason, failure.Permanent = delivery.ReasonValidationFailed, true
-		failure.Message = "the server refuses the record; the controller's log has what it says. It is asked again when the record or the class changes"
+		failure.Message = "the server refuses the record; the controller's log has what it says. " +
+			"It is asked again when the record or the class changes"
 		if code == protocol.CodeInvalidDomain {
-			failure.Message = "the server refuses the name of the zone or of the record; see that it has the zone. It is asked again when the record or the class changes"
+			failure.Message = "the server refuses the name of the zone or of the record; see that it has the zone. " +
+				"It is asked again when the record or the class changes"
 		}
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
@@ -277,18 +284,22 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 		failure.Message = "the server could not do it; the controller's log has what it says, and its own log may have more"
 	case status/100 == 2:
 		failure.Reason = delivery.ReasonServerError
-		failure.Message = "the server answers what is not the protocol's JSON; see that webhook.server is the URL of a webhook server, with its base path"
+		failure.Message = "the server answers what is not the protocol's JSON; see that webhook.server is the URL of a webhook server, " +
+			"with its base path"
 	default:
 		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
-		failure.Message = fmt.Sprintf("HTTP status %d, and not the protocol's JSON; see that webhook.server is the URL of a webhook server, with its base path", status)
+		failure.Message = fmt.Sprintf("HTTP status %d, and not the protocol's JSON; see that webhook.server is the URL of a webhook "+
+			"server, with its base path", status)
 	}
 	return failure
 }
 
 func isProtocolCode(code string) bool {
 	switch code {
-	case protocol.CodeInvalidRecord, protocol.CodeInvalidDomain, protocol.CodeInvalidValue, protocol.CodeRecordNotFound, protocol.CodeServerError,
-		protocol.CodeAuthFailed, protocol.CodeTimestampStale, protocol.CodeNonceReused, protocol.CodeRateLimited, protocol.CodeQuotaExceeded:
+	case protocol.CodeInvalidRecord, protocol.CodeInvalidDomain, protocol.CodeInvalidValue, protocol.CodeRecordNotFound,
+		protocol.CodeServerError,
+		protocol.CodeAuthFailed, protocol.CodeTimestampStale, protocol.CodeNonceReused, protocol.CodeRateLimited,
+		protocol.CodeQuotaExceeded:
 		return true
 	}
 	return false

@@ -102,7 +102,8 @@ func New(config Config) (*Provider, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, WholeClass: true, Message: errors.Join(wrong...).Error()}
+		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, WholeClass: true,
+			Message: errors.Join(wrong...).Error()}
 	}
 	if certificate := config.ClientCertificate; certificate != nil {
 		client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
@@ -126,7 +127,8 @@ func New(config Config) (*Provider, error) {
 		IdleConnTimeout:        90 * time.Second,
 	}
 	return &Provider{
-		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
+		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"),
+		transport: transport,
 		client: &http.Client{
 			Transport: transport,
 			// A redirect may lead to a host that must not have what is signed for this one, or must not be reached.

@@ -218,7 +218,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		switch {
 		case refusal == nil && response.Record != nil:
 			have, err := protocol.Decode(*response.Record)
-			if err != nil || have.Name != want.Name || have.Type != want.Type || have.TTL != want.TTL || !slices.Equal(have.Data, want.Data) {
+			if err != nil || have.Name != want.Name || have.Type != want.Type || have.TTL != want.TTL ||
+				!slices.Equal(have.Data, want.Data) {
 				drift.Differing = append(drift.Differing, set)
 			}
 		case refusal == nil:
@@ -252,7 +253,8 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	if json.Unmarshal(got.body, &health) != nil || health.Status == "" {
 		_, _, refusal := got.readResponse()
 		if refusal == nil {
-			refusal = &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: "the answer to GET /health has no status"}
+			refusal = &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: "the answer to GET " +
+				"/health has no status"}
 		}
 		return nil, refusal
 	}

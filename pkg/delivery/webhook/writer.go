@@ -112,7 +112,8 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 			w.report.Skipped++
 			w.failRRset(key, &delivery.Error{
 				Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry,
-				Message: fmt.Sprintf("the values %s differ in priority, weight or port; the webhook protocol has one of each for all values of an RRset, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata),
+				Message: fmt.Sprintf("the values %s differ in priority, weight or port; the webhook protocol has one of each for all "+
+					"values of an RRset, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata),
 			})
 			return nil
 		}
@@ -179,7 +180,9 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	}
 	const around = 64 // what a batch has besides its items
 	if len(body)+around > protocol.MaxBody {
-		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true, Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body), protocol.MaxBody-around)})
+		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true,
+			Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body),
+				protocol.MaxBody-around)})
 		return nil
 	}
 	if w.size+len(body)+1+around > protocol.MaxBody || len(w.waiting) == protocol.MaxBatch {
@@ -227,7 +230,8 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	for _, i := range again {
 		keys[i.key] = true
 	}
-	w.report.Failed = slices.DeleteFunc(w.report.Failed, func(f delivery.Failure) bool { return keys[delivery.RRsetKey{Name: f.Name, Type: f.Type}] })
+	w.report.Failed = slices.DeleteFunc(w.report.Failed,
+		func(f delivery.Failure) bool { return keys[delivery.RRsetKey{Name: f.Name, Type: f.Type}] })
 	for _, i := range again {
 		if err := w.addItem(ctx, i); err != nil {
 			return err
@@ -248,7 +252,8 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	}
 	got, err := w.callServer(ctx, http.MethodPost, protocol.BatchPath, body)
 	var none *delivery.Error
-	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable || none.Reason == delivery.ReasonServerError) {
+	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
+		none.Reason == delivery.ReasonServerError) {
 		w.silent++
 		return false, nil // One item may be what the server cannot handle; written alone each gets its own answer.
 	}
@@ -262,7 +267,8 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			w.provider.forgetExtension(protocol.FeatureBatch)
 			return false, nil
 		}
-		if _, _, refusal := got.readResponse(); refusal != nil && (concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
+		if _, _, refusal := got.readResponse(); refusal != nil &&
+			(concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
 		return false, nil // The answer does not say which item it is about; written alone each gets its own answer.
@@ -288,7 +294,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		return nil
 	}
 	if w.spent {
-		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "it failed when it was written last, and much of the zone fails beside it; it is tried again later"))
+		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "it failed when it was written last, "+
+			"and much of the zone fails beside it; it is tried again later"))
 		return nil
 	}
 	method, path, body := http.MethodDelete, i.path, []byte(nil)
@@ -340,7 +347,9 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	if failure.WholeClass {
 		failure = &delivery.Error{
 			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Said: failure.Said, RetryAfter: featureRetry,
-			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, while the server says that it is healthy; see whether a proxy before the server refuses what the record says", failure.Code),
+			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, "+
+				"while the server says that it is healthy; see whether a proxy before the server refuses what the record says",
+				failure.Code),
 		}
 	}
 	w.failRRset(i.key, failure)

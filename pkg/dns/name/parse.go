@@ -75,7 +75,8 @@ func ParseIn(text string, origin Name) (Name, error) {
 	case origin.IsZero() && s == "@":
 		return Name{}, fmt.Errorf("name \"@\" stands for a zone and none is given; write the zone's absolute name, which ends in a dot")
 	case origin.IsZero():
-		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", quote(text), quote(s+"."))
+		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", quote(text),
+			quote(s+"."))
 	}
 	return Rel{s}.In(origin)
 }
@@ -87,7 +88,8 @@ func ParseRel(text string) (Rel, error) {
 	case err != nil:
 		return Rel{}, err
 	case absolute:
-		return Rel{}, fmt.Errorf("name %s is absolute; a name relative to a zone has no trailing dot, \"@\" is the zone itself", quote(text))
+		return Rel{}, fmt.Errorf("name %s is absolute; a name relative to a zone has no trailing dot, \"@\" is the zone itself",
+			quote(text))
 	}
 	return Rel{s}, nil
 }
@@ -99,13 +101,15 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
 	}
 	if len(text) > maxText {
-		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", quote(text), len(text), maxWire)
+		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", quote(text),
+			len(text), maxWire)
 	}
 	scan := scanASCII(text)
 	if scan.needsIDNA {
 		mapped, idnaErr := mapIDNA(text)
 		if idnaErr != nil {
-			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, or a valid A-label", quote(text), idnaErr)
+			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, "+
+				"or a valid A-label", quote(text), idnaErr)
 		}
 		text, scan = mapped, scanASCII(mapped)
 	}
@@ -222,7 +226,8 @@ func scanASCII(text string) asciiScan {
 		default:
 			if a.fault == nil {
 				a.fault = func(text string) error {
-					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", and \"*\" alone as the leftmost label", quote(text), quote(string(rune(c))))
+					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
+						"and \"*\" alone as the leftmost label", quote(text), quote(string(rune(c))))
 				}
 			}
 		}
@@ -230,7 +235,8 @@ func scanASCII(text string) asciiScan {
 	if a.fault == nil && wireLen(text, a.absolute) > maxWire {
 		absolute := a.absolute
 		a.fault = func(text string) error {
-			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text), wireLen(text, absolute), maxWire)
+			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text),
+				wireLen(text, absolute), maxWire)
 		}
 	}
 	return a
@@ -259,7 +265,8 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 		}
 	case len(label) > maxLabel:
 		a.fault = func(text string) error {
-			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text), quote(label), len(label), maxLabel)
+			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text),
+				quote(label), len(label), maxLabel)
 		}
 	case strings.IndexByte(label, '*') >= 0 && (label != "*" || start != 0):
 		a.fault = func(text string) error {

@@ -51,7 +51,8 @@ func (r Rel) In(origin Name) (Name, error) {
 		return Name{}, fmt.Errorf("name %s in %s: \"*\" may only be the leftmost label", quote(r.s), quote(origin.s))
 	}
 	if n := len(r.s) + 1 + origin.WireLen(); n > maxWire {
-		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(r.s), quote(origin.s), n, maxWire)
+		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(r.s),
+			quote(origin.s), n, maxWire)
 	}
 	if origin.s == "." {
 		return Name{r.s + "."}, nil

@@ -28,7 +28,8 @@ func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, err
 	}
 	f := formatOf(t)
 	if f == nil {
-		return nil, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
+		return nil, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, "+
+			"as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
 	}
 	if from != zoneFile && t.isText() && text != "" && text[0] != '"' {
 		return encodeBareText(strings.TrimRight(text, " \t"), wire)
@@ -54,7 +55,8 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 		return top, noMark, nil
 	}
 	for mark = byte(1); mark < ' '; mark++ {
-		if strings.IndexByte(text, mark) < 0 && (strings.IndexByte(text, '\\') < 0 || !strings.Contains(text, string(appendDDD(nil, mark)))) {
+		if strings.IndexByte(text, mark) < 0 && (strings.IndexByte(text, '\\') < 0 ||
+			!strings.Contains(text, string(appendDDD(nil, mark)))) {
 			return [3]byte{1, mark, 0}, mark, nil
 		}
 	}
@@ -156,7 +158,8 @@ func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error
 	case kindIPv4:
 		addr, err := netip.ParseAddr(first.text)
 		if err != nil || !addr.Is4() {
-			return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", quote(first.text))
+			return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"",
+				quote(first.text))
 		}
 		four := addr.As4()
 		return append(wire, four[:]...), nil
@@ -385,7 +388,8 @@ func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]by
 	switch gatewayType {
 	case 0:
 		if text != "." {
-			return nil, fmt.Errorf("gateway type 0 means none, and the gateway is %s; write \".\", or type 1 (IPv4), 2 (IPv6) or 3 (name)", quote(text))
+			return nil, fmt.Errorf("gateway type 0 means none, and the gateway is %s; write \".\", or type 1 (IPv4), 2 (IPv6) or 3 (name)",
+				quote(text))
 		}
 		return wire, nil
 	case 1, 2:

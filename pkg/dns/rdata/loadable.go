@@ -31,7 +31,8 @@ func CheckLoadable(t Type, wire []byte) error {
 	case CAA:
 		// RFC 8659 has no such bound any more; NSD refuses a zone file with a longer tag.
 		if n := int(wire[1]); n > maxTag {
-			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
+			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
+				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
 		}
 	case NAPTR:
 		d := newDecoder(wire[4:], noMark)
@@ -45,11 +46,13 @@ func CheckLoadable(t Type, wire []byte) error {
 			rest = rest[1+int(rest[0]):]
 		}
 		if count > maxFields {
-			return fmt.Errorf("an SPF with %d strings, and more than %d stop the transfer of its zone to NSD; write longer strings, or a TXT, which RFC 7208 §3.1 wants instead", count, maxFields)
+			return fmt.Errorf("an SPF with %d strings, and more than %d stop the transfer of its zone to NSD; write longer strings, "+
+				"or a TXT, which RFC 7208 §3.1 wants instead", count, maxFields)
 		}
 	case URI:
 		if len(wire) == 4 {
-			return errors.New("the target of a URI is not empty (RFC 7553 §4.4), and PowerDNS reads a zero octet there; name one, as in \"10 1 \\\"https://www.example.org/\\\"\"")
+			return errors.New("the target of a URI is not empty (RFC 7553 §4.4), and PowerDNS reads a zero octet there; name one, " +
+				"as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case LOC:
 		// PowerDNS reads 4,000 km instead, and does not find the record that an IXFR removes.
@@ -61,7 +64,8 @@ func CheckLoadable(t Type, wire []byte) error {
 	case IPSECKEY:
 		// PowerDNS has no text for these, and does not read them from a file.
 		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
-			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, as in \"10 3 2 gw.example.org. AQNR...\"")
+			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, " +
+				"as in \"10 3 2 gw.example.org. AQNR...\"")
 		}
 		if wire[1] == 3 {
 			d := newDecoder(wire[3:], noMark)
@@ -96,7 +100,8 @@ var (
 // other algorithms may have any.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
-		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets, 2*want)
+		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,
+			2*want)
 	}
 	return nil
 }
@@ -120,7 +125,8 @@ func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 		}
 	case privateOID:
 		if n := len(key); n == 0 || int(key[0]) >= n-1 {
-			return errors.New("data of algorithm 254 begins with a length octet and the identifier of the algorithm (RFC 4034 §A.1.1); put them in front")
+			return errors.New("data of algorithm 254 begins with a length octet and the identifier of the algorithm (RFC 4034 §A.1.1); " +
+				"put them in front")
 		}
 	}
 	return nil

@@ -31,7 +31,8 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 		return nil, fmt.Errorf("longitude: %w", err)
 	}
 	if len(fields) == 0 || len(fields) > 4 {
-		return nil, errors.New("after the longitude come the altitude and at most size, horizontal and vertical precision, as in \"-2m 1m 10000m 10m\"")
+		return nil, errors.New("after the longitude come the altitude and at most size, horizontal and vertical precision, " +
+			"as in \"-2m 1m 10000m 10m\"")
 	}
 	altitude, err := locCentimetres(fields[0].text)
 	if err != nil || altitude < -locSeaLevel || altitude > 1<<32-1-locSeaLevel {
@@ -80,7 +81,8 @@ func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, 
 		}
 		parts[i] = value * 1000 / pow10(decimals)
 	}
-	return 0, nil, fmt.Errorf("write degrees up to %d, minutes and seconds (at most three decimals) below 60, and %s or %s", most, plus, minus)
+	return 0, nil, fmt.Errorf("write degrees up to %d, minutes and seconds (at most three decimals) below 60, and %s or %s", most, plus,
+		minus)
 }
 
 // locCentimetres reads metres with at most two decimals.
@@ -100,7 +102,8 @@ func locSize(text string) (byte, error) {
 	exponent := 0
 	for ; cm >= 10; exponent++ {
 		if cm%10 != 0 {
-			return 0, fmt.Errorf("size or precision %s: it can have only one digit that is not zero, as in \"20m\" (RFC 1876 §2)", quote(text))
+			return 0, fmt.Errorf("size or precision %s: it can have only one digit that is not zero, as in \"20m\" (RFC 1876 §2)",
+				quote(text))
 		}
 		cm /= 10
 	}

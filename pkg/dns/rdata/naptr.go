@@ -18,7 +18,8 @@ func checkSubstitution(text []byte) error {
 	}
 	delimiter := text[0]
 	if isDigit(delimiter) || delimiter == '\\' || delimiter == 'i' || delimiter == 0 {
-		return errors.New("regexp begins with its delimiter, which is no digit, backslash or \"i\" (RFC 3402 §3.2); write \"!expression!replacement!\"")
+		return errors.New("regexp begins with its delimiter, which is no digit, backslash or \"i\" (RFC 3402 §3.2); " +
+			"write \"!expression!replacement!\"")
 	}
 	var parts [3][]byte // expression, replacement, flags
 	part, reference := 0, 0
@@ -162,7 +163,8 @@ func (e *expression) readRepetition() error {
 // readBracket reads a bracket expression after its "[": plain characters, ranges of
 // letters or digits, and named classes.
 func (e *expression) readBracket() error {
-	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, and ] first or not at all")
+	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, " +
+		"and ] first or not at all")
 	e.rest = strings.TrimPrefix(e.rest, "^")
 	for first := true; ; first = false {
 		switch {

@@ -51,7 +51,8 @@ func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	digits, ok := strings.CutPrefix(text, "key")
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if !ok || err != nil || digits != strconv.FormatUint(n, 10) || paramKey(n) == paramReserved {
-		return 0, false, fmt.Errorf("%s is not the key of a service parameter; write one of %s, or \"key\" and its number, as in \"key667\"",
+		return 0, false, fmt.Errorf("%s is not the key of a service parameter; write one of %s, or \"key\" and its number, "+
+			"as in \"key667\"",
 			quote(text), strings.Join(paramNames[:], ", "))
 	}
 	return paramKey(n), true, nil
@@ -225,9 +226,11 @@ func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 		addr, err := netip.ParseAddr(item)
 		if err != nil || addr.Zone() != "" || addr.Is4() != (key == paramIPv4Hint) {
 			if key == paramIPv4Hint {
-				return nil, fmt.Errorf("ipv4hint has %s, which is no IPv4 address; list addresses with commas between them, as in \"ipv4hint=192.0.2.1,192.0.2.2\"", quote(item))
+				return nil, fmt.Errorf("ipv4hint has %s, which is no IPv4 address; list addresses with commas between them, "+
+					"as in \"ipv4hint=192.0.2.1,192.0.2.2\"", quote(item))
 			}
-			return nil, fmt.Errorf("ipv6hint has %s, which is no IPv6 address; list addresses with commas between them, as in \"ipv6hint=2001:db8::1,2001:db8::2\"", quote(item))
+			return nil, fmt.Errorf("ipv6hint has %s, which is no IPv6 address; list addresses with commas between them, "+
+				"as in \"ipv6hint=2001:db8::1,2001:db8::2\"", quote(item))
 		}
 		wire = append(wire, addr.AsSlice()...)
 	}
@@ -381,7 +384,8 @@ func checkParams(wire []byte) error {
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
 		// PowerDNS reads the parameters as the next records of a transfer: a tenant could write names of other tenants.
-		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, or write a priority from 1")
+		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
+			"or write a priority from 1")
 	}
 	for len(d.rest) > 0 {
 		key, value := d.readParam()
@@ -405,11 +409,13 @@ func checkParams(wire []byte) error {
 			// PowerDNS loads others and then fails to answer; Knot reads a backslash in a file as two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
 				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
-					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, " +
+						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
 				// Knot 3.2 reads both as an empty item of the list, and refuses a zone file with one.
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
-					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, " +
+						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
 			}
 		case paramECH:
@@ -426,7 +432,8 @@ func checkParams(wire []byte) error {
 		return *d.err
 	}
 	if most := maxFields - 2; params > most { // priority and target count
-		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out", params, most)
+		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out",
+			params, most)
 	}
 	if has(paramMandatory) && len(mandatory) == 0 {
 		return errors.New("mandatory lists nothing (RFC 9460 §8); name keys, or take it away")

@@ -75,7 +75,8 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	if from != zoneFile && f.of.isText() {
 		for _, field := range fields {
 			if !field.quoted {
-				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(field.text))
+				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, "+
+					"so quote this as well, or write \\\" for a quote that belongs to the data", quote(field.text))
 			}
 		}
 	}
@@ -90,9 +91,11 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\n' || c == '\r':
-			return nil, fmt.Errorf("a value stands on one line; if the newline belongs to the data, put the text in quotes and write \\%03d there", c)
+			return nil, fmt.Errorf("a value stands on one line; if the newline belongs to the data, "+
+				"put the text in quotes and write \\%03d there", c)
 		case c < ' ' && c != '\t' || c == 0x7f:
-			return nil, fmt.Errorf("control character %#02x; if it belongs to the data, put the text in quotes and write \\%03d there", c, c)
+			return nil, fmt.Errorf("control character %#02x; if it belongs to the data, put the text in quotes and write \\%03d there", c,
+				c)
 		}
 	}
 	for len(text) > 255 {
@@ -130,7 +133,8 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 			return token{text[start:i], false}, i, nil
 		case c == '"':
 			if !allow.innerQuotes {
-				return token{}, 0, errors.New("a quote inside an unquoted field; quote the whole field, and write \\\" for a quote that belongs to the data")
+				return token{}, 0, errors.New("a quote inside an unquoted field; quote the whole field, " +
+					"and write \\\" for a quote that belongs to the data")
 			}
 			_, after, err := quotedField(text, i)
 			if err != nil {
@@ -146,9 +150,11 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 		case c == '\n', c == '\r':
 			return token{}, 0, errNewline(c)
 		case c == ';':
-			return token{}, 0, errors.New("a value has no comments; if the semicolon belongs to the data, put the string in quotes or write \\;")
+			return token{}, 0, errors.New("a value has no comments; if the semicolon belongs to the data, " +
+				"put the string in quotes or write \\;")
 		case c == '(', c == ')':
-			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, put the string in quotes or escape them with \\")
+			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, " +
+				"put the string in quotes or escape them with \\")
 		case (c < ' ' || c == 0x7f) && !allow.strings:
 			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
 		case c >= utf8.RuneSelf && !allow.strings:

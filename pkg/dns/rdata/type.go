@@ -182,7 +182,8 @@ func (t *Type) UnmarshalText(text []byte) error {
 func (t Type) CheckRecord() error {
 	switch {
 	case t == SOA:
-		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, negativeResponseCache, primaryNameServer or contact there")
+		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, " +
+			"negativeResponseCache, primaryNameServer or contact there")
 	case formatOf(t) != nil:
 		return nil
 	case t == RRSIG, t == NSEC, t == NSEC3, t == NSEC3PARAM, t == ZONEMD:
@@ -194,7 +195,8 @@ func (t Type) CheckRecord() error {
 	case 128 <= t && t <= 255:
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
 	case judged[t]:
-		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.3, and some name servers judge its data and would refuse the "+
+		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.3, and some name servers judge its data and would "+
+			"refuse the "+
 			"whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in \"TYPE65280\"", t)
 	}
 	return nil

@@ -199,7 +199,8 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 			out = append(out, origin.String()...)
 		default:
 			if n := relativeWireLen(field.text) + origin.WireLen(); n > 255 {
-				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it", quote(field.text), origin, n)
+				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it",
+					quote(field.text), origin, n)
 			}
 			out = append(out, field.text...)
 			out = append(out, '.')

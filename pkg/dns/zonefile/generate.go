@@ -38,7 +38,8 @@ func (f *file) readGenerated(text, rest string, line int, yield func(RR, error) 
 		rr, err := f.readRecord(record)
 		if err != nil {
 			// BIND reads the data as one token, so its manual quotes data of several fields: MX "0 .".
-			if fields, data, ok := strings.Cut(strings.TrimSpace(record), `"`); ok && strings.Count(data, `"`) == 1 && strings.HasSuffix(data, `"`) {
+			if fields, data, ok := strings.Cut(strings.TrimSpace(record), `"`); ok && strings.Count(data, `"`) == 1 &&
+				strings.HasSuffix(data, `"`) {
 				if bare, bareErr := f.readRecord(fields + strings.TrimSuffix(data, `"`)); bareErr == nil {
 					rr, err = bare, nil
 				}
@@ -60,7 +61,8 @@ func (f *file) readGenerated(text, rest string, line int, yield func(RR, error) 
 
 func parseRange(span string) (start, stop, step int64, err error) {
 	const most = 1<<31 - 1
-	bad := fmt.Errorf("range %s; write \"start-stop\" or \"start-stop/step\" with numbers from 0 to %d", strconv.QuoteToASCII(cut(span)), most)
+	bad := fmt.Errorf("range %s; write \"start-stop\" or \"start-stop/step\" with numbers from 0 to %d", strconv.QuoteToASCII(cut(span)),
+		most)
 	span, stepText, hasStep := strings.Cut(span, "/")
 	startText, stopText, ok := strings.Cut(span, "-")
 	if !ok {
@@ -128,7 +130,8 @@ func expandTemplate(template string, number int64) (string, error) {
 
 // formatModified formats number by "offset[,width[,base]]".
 func formatModified(modifier string, number int64) (string, error) {
-	bad := fmt.Errorf("modifier %s; write ${offset,width,base}, the width up to 100 and the base d, o, x, X, n or N", strconv.QuoteToASCII(cut(modifier)))
+	bad := fmt.Errorf("modifier %s; write ${offset,width,base}, the width up to 100 and the base d, o, x, X, n or N",
+		strconv.QuoteToASCII(cut(modifier)))
 	parts := strings.Split(modifier, ",")
 	if len(parts) > 3 {
 		return "", bad

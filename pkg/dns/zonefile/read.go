@@ -282,7 +282,8 @@ func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
 		if !ok {
-			return name.Name{}, fmt.Errorf("name %s has an escape that stands for no character of an owner name; labels are letters, digits, \"-\", \"_\" and \"/\"", strconv.QuoteToASCII(cut(text)))
+			return name.Name{}, fmt.Errorf("name %s has an escape that stands for no character of an owner name; labels are letters, "+
+				"digits, \"-\", \"_\" and \"/\"", strconv.QuoteToASCII(cut(text)))
 		}
 		text = plain
 	}
@@ -368,11 +369,13 @@ func parseTTL(text string) (uint32, bool, error) {
 			return 0, false, nil
 		}
 		if total > maxTTL || number > maxTTL {
-			return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)), maxTTL)
+			return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)),
+				maxTTL)
 		}
 	}
 	if total += number; total > maxTTL {
-		return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)), maxTTL)
+		return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)),
+			maxTTL)
 	}
 	return uint32(total), true, nil
 }

@@ -60,14 +60,18 @@ func (c *Cluster) Validate() error {
 	members, err := c.parseMembers()
 	switch {
 	case err != nil:
-		wrong = append(wrong, fmt.Errorf("--etcd-initial-cluster %q: %w; want NAME=https://HOST:PORT for each member, with commas between", c.InitialCluster, err))
+		wrong = append(wrong, fmt.Errorf("--etcd-initial-cluster %q: %w; want NAME=https://HOST:PORT for each member, with commas between",
+			c.InitialCluster, err))
 	case c.MemberName == "":
 		wrong = append(wrong, errors.New("--etcd-member-name: must not be empty; in a StatefulSet it is the name of the pod"))
 	case members[c.MemberName] == nil:
-		wrong = append(wrong, fmt.Errorf("--etcd-member-name %s: --etcd-initial-cluster does not name it, only %s; add it there, the same on every member", c.MemberName, strings.Join(memberNames(members), ", ")))
+		wrong = append(wrong, fmt.Errorf("--etcd-member-name %s: --etcd-initial-cluster does not name it, only %s; add it there, "+
+			"the same on every member", c.MemberName, strings.Join(memberNames(members), ", ")))
 	}
-	if listen, err := url.Parse(c.ListenPeer); err != nil || listen.Scheme != "https" || net.ParseIP(listen.Hostname()) == nil || listen.Port() == "" || strings.Trim(listen.Path, "/") != "" {
-		wrong = append(wrong, fmt.Errorf("--etcd-listen-peer %q: must be https://IP:PORT, for all addresses of the pod https://0.0.0.0:2380", c.ListenPeer))
+	if listen, err := url.Parse(c.ListenPeer); err != nil || listen.Scheme != "https" || net.ParseIP(listen.Hostname()) == nil ||
+		listen.Port() == "" || strings.Trim(listen.Path, "/") != "" {
+		wrong = append(wrong, fmt.Errorf("--etcd-listen-peer %q: must be https://IP:PORT, "+
+			"for all addresses of the pod https://0.0.0.0:2380", c.ListenPeer))
 	}
 	for _, file := range []struct{ flag, name string }{
 		{"--etcd-peer-cert-file", c.CertFile}, {"--etcd-peer-key-file", c.KeyFile}, {"--etcd-peer-ca-file", c.CAFile},
@@ -219,9 +223,11 @@ func (d *Dir) checkMember(name string) error {
 	case have == name:
 		return nil
 	case have == "":
-		return fmt.Errorf("data-dir %s holds a store of one member, which cannot join others as it is: take a backup of it and restore that for --etcd-member-name %s, or leave out --etcd-member-name", d.path, name)
+		return fmt.Errorf("data-dir %s holds a store of one member, which cannot join others as it is: "+
+			"take a backup of it and restore that for --etcd-member-name %s, or leave out --etcd-member-name", d.path, name)
 	case name == "":
-		return fmt.Errorf("data-dir %s holds member %s of a cluster, which starts with --etcd-member-name and --etcd-initial-cluster only", d.path, have)
+		return fmt.Errorf("data-dir %s holds member %s of a cluster, which starts with --etcd-member-name and --etcd-initial-cluster only",
+			d.path, have)
 	default:
 		return fmt.Errorf("data-dir %s holds member %s of a cluster, not %s; give each member its own directory", d.path, have, name)
 	}
@@ -260,5 +266,6 @@ func (e *LostMemberError) Error() string {
 	if e.Known {
 		is = "the cluster still counts the member of this name that had data"
 	}
-	return fmt.Sprintf("data-dir %s is empty and member %s cannot begin anew: %s; if its data is lost, run on a member that is alive: kubizone replace-member %s --data-dir DIR --etcd-initial-cluster …, then start this one again", e.Dir, e.Member, is, e.Member)
+	return fmt.Sprintf("data-dir %s is empty and member %s cannot begin anew: %s; if its data is lost, run on a member that is alive: "+
+		"kubizone replace-member %s --data-dir DIR --etcd-initial-cluster …, then start this one again", e.Dir, e.Member, is, e.Member)
 }

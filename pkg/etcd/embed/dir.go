@@ -132,7 +132,8 @@ func (d *Dir) checkFormat() error {
 	}
 	found, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return fmt.Errorf("data-dir %s: %s holds %q where the number of its format should stand; is this a directory of kubizone? name another one, or an empty one", d.path, name, strings.TrimSpace(string(text)))
+		return fmt.Errorf("data-dir %s: %s holds %q where the number of its format should stand; "+
+			"is this a directory of kubizone? name another one, or an empty one", d.path, name, strings.TrimSpace(string(text)))
 	}
 	if found > Format {
 		return &NewerFormatError{Dir: d.path, Found: found}
@@ -180,7 +181,8 @@ type NewerFormatError struct {
 }
 
 func (e *NewerFormatError) Error() string {
-	return fmt.Sprintf("data-dir %s has format %d, this kubizone knows formats up to %d; run the newer kubizone that wrote it, or name another directory", e.Dir, e.Found, Format)
+	return fmt.Sprintf("data-dir %s has format %d, this kubizone knows formats up to %d; run the newer kubizone that wrote it, "+
+		"or name another directory", e.Dir, e.Found, Format)
 }
 
 // FullError says that the disk below the directory is full, or too full to begin. FreeBytes and NeedBytes are 0 when
@@ -193,7 +195,8 @@ type FullError struct {
 
 func (e *FullError) Error() string {
 	if e.NeedBytes > 0 {
-		return fmt.Sprintf("data-dir %s: the disk is full: %d MiB are free, %d MiB are needed; free some space and start again", e.Dir, e.FreeBytes>>20, e.NeedBytes>>20)
+		return fmt.Sprintf("data-dir %s: the disk is full: %d MiB are free, %d MiB are needed; free some space and start again", e.Dir,
+			e.FreeBytes>>20, e.NeedBytes>>20)
 	}
 	return fmt.Sprintf("data-dir %s: the disk is full (%v); free some space and start again, what was answered is kept", e.Dir, e.Err)
 }

@@ -232,7 +232,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	}
 	short, err := os.MkdirTemp("", "kubizone-")
 	if err != nil {
-		return "", fmt.Errorf("data-dir %s: its path is too long for a unix socket, and no shorter place was found: %w; name a shorter directory", m.dir, err)
+		return "", fmt.Errorf("data-dir %s: its path is too long for a unix socket, and no shorter place was found: %w; "+
+			"name a shorter directory", m.dir, err)
 	}
 	m.ephemeral = short
 	return filepath.Join(short, socketFile), nil
@@ -344,7 +345,8 @@ func (f *failure) explainFailure(err error) error {
 		return unwritable(f.dir, err)
 	}
 	if !f.ready.Load() {
-		return fmt.Errorf("data-dir %s: etcd does not start: %w; where a file is damaged starting again does not help: keep a copy of the directory, put back one from before, or name another directory", f.dir, err)
+		return fmt.Errorf("data-dir %s: etcd does not start: %w; where a file is damaged starting again does not help: "+
+			"keep a copy of the directory, put back one from before, or name another directory", f.dir, err)
 	}
 	return fmt.Errorf("data-dir %s: etcd stopped: %w; start again, what was answered is kept", f.dir, err)
 }

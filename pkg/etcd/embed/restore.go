@@ -52,7 +52,8 @@ func (d *Dir) Restore(from Snapshot) error {
 		cluster := Cluster{MemberName: from.MemberName, InitialCluster: from.InitialCluster}
 		members, err := cluster.parseMembers()
 		if err != nil || members[from.MemberName] == nil {
-			return fmt.Errorf("--etcd-initial-cluster %q: it must name member %s with its URL (%v)", from.InitialCluster, from.MemberName, err)
+			return fmt.Errorf("--etcd-initial-cluster %q: it must name member %s with its URL (%v)", from.InitialCluster, from.MemberName,
+				err)
 		}
 		config.Name, config.PeerURLs = from.MemberName, members[from.MemberName].StringSlice()
 		config.InitialCluster = from.MemberName + "=" + members[from.MemberName].String()

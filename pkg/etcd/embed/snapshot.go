@@ -39,7 +39,8 @@ func ReadSnapshot(path string, each func(Change)) error {
 			if err := proto.Unmarshal(value, &kv); err != nil {
 				return fmt.Errorf("a value does not parse: %w", err)
 			}
-			each(Change{Revision: mvcc.BytesToRev(revision).Main, Key: string(kv.Key), Value: kv.Value, Deleted: mvcc.IsTombstone(revision)})
+			each(Change{Revision: mvcc.BytesToRev(revision).Main, Key: string(kv.Key), Value: kv.Value,
+				Deleted: mvcc.IsTombstone(revision)})
 			return nil
 		})
 	})

@@ -26,7 +26,8 @@ var errUnanswered = errors.New("no answer within " + unanswered.String())
 // lost says that etcd did not answer a transaction, or answered that it does not know itself (M5).
 func lost(err error) bool {
 	for _, known := range []error{
-		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex,
+		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+		rpctypes.ErrTimeoutWaitAppliedIndex,
 		rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader, rpctypes.ErrNotLeader, rpctypes.ErrStopped,
 	} {
 		if errors.Is(err, known) {

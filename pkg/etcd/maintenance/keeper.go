@@ -132,7 +132,8 @@ func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var corrupt error
 	if k.metrics.corrupt.Set(0); len(damaged) > 0 {
 		k.metrics.corrupt.Set(1)
-		corrupt = fmt.Errorf("etcd answers nothing: alarm CORRUPT, says %s; one of its members holds other data than the rest: find it and replace it (docs/operations.md, Lost member)", strings.Join(damaged, ", "))
+		corrupt = fmt.Errorf("etcd answers nothing: alarm CORRUPT, says %s; one of its members holds other data than the rest: "+
+			"find it and replace it (docs/operations.md, Lost member)", strings.Join(damaged, ", "))
 	}
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -186,7 +187,9 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	if len(alarms) > 0 {
 		k.metrics.full.Set(1)
 		if k.setFull(errors.New("etcd takes no writes: alarm NOSPACE")) {
-			klog.FromContext(ctx).Error(nil, "Etcd is full (alarm NOSPACE): nothing can be written, reading goes on. It is compacted and defragmented now", "size", members[0].DbSize, "inUse", members[0].DbSizeInUse, "quota", members[0].DbSizeQuota)
+			klog.FromContext(ctx).Error(nil, "Etcd is full (alarm NOSPACE): nothing can be written, reading goes on. "+
+				"It is compacted and defragmented now", "size", members[0].DbSize, "inUse", members[0].DbSizeInUse, "quota",
+				members[0].DbSizeQuota)
 		}
 		return true, k.makeRoom(ctx, alarms)
 	}
@@ -390,7 +393,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 		return fmt.Errorf("defragmenting etcd %s: %w", m.endpoint, err)
 	}
 	k.metrics.defragmentations.WithLabelValues(m.endpoint, "success").Inc()
-	klog.FromContext(ctx).Info("Defragmented a member of etcd", "endpoint", m.endpoint, "free", m.free(), "of", m.DbSize, "took", time.Since(began).Round(time.Millisecond))
+	klog.FromContext(ctx).Info("Defragmented a member of etcd", "endpoint", m.endpoint, "free", m.free(), "of", m.DbSize,
+		"took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
@@ -404,7 +408,8 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	if err != nil {
 		return fmt.Errorf("etcd: its revision: %w", err)
 	}
-	if _, err := k.client.Compact(limited, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+	if _, err := k.client.Compact(limited, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil &&
+		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 	turn, err := k.memberInTurn(limited)
@@ -436,9 +441,12 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 				wrong = append(wrong, fmt.Errorf("taking back the alarm of etcd %s: %w", m.endpoint, err))
 			}
 		case m.DbSizeQuota == 0:
-			wrong = append(wrong, fmt.Errorf("etcd %s does not tell its quota (before 3.6): take back its alarm with etcdctl alarm disarm when there is room", m.endpoint))
+			wrong = append(wrong, fmt.Errorf("etcd %s does not tell its quota (before 3.6): "+
+				"take back its alarm with etcdctl alarm disarm when there is room", m.endpoint))
 		case m.id() == turn:
-			wrong = append(wrong, fmt.Errorf("etcd %s: live data exceeds the quota: %d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize, m.DbSizeQuota))
+			wrong = append(wrong, fmt.Errorf("etcd %s: live data exceeds the quota: "+
+				"%d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize,
+				m.DbSizeQuota))
 		}
 	}
 	return errors.Join(wrong...)

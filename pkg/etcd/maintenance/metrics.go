@@ -16,7 +16,8 @@ type Metrics struct {
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {
-		return metrics.NewGaugeVec(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.BETA}, []string{"endpoint"})
+		return metrics.NewGaugeVec(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help,
+			StabilityLevel: metrics.BETA}, []string{"endpoint"})
 	}
 	m := &Metrics{
 		size:  gauge("size_bytes", "Size of the member's database on its disk."),
@@ -25,8 +26,10 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 		full: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "nospace",
 			Help: "1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.", StabilityLevel: metrics.BETA}),
 		corrupt: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "corrupt",
-			Help: "1 while etcd answers nothing because its members hold different data (alarm CORRUPT), else 0.", StabilityLevel: metrics.BETA}),
-		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "defragmentations_total",
+			Help:           "1 while etcd answers nothing because its members hold different data (alarm CORRUPT), else 0.",
+			StabilityLevel: metrics.BETA}),
+		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem,
+			Name: "defragmentations_total",
 			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.BETA}, []string{"endpoint", "result"}),
 	}
 	registry.MustRegister(m.size, m.inUse, m.quota, m.full, m.corrupt, m.defragmentations)

@@ -27,7 +27,9 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 		return refuseRestored(ctx, client, prefix)
 	case codes.Unknown, codes.InvalidArgument, codes.Unimplemented:
 		if ctx.Err() == nil {
-			return fmt.Errorf("etcd %v does not carry out transactions of several comparisons and operations (%w), so it cannot keep a zone and its records together; is it kine, or another store that only speaks etcd's protocol? give --etcd-servers of a real etcd, or --etcd-data-dir", client.Endpoints(), err)
+			return fmt.Errorf("etcd %v does not carry out transactions of several comparisons and operations (%w), "+
+				"so it cannot keep a zone and its records together; is it kine, or another store that only speaks etcd's protocol? give "+
+				"--etcd-servers of a real etcd, or --etcd-data-dir", client.Endpoints(), err)
 		}
 	}
 	return fmt.Errorf("etcd %v: %w", client.Endpoints(), err)

@@ -57,9 +57,12 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 		case least <= began:
 			return nil
 		case time.Now().After(until):
-			return fmt.Errorf("etcd %v was restored from a snapshot as it was: its revision is %d ahead of its log, %d at most in the store that was saved. "+
-				"Clients and secondaries may have seen what came after, and would keep it, or get its revisions and serials a second time with other content. "+
-				"Take what is there with kubizone backup and put it back with kubizone restore, which raises both (docs/operations.md, Restore)",
+			return fmt.Errorf("etcd %v was restored from a snapshot as it was: its revision is %d ahead of its log, "+
+				"%d at most in the store that was saved. "+
+				"Clients and secondaries may have seen what came after, and would keep it, or get its revisions and serials a second "+
+				"time with other content. "+
+				"Take what is there with kubizone backup and put it back with kubizone restore, which raises both (docs/operations.md, "+
+				"Restore)",
 				client.Endpoints(), least, began)
 		}
 		select {

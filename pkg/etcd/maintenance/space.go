@@ -27,7 +27,8 @@ func noSpace(err error) error {
 		Status: metav1.StatusFailure,
 		Code:   http.StatusInsufficientStorage,
 		Reason: ReasonInsufficientStorage,
-		Message: "etcd is full (NOSPACE) and takes no writes; nothing was written, and reading goes on. The server is compacting and defragmenting it: " +
+		Message: "etcd is full (NOSPACE) and takes no writes; nothing was written, and reading goes on. " +
+			"The server is compacting and defragmenting it: " +
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)",
 	}}
 }

@@ -69,7 +69,8 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 		kv.Value, err = v.aead.Open(nil, sealed[:n], sealed[n:], kv.Key)
 	}
 	if err != nil {
-		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; restore a backup", kv.Key, err)
+		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; "+
+			"restore a backup", kv.Key, err)
 	}
 	return nil
 }

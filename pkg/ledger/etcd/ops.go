@@ -109,7 +109,8 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 // TooLarge reports whether an error says that etcd, or the connection to it, takes no request of so many octets, and
 // that nothing was done.
 func TooLarge(err error) bool {
-	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
+	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&
+		strings.Contains(err.Error(), "larger than max")
 }
 
 // One returns the value that a get of one key found, nil for none.

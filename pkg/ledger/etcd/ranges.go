@@ -27,7 +27,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // all watches of a member are that has lost its leader, it goes on behind the last revision that it knows to be
 // through: of an event, or of the progress that etcd tells while nothing changes. It returns when ctx ends, take says
 // an error, or etcd has compacted what comes next.
-func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) error {
+func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
+	opts ...clientv3.OpOption) error {
 	for {
 		again, err := watchOnce(ctx, client, prefix, rev, take, opts...)
 		switch {
@@ -47,10 +48,12 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 // resumeAfter is how long a watch rests that etcd cut off without a word.
 const resumeAfter = 200 * time.Millisecond
 
-func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) (int64, error) {
+func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
+	opts ...clientv3.OpOption) (int64, error) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	for r := range client.Watch(ctx, prefix, append([]clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(rev + 1), clientv3.WithProgressNotify()}, opts...)...) {
+	for r := range client.Watch(ctx, prefix, append([]clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(rev + 1),
+		clientv3.WithProgressNotify()}, opts...)...) {
 		if r.CompactRevision != 0 {
 			return rev, r.Err()
 		}
@@ -105,7 +108,8 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 }
 
 // EachPage is Each, page by page.
-func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
+func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
+	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
 		r, err := client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(*rev))

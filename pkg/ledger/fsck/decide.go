@@ -73,7 +73,8 @@ func (c *check) runLaw(decide func(*law.Seen) law.Outcome, without ...law.Key) (
 }
 
 func (c *check) recordAsk(r *record) law.RecordAsk {
-	return law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r.Record, Cascade: true, Now: time.Unix(r.Created, 0), WorkID: "fsck"}
+	return law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r.Record, Cascade: true, Now: time.Unix(r.Created, 0),
+		WorkID: "fsck"}
 }
 
 // orderly are the reasons that depend on the order in which records came: they refuse a newcomer and say nothing
@@ -117,11 +118,14 @@ func (c *check) checkWaiting(r *record) {
 	case !ok || p == nil:
 		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
 	case p.Zone != nil:
-		c.reportDifference(c.isCovered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+		c.reportDifference(c.isCovered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace,
+			p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
-		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would look for it", p.View, p.FQDN)
+		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
+			"look for it", p.View, p.FQDN)
 	case len(out.Plan.Writes) > 0 && !c.hasWaiterMark(r, p) && c.wouldAdopt(decide, out.Plan.Writes):
-		c.reportDifference(c.isCovered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, without which it is not tried again: %s", p.Message)
+		c.reportDifference(c.isCovered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason),
+			"a waiter mark, without which it is not tried again: %s", p.Message)
 	}
 }
 
@@ -158,7 +162,8 @@ func (c *check) checkPending(z *zone) {
 	if z.deleting {
 		return
 	}
-	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.targetZone(), Header: z.Header, ZoneSettings: z.ZoneSettings}
+	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.targetZone(), Header: z.Header,
+		ZoneSettings: z.ZoneSettings}
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 	pending := ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending
@@ -171,14 +176,16 @@ func (c *check) checkPending(z *zone) {
 		case s.Kind == law.ScanNamespaces:
 			return s.Of(z.Namespace) && spec.Waiting().For(s)
 		case t != nil:
-			return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
+			return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace &&
+				s.Target.Name == t.Name
 		case s.Kind == law.ScanWaiting && s.Exact:
 			return s.View == z.View && s.Name == z.Wanted
 		}
 		return (s.Kind == law.ScanWaiting || s.Kind == law.ScanPending) && s.View == z.View && s.Name.Encloses(z.Wanted)
 	})
 	if pending {
-		c.reportDifference(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, without which it is not tried again: %s", out.Plan.Zone.Delegated.Message)
+		c.reportDifference(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so",
+			"a mark there, without which it is not tried again: %s", out.Plan.Zone.Delegated.Message)
 		return
 	}
 	c.reportDifference(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
@@ -195,7 +202,8 @@ func (c *check) checkParent(z *zone) {
 	}
 	rule, want := Rule("S3.3"), "facts that fit each other"
 	text := func(h *law.Holding) string {
-		return fmt.Sprintf("parent %s, lineage %s, enclosed %s, ds %t", refText(h.Parent), encodeText(h.Lineage), encodeText(h.Enclosed), h.DS)
+		return fmt.Sprintf("parent %s, lineage %s, enclosed %s, ds %t", refText(h.Parent), encodeText(h.Lineage), encodeText(h.Enclosed),
+			h.DS)
 	}
 	if ok && out.Plan != nil {
 		h := out.Plan.Zone.Holding
@@ -227,13 +235,15 @@ func (c *check) isCovered(r *record) bool {
 	return r.adopted == nil && c.leftAlone(r.Namespace) || c.isScanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanNamespaces:
-			return s.Of(r.Namespace) && (r.adopted != nil && string(r.adopted.UID) == s.Zone || r.adopted == nil && (&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}).For(s))
+			return s.Of(r.Namespace) && (r.adopted != nil && string(r.adopted.UID) == s.Zone || r.adopted == nil &&
+				(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}).For(s))
 		case law.ScanMembers:
 			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))
 		case law.ScanWaiting:
 			return r.adopted == nil && !r.fqdn.IsZero() && r.view == s.View && (r.fqdn == s.Name || !s.Exact && s.Name.Encloses(r.fqdn))
 		case law.ScanReferring:
-			return r.adopted == nil && r.ZoneRef != nil && s.Target != nil && r.ZoneRef.Namespace == s.Target.Namespace && r.ZoneRef.Name == s.Target.Name
+			return r.adopted == nil && r.ZoneRef != nil && s.Target != nil && r.ZoneRef.Namespace == s.Target.Namespace &&
+				r.ZoneRef.Name == s.Target.Name
 		}
 		return false
 	})

@@ -51,11 +51,13 @@ func (c *check) readDelegations() error {
 		}
 		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
 		if in := o.Status.ZoneRef != nil; accepted == nil || in != (accepted.Status == "True") {
-			c.reportDamage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encodeText(accepted)), "the condition Accepted says the same as status.zoneRef")
+			c.reportDamage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encodeText(accepted)), "the condition Accepted says the "+
+				"same as status.zoneRef")
 		}
 		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
 		if o.Status.ZoneRef == nil {
-			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, created: o.CreationTimestamp.Unix(), zone: named})
+			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+				created: o.CreationTimestamp.Unix(), zone: named})
 			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
 				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
 					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name

@@ -87,7 +87,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, format+"\n", args...)
 		errs = append(errs, err)
 	}
-	line("checked %d zones, %d records, %d internal keys and %d journal steps at revision %d", r.Zones, r.Records, r.Keys, r.Steps, r.Revision)
+	line("checked %d zones, %d records, %d internal keys and %d journal steps at revision %d", r.Zones, r.Records, r.Keys, r.Steps,
+		r.Revision)
 	for _, kind := range []struct {
 		name string
 		of   Findings
@@ -102,7 +103,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	switch {
 	case !r.Clean():
 		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
-		line("next: keep a copy of the store, change nothing by hand, and restore a backup (docs/operations.md, Damage); work that needs a key which cannot be read rests until then, and all other work goes on")
+		line("next: keep a copy of the store, change nothing by hand, and restore a backup (docs/operations.md, Damage); " +
+			"work that needs a key which cannot be read rests until then, and all other work goes on")
 	case r.Owed.Total > 0:
 		line("clean; %d things are owed, which a running server pays", r.Owed.Total)
 	default:
@@ -139,7 +141,8 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
-		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readCuts, c.readRecords, c.readMembers,
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readCuts, c.readRecords,
+		c.readMembers,
 		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals, c.readServers,
 	} {
 		if err := step(); err != nil {

@@ -65,7 +65,8 @@ func (c *check) replayJournal(z *zone, sets map[setKey]*rrset) error {
 	prefix := c.layout.Room("journal") + z.UID + "/"
 	b := &back{check: c, zone: z, sets: sets, n: z.N, serial: z.Serial, state: sethash.State(z.State), header: z.Header}
 	for end := clientv3.GetPrefixRangeEnd(prefix); ; {
-		r, err := c.get(prefix, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+		r, err := c.get(prefix, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey,
+			clientv3.SortDescend))
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,8 @@ func (c *check) readCondensed() error {
 		}
 		if c.parseValue(key, kv, &part) && x != nil && n == x.Step.N {
 			x.parts[n]++
-			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...), append(x.Step.TTLs, part.TTLs...)
+			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...),
+				append(x.Step.TTLs, part.TTLs...)
 		}
 	}, func(*zone, func(string, string)) {})
 	for _, x := range c.condensed {
@@ -136,8 +138,10 @@ func (b *back) checkCondensed() {
 	}
 	x.joined = true
 	removed, added := x.Step.Elements()
-	if state, err := b.state.Update(added, removed); err != nil || state != x.State || x.Step.Serial != b.serial || x.Step.State != b.state {
-		b.reportDamage(x.key, "S7.5", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial, x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
+	if state, err := b.state.Update(added, removed); err != nil || state != x.State || x.Step.Serial != b.serial ||
+		x.Step.State != b.state {
+		b.reportDamage(x.key, "S7.5", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial,
+			x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
 	}
 }
 
@@ -192,7 +196,8 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 			b.broken = true
 			b.reportDamage(key, "I2", encodeText(step), "%s", why)
 		}
-		if step.Creates() && (tx.Zone == nil || tx.Zone.View != b.zone.View || tx.Zone.Namespace != b.zone.Namespace || tx.Zone.Name != b.zone.Name) {
+		if step.Creates() && (tx.Zone == nil || tx.Zone.View != b.zone.View || tx.Zone.Namespace != b.zone.Namespace ||
+			tx.Zone.Name != b.zone.Name) {
 			b.reportDamage(key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
 		}
 	}
@@ -285,7 +290,8 @@ func (b *back) undoRows(step content.Step) string {
 	}
 	for k, s := range touched {
 		if (len(s.data) == 0) != (s.ttl == content.TTL{}) {
-			return fmt.Sprintf("%s %s before it with rows and ttl or with neither, not %d rows and ttl %s", k.owner, k.t, len(s.data), s.ttl)
+			return fmt.Sprintf("%s %s before it with rows and ttl or with neither, not %d rows and ttl %s", k.owner, k.t, len(s.data),
+				s.ttl)
 		}
 		if len(s.data) == 0 {
 			delete(b.sets, k)

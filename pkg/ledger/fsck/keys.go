@@ -118,7 +118,8 @@ func (c *check) findHolders(z *zone) {
 		}
 		if len(foreign) > 1 {
 			slices.Sort(foreign)
-			c.reportDamage(c.layout.Key(law.HoldersKey(z.UID, base)), "S4.6", "plainly admitted records of the namespaces "+strings.Join(foreign, ", "), "one holder beside the zone's own namespace")
+			c.reportDamage(c.layout.Key(law.HoldersKey(z.UID, base)), "S4.6", "plainly admitted records of the namespaces "+
+				strings.Join(foreign, ", "), "one holder beside the zone's own namespace")
 		}
 	}
 }
@@ -199,8 +200,10 @@ func (c *check) checkDeletions() error {
 				at = max(at, s.From, s.To)
 				return before > 0 && s.From < before || s.To > 0 && s.To <= s.From
 			})
-			if open := slices.ContainsFunc(x.Spans, func(s law.Span) bool { return s.To == 0 }); !ordered || max(at, x.At) > z.N || !open && x.At == 0 {
-				c.reportDamage(key, "S7.5", encodeText(x), "steps up to %d at which it came and went, in their order, and one at which it was removed or none at which it went last", z.N)
+			if open := slices.ContainsFunc(x.Spans, func(s law.Span) bool { return s.To == 0 }); !ordered || max(at, x.At) > z.N || !open &&
+				x.At == 0 {
+				c.reportDamage(key, "S7.5", encodeText(x), "steps up to %d at which it came and went, in their order, "+
+					"and one at which it was removed or none at which it went last", z.N)
 			}
 			for i, b := range deletions[z.UID].Bases {
 				if x.GoneFrom(b.N) {
@@ -223,7 +226,8 @@ func (c *check) checkDeletions() error {
 
 // checkRoom goes through the keys of one kind: each present one is checked, and each
 // wanted one must have been present.
-func (c *check) checkRoom(room string, rule Rule, present func(z *zone, rest, key string, kv *mvccpb.KeyValue), wanted func(z *zone, want func(key, value string))) error {
+func (c *check) checkRoom(room string, rule Rule, present func(z *zone, rest, key string, kv *mvccpb.KeyValue),
+	wanted func(z *zone, want func(key, value string))) error {
 	prefix := c.layout.Room(room)
 	seen := map[string]bool{}
 	err := c.eachKey(prefix, func(key string, kv *mvccpb.KeyValue) error {
@@ -264,7 +268,8 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 		want = &law.Owner{}
 	}
 	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Speaks) == 0 && !c.waited[key]
-	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !sameShares(have.Speaks, want.Speaks) || empty {
+	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) ||
+		!sameShares(have.Speaks, want.Speaks) || empty {
 		have.Waited, have.WaitedBelow = false, false
 		c.reportDamage(key, "I1", encodeText(have), "%s", encodeText(want))
 	}
@@ -290,7 +295,8 @@ func (c *check) checkHolders(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	same := len(have.List) == len(want.List) && (len(have.List) > 0 || have.Waited)
 	for i, x := range have.List {
 		j := slices.IndexFunc(want.List, func(y law.Holder) bool { return y.Namespace == x.Namespace })
-		same = same && j >= 0 && x.Count == want.List[j].Count && x.First <= want.List[j].First && (i == 0 || have.List[i-1].First <= x.First)
+		same = same && j >= 0 && x.Count == want.List[j].Count && x.First <= want.List[j].First &&
+			(i == 0 || have.List[i-1].First <= x.First)
 	}
 	if !same {
 		have.Waited = false
@@ -327,7 +333,8 @@ func (c *check) checkOrphans() error {
 	}
 	for _, z := range c.zones {
 		if z.Pending {
-			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}, "zones", z.Namespace, z.Name) {
+			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}, "zones",
+				z.Namespace, z.Name) {
 				want[key] = layout.WaitingValue(z.UID, z.created, "")
 			}
 		}

@@ -34,7 +34,8 @@ type model struct {
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
-		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
+		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}},
+		pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
 }
 
 // unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then

@@ -43,7 +43,8 @@ func (c *check) checkFormat() error {
 		case err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm:
 			c.reportDamage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 		case have.Format < ledger.Format:
-			c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and what is said here of other keys may come of that", ledger.Format)
+			c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the "+
+				"store, and what is said here of other keys may come of that", ledger.Format)
 		}
 	}
 	from := c.layout.Internal()
@@ -89,8 +90,9 @@ func (c *check) readZones() error {
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return nil
 		}
-		x := &zone{Zone: z, key: key, revision: kv.ModRevision, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status, deleting: o.DeletionTimestamp != nil,
-			owners: map[name.Rel]*law.Owner{}, counts: map[string]int64{}, bases: map[name.Rel]*law.Holders{}}
+		x := &zone{Zone: z, key: key, revision: kv.ModRevision, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
+			deleting: o.DeletionTimestamp != nil,
+			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}, bases: map[name.Rel]*law.Holders{}}
 		x.spec.Delegations = nil // parsed in z; the text is not needed
 		if key != c.layout.Zone(o.Namespace, o.Name) {
 			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
@@ -128,7 +130,8 @@ func (c *check) readNames() error {
 			return nil
 		}
 		if z == nil || z.Pending {
-			c.reportDamage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID), "nothing: no such zone stands")
+			c.reportDamage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID),
+				"nothing: no such zone stands")
 			return nil
 		}
 		if want := c.nameKey(z); key != want {
@@ -191,7 +194,8 @@ func (c *check) readOutbox() error {
 		}
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		if w.Move != nil {
-			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending && !slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
+			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending &&
+				!slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
 				c.reportDamage(c.nameKey(z), "S2.6", "no place for the record of move "+w.ID, "reserved: the record is on its way there")
 			}
 		}
@@ -231,10 +235,12 @@ func (c *check) checkReserved(z *zone) {
 	for _, r := range z.holding.Reserved {
 		w := c.works[r.ID]
 		if w == nil || w.Move == nil || w.Move.UID != r.UID || w.Move.Namespace != r.Namespace || w.Move.To.UID != z.UID {
-			c.reportDamage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, so no write would ever take it or free it")
+			c.reportDamage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, "+
+				"so no write would ever take it or free it")
 		}
 		if r.N > z.N || r.Values < 1 || r.Owner.IsZero() {
-			c.reportDamage(c.nameKey(z), "S2.6", encodeText(r), "a place of one value or more, reserved at a step the zone had, %d at most", z.N)
+			c.reportDamage(c.nameKey(z), "S2.6", encodeText(r), "a place of one value or more, reserved at a step the zone had, %d at most",
+				z.N)
 		}
 	}
 }
@@ -259,7 +265,8 @@ func (c *check) readPendingCuts() error {
 			c.reportDamage(key, "I4", d.Parent.UID+"/"+d.Child.UID, "the pair that the key names")
 		}
 		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = true
-		c.reportOwed(key, "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace, d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
+		c.reportOwed(key, "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace, d.Parent.Name, d.Child.Namespace,
+			d.Child.Name), "paid")
 		return nil
 	})
 }
@@ -346,7 +353,8 @@ func (c *check) placeRecord(r *record) {
 		return
 	case z == nil || z.Pending:
 		if !c.purging[string(r.adopted.UID)] {
-			c.reportDamage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
+			c.reportDamage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID),
+				"released: no such zone stands, and no work releases its records")
 		} else {
 			c.reportOwed(r.key, "S2.5", "adopted by a removed zone", "released")
 		}

@@ -46,10 +46,13 @@ func (c *check) checkZones() error {
 	}
 	for _, z := range c.zones {
 		if z.Pending && z.Ending && !ends[z.UID] {
-			c.reportDamage(z.key, "S3.4", "a zone that ended, with endsAt "+z.status.EndsAt.String(), "no endsAt: no work lets go what it had, and nothing would take it away")
+			c.reportDamage(z.key, "S3.4", "a zone that ended, with endsAt "+z.status.EndsAt.String(),
+				"no endsAt: no work lets go what it had, and nothing would take it away")
 		}
-		if s := z.status; z.Pending && (s.Serial != 0 || s.ContentState != "" || s.Hash != "" || s.ContentGeneration != 0 || s.EntryCount != 0) {
-			c.reportDamage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
+		if s := z.status; z.Pending && (s.Serial != 0 || s.ContentState != "" || s.Hash != "" || s.ContentGeneration != 0 ||
+			s.EntryCount != 0) {
+			c.reportDamage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash),
+				"none of it: it waits for the zone it refers to")
 		}
 	}
 	return nil
@@ -65,7 +68,8 @@ func (c *check) checkName(z *zone) {
 		c.reportDamage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
 	} else if up := c.objects[*t]; up != nil && up.UID == z.holding.Follows && !up.Pending {
 		if n, err := name.ParseIn(z.spec.DomainName, up.FQDN()); err != nil || n != z.FQDN() {
-			c.reportDifference(z.renamedTo() == n || up.renamedTo() != up.FQDN(), z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s", z.spec.DomainName, up.FQDN())
+			c.reportDifference(z.renamedTo() == n || up.renamedTo() != up.FQDN(), z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s",
+				z.spec.DomainName, up.FQDN())
 		}
 	}
 }
@@ -107,7 +111,8 @@ func (c *check) checkSettled(z *zone) {
 	says := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	through := s.SettledSerial == s.Serial
 	held := z.holding.Held != nil
-	if cond := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); held != (cond != nil && cond.Reason == v1alpha1.ReasonMassDeletion) {
+	if cond := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); held != (cond != nil &&
+		cond.Reason == v1alpha1.ReasonMassDeletion) {
 		c.reportDamage(z.key, "S7.5", fmt.Sprintf("held by a mass deletion: %t", !held), "%t, as names/ says", held)
 	}
 	if held && z.holding.Held.Serial != serial.Serial(s.SettledSerial) {
@@ -120,7 +125,8 @@ func (c *check) checkSettled(z *zone) {
 		c.reportDamage(z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
 	}
 	if !through && !held && (works == 0 || z.holding.Overdue) {
-		c.reportDamage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "%d, the serial: nothing holds the zone back", s.Serial)
+		c.reportDamage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "%d, the serial: nothing holds the zone back",
+			s.Serial)
 	}
 	if isAhead(s.SettledSerial, s.Serial) && s.SettledSerial != 0 {
 		c.reportDamage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "none ahead of the serial, %d", s.Serial)
@@ -164,7 +170,8 @@ func (c *check) checkHolding(z *zone) {
 		above = l.Labels + 1
 	}
 	if h.Delegations != z.given.delegations || h.Listed != len(z.given.listed) {
-		c.reportDamage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d", z.given.delegations, len(z.given.listed))
+		c.reportDamage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d",
+			z.given.delegations, len(z.given.listed))
 	}
 	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
 		c.reportDamage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
@@ -262,7 +269,8 @@ func (c *check) checkCuts() error {
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
-			c.reportDifference(c.pendingCuts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no such zone")
+			c.reportDifference(c.pendingCuts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no "+
+				"such zone")
 		}
 	}
 	return nil

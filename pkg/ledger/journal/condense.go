@@ -82,7 +82,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 		if err := layout.Decode(r.Kvs[0].Value, &part); err != nil {
 			return step, layout.Unreadable(key, err)
 		}
-		step.Removed, step.Added, step.TTLs = append(step.Removed, part.Removed...), append(step.Added, part.Added...), append(step.TTLs, part.TTLs...)
+		step.Removed, step.Added, step.TTLs = append(step.Removed, part.Removed...), append(step.Added, part.Added...),
+			append(step.TTLs, part.TTLs...)
 	}
 	return step, nil
 }
@@ -128,7 +129,8 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	}
 	step := content.Condense(append(steps, more...))
 	if state, err := before.Update(step.Elements()); err != nil || state != step.State {
-		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial, err)
+		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial,
+			err)
 	}
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil

@@ -113,7 +113,8 @@ func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zon
 // addSteps adds what the steps since left.Serial changed, and moves the serial on.
 func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
 	uid := string(zone.UID)
-	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
+	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1),
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,8 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 	if weigh {
-		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil { // what was condensed is written anew each time
+		// what was condensed is written anew each time
+		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
 		}
 	}
@@ -202,7 +203,8 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.named != named || !strings.HasPrefix(t.to, journal) { // nothing yet, of a zone that had the name before, or from before this one ended
+	// nothing yet, of a zone that had the name before, or from before this one ended
+	if t.named != named || !strings.HasPrefix(t.to, journal) {
 		t.to, t.named = journal, named
 	}
 	return t.to
@@ -220,7 +222,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	}
 	end := jr.Layout.Step(zone, oldest)
 	// Mostly none is, as the last of them says.
-	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
 		return 0, err
 	}
@@ -284,7 +287,8 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	err := etcd.EachPage(ctx, jr.Client, prefix, &rev, func(key string, data []byte, mod int64) error {
 		var d v1alpha1.Delivery
 		if err := jr.Deliveries.Decode(ctx, key, data, mod, &d); err != nil {
-			klog.FromContext(ctx).Error(err, "a Delivery cannot be read; the journal of its zone is kept as if it had confirmed nothing", "key", key)
+			klog.FromContext(ctx).Error(err, "a Delivery cannot be read; the journal of its zone is kept as if it had confirmed nothing",
+				"key", key)
 			unread = true
 			return nil
 		}
@@ -319,7 +323,8 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 // Steps returns the steps of a zone's journal after the serial since and up to step n, oldest first, and the content
 // state at that serial, by which they can be proven. ErrTrimmed: the journal does not reach back so far, or the zone
 // never had that serial.
-func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
+func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
+	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
@@ -332,7 +337,8 @@ func (jr *Journal) HeldSteps(ctx context.Context, zone string, n uint64) (before
 // StepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a
 // step could have gone from the one before it has come into the other. At the revision at which the zone stood at
 // step n they always fit.
-func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State, []content.Step, error) {
+func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
+	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
 	if all || !errors.Is(err, ErrTrimmed) {
 		return before, steps, err
@@ -343,7 +349,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	}
 	switch after := n - c.Step.N; {
 	case c.Step.N > n:
-		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
+		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
+			"and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
 	case after > uint64(len(steps)):
 		return before, nil, err
 	default:
@@ -358,7 +365,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 
 // journalFrom is StepsFrom with the journal alone, and returns the revision. With ErrTrimmed it returns those steps
 // that it has.
-func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
+func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
+	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
 			// The content before the oldest step is not stored; the content after it is.

@@ -138,20 +138,23 @@ func (k Keys) Key(f law.Key) string {
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow, law.KindListedBelow:
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow,
+		law.KindListedBelow:
 		return true
 	}
 	return false
 }
 
 // Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "members", "names", "orphans", "outbox", "owners", "rules", "serials"}
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "members", "names",
+	"orphans", "outbox", "owners", "rules", "serials"}
 
 // ZoneRooms are the kinds of keys of a zone that are purged with it, in this order. A zone that is made at the name
 // meanwhile reads holders and members of the earlier zone (law.LastSerial.Zone); once the records of that are
 // released they have no reader (S2.7). The last kinds say what of a zone is to be withdrawn from a provider that
 // cannot list what it has.
-var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "owners", "journal", "condensed"}
+var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "owners", "journal",
+	"condensed"}
 
 // OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
 const OwnRooms = 9

@@ -89,7 +89,8 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 		return nil, err
 	}
 	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, ZoneSettings: spec.ZoneSettings,
-		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration), RRsets: int(o.Status.RRsetCount)}
+		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration),
+		RRsets: int(o.Status.RRsetCount)}
 	z.Served = Served(o)
 	if o.Status.FQDN == "" {
 		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
@@ -119,8 +120,10 @@ func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
 	if e.TooMany() {
 		back = append(back, fmt.Sprintf("no more than %d RRsets are missing", e.Allowed()))
 	}
-	return fmt.Sprintf("the zone's own namespace has removed %s: serial %d is delivered until %s, or this lets the deletions through: kubectl annotate zone %s -n %s --overwrite %s=%d",
-		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, law.ToPublish(h.Serial, publishDeletions(o)))
+	return fmt.Sprintf("the zone's own namespace has removed %s: serial %d is delivered until %s, or this lets the deletions through: "+
+		"kubectl annotate zone %s -n %s --overwrite %s=%d",
+		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions,
+		law.ToPublish(h.Serial, publishDeletions(o)))
 }
 
 // publishDeletions returns the serial that the annotation of o names, nil for none (S7.5).
@@ -252,7 +255,8 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 		return nil, fmt.Errorf("spec.type: %w", err)
 	}
 	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
-		ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(), Terminating: o.DeletionTimestamp != nil}
+		ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(),
+		Terminating: o.DeletionTimestamp != nil}
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
 		r.TTL = &ttl
@@ -292,7 +296,8 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)}, FQDN: fqdn}
+	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)},
+		FQDN: fqdn}
 	var owner name.Rel
 	if !r.Absolute() {
 		if owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
@@ -304,7 +309,8 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 }
 
 func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, reason, message string, generation int64) {
-	meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message,
+	meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason,
+		Message:            message,
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
@@ -316,7 +322,8 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	if p.Zone == nil {
 		delete(o.Labels, v1alpha1.LabelParentZone)
 		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
-		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the record in", o.Generation)
+		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the "+
+			"record in", o.Generation)
 		dropStalled(&o.Status.Conditions, o.Generation)
 		return
 	}
@@ -350,7 +357,8 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 	case served:
 		status, reason, message = "True", v1alpha1.ReasonNoClass, class.MessageNoClass
 	default:
-		message = "no class is in force; the zone is not served yet: its conditions Delegated, Servable and Settled say why, or a class that had it has yet to withdraw it"
+		message = "no class is in force; the zone is not served yet: its conditions Delegated, Servable and Settled say why, " +
+			"or a class that had it has yet to withdraw it"
 	}
 	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }
@@ -364,7 +372,8 @@ func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 // Served reports whether a zone is delegated and servable, and no class has anything
 // of it, which the finalizer says (S8.2).
 func Served(o *v1alpha1.Zone) bool {
-	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionServable) &&
+	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
+		v1alpha1.ConditionServable) &&
 		!slices.Contains(o.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
@@ -386,11 +395,13 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
-		pl.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message, o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message,
+			o.Generation)
 	}
 	if z.Pending {
 		if c.Ended != nil {
-			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, EndsAt: &metav1.Time{Time: pl.Now().UTC().Truncate(1e9)}}
+			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions,
+				EndsAt: &metav1.Time{Time: pl.Now().UTC().Truncate(1e9)}}
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionServable)
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionSettled)
 			setParentLabel(o, nil)
@@ -399,7 +410,8 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 			s.EndsAt = nil
 		}
 		s.View = z.View
-		pl.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to, or for one that delegates it", o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the "+
+			"zone it refers to, or for one that delegates it", o.Generation)
 		dropStalled(&s.Conditions, o.Generation)
 		return
 	}
@@ -435,7 +447,8 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	case len(c.Holding.Works) == 0:
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
 	default:
-		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted "+
+			"or released", o.Generation)
 	}
 	if c.Settled() {
 		s.SettledSerial = s.Serial
@@ -448,7 +461,8 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	// The condition of controllers stays, except where the zone came to classes, or lost the last one, with this
 	// write.
-	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers && ready.Reason == v1alpha1.ReasonNoClass {
+	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers &&
+		ready.Reason == v1alpha1.ReasonNoClass {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
 	dropStalled(&s.Conditions, o.Generation)

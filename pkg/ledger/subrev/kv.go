@@ -207,7 +207,8 @@ func hasFilters(op clientv3.Op) bool {
 func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 	for i := range cmps {
 		c := cmps[i].GetCompare()
-		if string(c.Key) == key && len(c.RangeEnd) == 0 && c.Target == etcdserverpb.Compare_MOD && c.Result == etcdserverpb.Compare_EQUAL && c.GetModRevision() > 0 {
+		if string(c.Key) == key && len(c.RangeEnd) == 0 && c.Target == etcdserverpb.Compare_MOD && c.Result == etcdserverpb.Compare_EQUAL &&
+			c.GetModRevision() > 0 {
 			return true
 		}
 	}
@@ -285,9 +286,11 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 			revision = 1
 		case revision == 0 && version != 0: // divided it would be the one of what is absent
 			return nil, fmt.Errorf("%s is compared with %d, which is the version of no write", c.Key, version)
-		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER && (version == 0 || sub == Last):
+		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER &&
+			(version == 0 || sub == Last):
 		default:
-			return nil, fmt.Errorf("%s has no order against version %d, which is inside a revision; compare < its revision's last version + 1, or > its last version", c.Key, version)
+			return nil, fmt.Errorf("%s has no order against version %d, which is inside a revision; "+
+				"compare < its revision's last version + 1, or > its last version", c.Key, version)
 		}
 		if c.Target == etcdserverpb.Compare_MOD {
 			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: revision}

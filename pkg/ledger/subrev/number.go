@@ -22,7 +22,8 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 		subs[i] = Last
 		if op.IsTxn() {
 			if _, then, orelse := op.Txn(); m.writesObjects(then) || m.writesObjects(orelse) {
-				return nil, fmt.Errorf("a transaction inside a transaction writes objects: their number is not known; write them in the outer one")
+				return nil, fmt.Errorf("a transaction inside a transaction writes objects: their number is not known; " +
+					"write them in the outer one")
 			}
 			continue
 		}
@@ -33,7 +34,8 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 		for _, r := range touched {
 			countable := !op.IsDelete() || len(op.RangeBytes()) == 0 && present(string(op.KeyBytes()))
 			if uncounted[r] || !countable && written[r] > 0 {
-				return nil, fmt.Errorf("%s: a deletion of a range, or of a key that is not compared with its version, is the only write of its resource in a transaction; compare ModRevision = its version", op.KeyBytes())
+				return nil, fmt.Errorf("%s: a deletion of a range, or of a key that is not compared with its version, "+
+					"is the only write of its resource in a transaction; compare ModRevision = its version", op.KeyBytes())
 			}
 			if written[r]++; written[r] > Objects {
 				return nil, fmt.Errorf("more than %d objects of %s in one transaction; write the rest in another", Objects, m.resources[r])

@@ -161,4 +161,5 @@ func mapHeader(h *etcdserverpb.ResponseHeader) {
 	}
 }
 
-var errFilter = errors.New("objects, and streams, are not read by modification or creation revision; read the range and compare the versions")
+var errFilter = errors.New("objects, and streams, are not read by modification or creation revision; " +
+	"read the range and compare the versions")

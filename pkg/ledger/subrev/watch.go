@@ -54,7 +54,8 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	touched, in := v.m.resourcesIn(v.asked)
 	if v.objects = len(touched) > 0; v.objects {
 		if op.IsFilterDelete() || op.IsFilterPut() {
-			return refusedWatch(out, errors.New("a watch of objects has no filter, since a deletion is numbered by the writes that follow it"))
+			return refusedWatch(out, errors.New("a watch of objects has no filter, since a deletion is numbered by the writes that "+
+				"follow it"))
 		}
 		for _, r := range touched {
 			if resource := v.m.resources[r]; in && !v.asked.covers(resource) {
@@ -152,7 +153,8 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 // like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client gives one header to several watches, and resumes by it
-		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last), RaftTerm: h.RaftTerm}
+		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
+			RaftTerm: h.RaftTerm}
 	}
 	r.CompactRevision = Version(r.CompactRevision, 0)
 	if len(r.Events) == 0 {

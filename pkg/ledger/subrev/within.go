@@ -51,7 +51,10 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 		if op.IsKeysOnly() {
 			e.Kv.Value = nil
 		}
-		i, found := slices.BinarySearchFunc(r.Kvs, key, func(kv *mvccpb.KeyValue, key string) int { return strings.Compare(string(kv.Key), key) })
+		i, found := slices.BinarySearchFunc(r.Kvs, key, func(kv *mvccpb.KeyValue, key string) int {
+			return strings.Compare(string(kv.Key),
+				key)
+		})
 		shown := !op.IsCountOnly() && (!r.More || key <= end)
 		switch {
 		case e.Type == mvccpb.Event_DELETE:
@@ -84,7 +87,8 @@ func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]
 		return nil, err
 	}
 	// The watch has a stream of its own, because progress goes to all watches of a stream.
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read", strconv.FormatInt(streams.Add(1), 10)))
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
+		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
 	// Progress, which etcd sends once the watch has caught up, says that there is no write up to the version.

@@ -76,7 +76,8 @@ var kinds = []kind{
 			{Name: "Servers", Type: "string", Description: "How many servers are ready, of how many."},
 			{Name: "Ready", Type: "string", Description: readyColumn},
 			{Name: "Age", Type: "string", Description: ageColumn},
-			{Name: "Namespaces", Type: "string", Priority: 1, Description: "Where the provider makes a Bind9Cluster: names, and a selector of labels."},
+			{Name: "Namespaces", Type: "string", Priority: 1, Description: "Where the provider makes a Bind9Cluster: names, " +
+				"and a selector of labels."},
 			{Name: "Message", Type: "string", Priority: 1, Description: whyColumn},
 		},
 		row: rowOfProvider,
@@ -164,7 +165,8 @@ func rowOfProvider(obj runtime.Object) []any {
 	}
 	servers := of.Status.Servers
 	return []any{
-		of.Name, describeRatio(ready, int32(len(of.Status.Clusters))), describeRatio(servers.Ready, servers.Desired), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
+		of.Name, describeRatio(ready, int32(len(of.Status.Clusters))), describeRatio(servers.Ready, servers.Desired),
+		status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
 		status.Cut(strings.Join(where, ","), listWidth), messageOf(of.Status.Conditions),
 	}
 }
@@ -178,7 +180,8 @@ func rowOfCluster(obj runtime.Object) []any {
 		return role.Replicas
 	}
 	return []any{
-		of.Name, status.OrNone(of.Spec.Version), describeRatio(of.Status.Primaries.Ready, desired(of.Spec.Primary)), describeRatio(of.Status.Secondaries.Ready, desired(of.Spec.Secondary)),
+		of.Name, status.OrNone(of.Spec.Version), describeRatio(of.Status.Primaries.Ready, desired(of.Spec.Primary)),
+		describeRatio(of.Status.Secondaries.Ready, desired(of.Spec.Secondary)),
 		status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp), messageOf(of.Status.Conditions),
 	}
 }

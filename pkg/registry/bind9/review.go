@@ -114,7 +114,8 @@ func (r *reviewer) mayCreate(ctx context.Context, need right, namespace string) 
 		return false, apierrors.NewInternalError(errors.New("the request has no user"))
 	}
 	decision, _, err := r.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: user, Verb: "create", Namespace: namespace, APIGroup: need.group, APIVersion: "*", Resource: need.resource, Subresource: need.subresource, ResourceRequest: true,
+		User: user, Verb: "create", Namespace: namespace, APIGroup: need.group, APIVersion: "*", Resource: need.resource,
+		Subresource: need.subresource, ResourceRequest: true,
 	})
 	if decision == authorizer.DecisionAllow {
 		return true, nil

@@ -60,7 +60,8 @@ func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 }
 
 // Update changes the number of secondaries.
-func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc, onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
+	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	validate := func(ctx context.Context, obj, old runtime.Object) error {
 		if onUpdate == nil {
 			return nil
@@ -82,7 +83,8 @@ func (s *ScaleREST) ConvertToTable(ctx context.Context, obj, options runtime.Obj
 func scaleOf(cluster *bind9.Bind9Cluster) *autoscalingv1.Scale {
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: cluster.Name, Namespace: cluster.Namespace, UID: cluster.UID, ResourceVersion: cluster.ResourceVersion, CreationTimestamp: cluster.CreationTimestamp,
+			Name: cluster.Name, Namespace: cluster.Namespace, UID: cluster.UID, ResourceVersion: cluster.ResourceVersion,
+			CreationTimestamp: cluster.CreationTimestamp,
 		},
 		Status: autoscalingv1.ScaleStatus{
 			Replicas: cluster.Status.Secondaries.Current,
@@ -122,7 +124,8 @@ func (s scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Scale: %T", obj))
 	}
 	if scale.UID != "" && scale.UID != cluster.UID {
-		return nil, apierrors.NewConflict(bind9.Resource("bind9clusters/scale"), cluster.Name, fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", scale.UID, cluster.UID))
+		return nil, apierrors.NewConflict(bind9.Resource("bind9clusters/scale"), cluster.Name,
+			fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", scale.UID, cluster.UID))
 	}
 	if n := scale.Spec.Replicas; n < 0 || n > validation.MaxServersOfRole {
 		return nil, apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), cluster.Name, field.ErrorList{

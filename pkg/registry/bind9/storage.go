@@ -95,17 +95,20 @@ func (r *REST) Categories() []string {
 }
 
 // Create creates an object, after the review of its author.
-func (r *REST) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r *REST) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
+	runtime.Object, error) {
 	return r.Store.Create(ctx, obj, r.reviewCreation(further), options)
 }
 
 // Update updates an object. A change of its spec is reviewed as a creation is.
-func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc, onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
+	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.Store.Update(ctx, name, info, r.reviewCreation(onCreate), r.reviewUpdate(onUpdate), forceAllowCreate, options)
 }
 
 // Delete deletes an object, or marks one that has finalizers, also where they came while it was deleted.
-func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
+	bool, error) {
 	return fromcache.Delete(ctx, r.Store, name, validation, options)
 }
 

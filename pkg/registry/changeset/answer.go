@@ -31,7 +31,8 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 		if _, ok := failure.(apierrors.APIStatus); ok {
 			return failure
 		}
-		return apierrors.NewInternalError(fmt.Errorf("%w; whether the change set was written is not known: read the Records before you repeat it", failure))
+		return apierrors.NewInternalError(fmt.Errorf("%w; whether the change set was written is not known: "+
+			"read the Records before you repeat it", failure))
 	}
 	var refused, failed, ended []*item
 	for _, one := range items {
@@ -53,7 +54,8 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	case len(failed) > 0:
 		return withoutOutcome(errorOfItems(set, failed, "nothing was written"))
 	case len(ended) > 0:
-		return withoutOutcome(apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+ended[0].failure.Message, 0))
+		return withoutOutcome(apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+
+			ended[0].failure.Message, 0))
 	}
 	return nil
 }
@@ -162,7 +164,8 @@ func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*me
 		table.ColumnDefinitions = columns
 	}
 	for _, one := range set.Status.Items {
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{one.Name, one.Operation, one.Generation, set.Status.Serial}, Object: runtime.RawExtension{Object: set}})
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{one.Name, one.Operation, one.Generation, set.Status.Serial},
+			Object: runtime.RawExtension{Object: set}})
 	}
 	return table, nil
 }

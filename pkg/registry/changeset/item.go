@@ -60,7 +60,8 @@ type requestKey struct{}
 // WithRequest keeps the request of a ChangeSet in its context, for the requests of its items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && info.APIGroup == v1alpha1.GroupName && info.Resource == "changesets" {
+		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && info.APIGroup == v1alpha1.GroupName &&
+			info.Resource == "changesets" {
 			r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r))
 		}
 		handler.ServeHTTP(w, r)
@@ -72,16 +73,17 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// send sends the item as a request and waits for the answer.
-func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
+// sendRequest sends the item as a request and waits for the answer.
+func (x *item) sendRequest(ctx context.Context, handler http.Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
 	if err := x.serve(set.Context(own, x.index), handler); err != nil {
 		x.fail(apierrors.NewInternalError(err))
 	}
 	if x.failure == nil && x.deletes() != nil && !set.Came(x.index) {
-		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name, field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
-			"a Record with finalizers goes when they do, and a change set deletes at once: delete it by itself")}))
+		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name,
+			field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
+				"a Record with finalizers goes when they do, and a change set deletes at once: delete it by itself")}))
 	}
 	set.Leave(x.index, x.failure != nil)
 }
@@ -90,7 +92,8 @@ func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 func (x *item) serve(ctx context.Context, handler http.Handler) (err error) {
 	defer func() {
 		if why := recover(); why != nil { // upstream's panics have the stack in their text
-			klog.FromContext(ctx).Error(nil, "An item of a change set ended in a panic; the server goes on. Please report this", "item", x.path().String(), "panic", why, "stack", string(debug.Stack()))
+			klog.FromContext(ctx).Error(nil, "An item of a change set ended in a panic; the server goes on. Please report this",
+				"item", x.path().String(), "panic", why, "stack", string(debug.Stack()))
 			err = fmt.Errorf("%s (%s) cannot be served, by a fault of the server; its log says more", x.path(), x.name)
 		}
 	}()
@@ -171,8 +174,9 @@ func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	target := url.URL{
-		Path:     fmt.Sprintf("/apis/%s/namespaces/%s/records/%s", v1alpha1.SchemeGroupVersion, x.of.Namespace, x.name),
-		RawPath:  fmt.Sprintf("/apis/%s/namespaces/%s/records/%s", v1alpha1.SchemeGroupVersion, url.PathEscape(x.of.Namespace), url.PathEscape(x.name)),
+		Path: fmt.Sprintf("/apis/%s/namespaces/%s/records/%s", v1alpha1.SchemeGroupVersion, x.of.Namespace, x.name),
+		RawPath: fmt.Sprintf("/apis/%s/namespaces/%s/records/%s", v1alpha1.SchemeGroupVersion, url.PathEscape(x.of.Namespace),
+			url.PathEscape(x.name)),
 		RawQuery: query.Encode(),
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
@@ -238,9 +242,10 @@ func (x *item) readAnswer(w *recorder) error {
 	return nil
 }
 
-// status of the item in a set that was committed.
-func (x *item) status(set Set) v1alpha1.ChangeSetItemStatus {
-	s := v1alpha1.ChangeSetItemStatus{Name: x.name, UID: x.record.UID, ResourceVersion: x.record.ResourceVersion, Generation: x.record.Generation, Operation: v1alpha1.OperationUpdated}
+// reportStatus is the status of the item in a set that was committed.
+func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
+	s := v1alpha1.ChangeSetItemStatus{Name: x.name, UID: x.record.UID, ResourceVersion: x.record.ResourceVersion,
+		Generation: x.record.Generation, Operation: v1alpha1.OperationUpdated}
 	switch {
 	case x.deletes() != nil:
 		s.Operation, s.ResourceVersion, s.Generation = v1alpha1.OperationDeleted, "", 0

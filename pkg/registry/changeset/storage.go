@@ -91,7 +91,8 @@ func (*REST) NamespaceScoped() bool { return true }
 func (*REST) GetSingularName() string { return "changeset" }
 
 // Create makes the changes, or none of them.
-func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
+	runtime.Object, error) {
 	set, ok := obj.(*v1alpha1.ChangeSet)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a ChangeSet: %T", obj))
@@ -119,7 +120,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 }
 
 // carryOut sends the items, and answers when all of them are answered.
-func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []string, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []string, options *metav1.CreateOptions) (runtime.Object,
+	error) {
 	together := r.config.NewSet(len(names))
 	stop := context.AfterFunc(ctx, func() { together.Abandon(context.Cause(ctx)) })
 	defer stop()
@@ -128,7 +130,7 @@ func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []st
 	var all sync.WaitGroup
 	for i, name := range names {
 		items[i] = &item{index: i, name: name, of: set, options: options, from: from}
-		all.Go(func() { items[i].send(ctx, r.config.Handler, together) })
+		all.Go(func() { items[i].sendRequest(ctx, r.config.Handler, together) })
 	}
 	all.Wait()
 	for _, one := range items {
@@ -146,7 +148,7 @@ func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []st
 	}
 	set.Status = v1alpha1.ChangeSetStatus{ZoneRef: zone, Serial: serial}
 	for _, one := range items {
-		set.Status.Items = append(set.Status.Items, one.status(together))
+		set.Status.Items = append(set.Status.Items, one.reportStatus(together))
 	}
 	return set, nil
 }

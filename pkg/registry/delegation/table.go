@@ -22,7 +22,8 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Delegation."},
 	{Name: "Zone", Type: "string", Description: "The Zone that the rule is for, in the same namespace."},
 	{Name: "Namespaces", Type: "string", Description: "The namespaces that the rule holds for, cut where they are many."},
-	{Name: "Records", Type: "integer", Format: "int64", Description: "How many Records these have in the zone, by this rule or another one."},
+	{Name: "Records", Type: "integer", Format: "int64", Description: "How many Records these have in the zone, " +
+		"by this rule or another one."},
 	{Name: "Accepted", Type: "string", Description: "Whether the rule is in force."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the Delegation."},
 	{Name: "Patterns", Type: "string", Priority: 1, Description: "What the rule allows: patterns of records, then of zones."},
@@ -47,6 +48,7 @@ func delegationRow(delegation *v1alpha1.Delegation) []any {
 	return []any{
 		delegation.Name, delegation.Spec.ZoneRef.Name, status.Cut(strings.Join(delegation.Spec.Namespaces, ","), namespacesWidth),
 		delegation.Status.Records, accepted, status.Age(delegation.CreationTimestamp),
-		status.OrNone(status.Cut(strings.Join(patterns, ","), namespacesWidth)), status.Message(delegation.Status.Conditions, v1alpha1.ConditionAccepted),
+		status.OrNone(status.Cut(strings.Join(patterns, ","), namespacesWidth)), status.Message(delegation.Status.Conditions,
+			v1alpha1.ConditionAccepted),
 	}
 }

@@ -18,7 +18,8 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Delivery."},
 	{Name: "Zone", Type: "string", Description: "The Zone that is delivered."},
 	{Name: "Class", Type: "string", Description: "What delivers it."},
-	{Name: "Serial", Type: "integer", Format: "int64", Description: "The last serial that everything in the class has confirmed, 0 while none has."},
+	{Name: "Serial", Type: "integer", Format: "int64", Description: "The last serial that everything in the class has confirmed, " +
+		"0 while none has."},
 	{Name: "Ready", Type: "string", Description: "Whether the zone's settled serial is confirmed."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the Delivery."},
 	{Name: "Servers", Type: "string", Priority: 1, Description: "How many servers of the class are current, of how many."},
@@ -36,7 +37,8 @@ func row(delivery *v1alpha1.Delivery) []any {
 		class = string(kind) + "/" + class
 	}
 	return []any{
-		delivery.Name, delivery.Spec.Zone.Name, class, delivery.Status.Serial, status.Ready(delivery.Status.Conditions), status.Age(delivery.CreationTimestamp),
+		delivery.Name, delivery.Spec.Zone.Name, class, delivery.Status.Serial, status.Ready(delivery.Status.Conditions),
+		status.Age(delivery.CreationTimestamp),
 		servers(delivery.Status.Servers), status.Message(delivery.Status.Conditions, v1alpha1.ConditionReady),
 	}
 }

@@ -73,17 +73,20 @@ func NewStorage(config Config) (*Storage, error) {
 	if err := class.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of dnsclasses: %w", err)
 	}
-	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store, finalizersStrategy{strategy})}, nil
+	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store,
+		finalizersStrategy{strategy})}, nil
 }
 
 // Delete refuses a protected class, and warns of the effects of deleting one in use. It checks the object that is
 // deleted, not one read before.
-func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
+	bool, error) {
 	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
 }
 
 // DeleteCollection refuses as Delete does, class by class.
-func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions) (runtime.Object, error) {
+func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+	list *internalversion.ListOptions) (runtime.Object, error) {
 	return r.Store.DeleteCollection(ctx, refuseProtected(validation), options, list)
 }
 
@@ -92,10 +95,12 @@ func refuseProtected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc
 		class, ok := obj.(*v1alpha1.DNSClass)
 		if ok && class.Spec.DeletionProtection {
 			return apierrors.NewForbidden(v1alpha1.Resource("dnsclasses"), class.Name, fmt.Errorf(
-				"spec.deletionProtection is on; turn it off first: kubectl patch dnsclass %s --type merge -p '{\"spec\":{\"deletionProtection\":false}}'", class.Name))
+				"spec.deletionProtection is on; turn it off first: kubectl patch dnsclass %s --type merge -p "+
+					"'{\"spec\":{\"deletionProtection\":false}}'", class.Name))
 		}
 		if ok && class.DeletionTimestamp == nil && slices.Contains(class.Finalizers, v1alpha1.FinalizerDelivery) {
-			warning.AddWarning(ctx, "", "zones are delivered by the class: all of them are withdrawn from its servers now (kubectl get deliveries -A lists them); spec.deletionProtection refuses a deletion")
+			warning.AddWarning(ctx, "", "zones are delivered by the class: all of them are withdrawn from its servers now (kubectl get "+
+				"deliveries -A lists them); spec.deletionProtection refuses a deletion")
 		}
 		if validation == nil {
 			return nil

@@ -123,7 +123,8 @@ func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.O
 }
 
 func (finalizersStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return apivalidation.ValidateObjectMetaUpdate(&obj.(*v1alpha1.DNSClass).ObjectMeta, &old.(*v1alpha1.DNSClass).ObjectMeta, field.NewPath("metadata"))
+	return apivalidation.ValidateObjectMetaUpdate(&obj.(*v1alpha1.DNSClass).ObjectMeta, &old.(*v1alpha1.DNSClass).ObjectMeta,
+		field.NewPath("metadata"))
 }
 
 func (finalizersStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {

@@ -24,7 +24,8 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Default", Type: "boolean", Description: "Whether the class delivers zones that name none."},
 	{Name: "Ready", Type: "string", Description: "Whether the class can deliver zones."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the DNSClass."},
-	{Name: "Namespaces", Type: "string", Priority: 1, Description: "Whose zones the class may deliver: <all>, <none>, names, or a selector of labels."},
+	{Name: "Namespaces", Type: "string", Priority: 1, Description: "Whose zones the class may deliver: <all>, <none>, names, " +
+		"or a selector of labels."},
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the class is not ready."},
 }
 
@@ -35,7 +36,8 @@ func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*me
 
 func row(of *v1alpha1.DNSClass) []any {
 	return []any{
-		of.Name, status.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
+		of.Name, status.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), status.Ready(of.Status.Conditions),
+		status.Age(of.CreationTimestamp),
 		status.Cut(describeNamespaces(of), namespacesWidth), status.Message(of.Status.Conditions, v1alpha1.ConditionReady),
 	}
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // errOutdated: the object is not as it was read. Metrics of writes count it as a conflict.
-var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; delete it again"))
+var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; "+
+	"delete it again"))
 
 // attempts bounds how often a deletion begins anew.
 const attempts = 5
@@ -34,11 +35,13 @@ type beginning struct {
 type contextKey struct{}
 
 // Delete deletes from store, whose storage is one of Storage.
-func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
+func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
 		b := &beginning{cached: attempt == 0 && (options == nil || options.Preconditions == nil)}
 		// The store changes the options.
-		out, immediately, err = store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation), options.DeepCopy())
+		out, immediately, err = store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation),
+			options.DeepCopy())
 		if !errors.Is(err, errOutdated) {
 			break
 		}
@@ -55,7 +58,8 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 			if err != nil {
 				return err
 			}
-			if now.GetUID() != was.GetUID() || !now.GetDeletionTimestamp().Equal(was.GetDeletionTimestamp()) || !slices.Equal(now.GetFinalizers(), was.GetFinalizers()) {
+			if now.GetUID() != was.GetUID() || !now.GetDeletionTimestamp().Equal(was.GetDeletionTimestamp()) ||
+				!slices.Equal(now.GetFinalizers(), was.GetFinalizers()) {
 				return errOutdated
 			}
 		}
@@ -91,7 +95,8 @@ func (r *reader) Get(ctx context.Context, key string, options storage.GetOptions
 	return err
 }
 
-func (r *reader) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validation storage.ValidateObjectFunc, existing runtime.Object, options storage.DeleteOptions) error {
+func (r *reader) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
+	validation storage.ValidateObjectFunc, existing runtime.Object, options storage.DeleteOptions) error {
 	return r.Interface.Delete(ctx, key, out, preconditions, func(ctx context.Context, obj runtime.Object) error {
 		if now, err := meta.Accessor(obj); err != nil || now.GetDeletionTimestamp() == nil && len(now.GetFinalizers()) > 0 {
 			return cmp.Or(err, errOutdated)

@@ -33,7 +33,8 @@ var (
 )
 
 // Create creates an object, or decides a dry run.
-func (s *Store[T]) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (s *Store[T]) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (
+	runtime.Object, error) {
 	out, err := s.Store.Create(ctx, obj, validation, options)
 	if err != nil || !dryrun.IsDryRun(options.DryRun) {
 		return out, err
@@ -42,7 +43,8 @@ func (s *Store[T]) Create(ctx context.Context, obj runtime.Object, validation re
 }
 
 // Update updates an object, creates it for a server-side apply, or decides a dry run.
-func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if !dryrun.IsDryRun(options.DryRun) {
 		return s.Store.Update(ctx, name, info, createValidation, updateValidation, forceAllowCreate, options)
 	}
@@ -65,7 +67,8 @@ func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObj
 }
 
 // Delete deletes an object, marks it as being deleted, or decides a dry run.
-func (s *Store[T]) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (s *Store[T]) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (
+	runtime.Object, bool, error) {
 	if !dryrun.IsDryRun(options.DryRun) {
 		return fromcache.Delete(ctx, s.Store, name, validation, options)
 	}

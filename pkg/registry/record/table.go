@@ -49,7 +49,8 @@ func recordRow(record *v1alpha1.Record) []any {
 	return []any{
 		record.Name, status.OrNone(record.Status.FQDN), rrtype(record), status.Cut(data(record), dataWidth),
 		status.Ready(record.Status.Conditions), status.Age(record.CreationTimestamp),
-		record.Spec.DomainName, zone, ttl, record.Status.Serial, status.Message(record.Status.Conditions, v1alpha1.ConditionAdopted, v1alpha1.ConditionReady),
+		record.Spec.DomainName, zone, ttl, record.Status.Serial, status.Message(record.Status.Conditions, v1alpha1.ConditionAdopted,
+			v1alpha1.ConditionReady),
 	}
 }
 

@@ -53,7 +53,8 @@ func (s *REST) Get(ctx context.Context, name string, options *metav1.GetOptions)
 
 // Update writes the status of an object that exists. A write that names the uid of another object, such as one that
 // was deleted and made anew, is a Conflict.
-func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = rest.WrapUpdatedObjectInfo(info, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
 		return written, s.sameObject(name, written, stored)
 	})
@@ -73,7 +74,8 @@ func (s *REST) sameObject(name string, written, stored runtime.Object) error {
 		return err
 	}
 	if uid := after.GetUID(); uid != "" && before.GetUID() != "" && uid != before.GetUID() {
-		return apierrors.NewConflict(s.store.DefaultQualifiedResource, name, fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", uid, before.GetUID()))
+		return apierrors.NewConflict(s.store.DefaultQualifiedResource, name,
+			fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", uid, before.GetUID()))
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ func Cut(text string, most int) string {
 }
 
 // Table makes the table of an object or a list of objects of type T: columns, and row for the cells of one object.
-func Table[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (*metav1.Table, error) {
+func Table[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (*metav1.Table,
+	error) {
 	table := &metav1.Table{}
 	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
 		table.ColumnDefinitions = columns

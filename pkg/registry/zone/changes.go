@@ -58,7 +58,8 @@ func (r *ChangesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	}), nil
 }
 
-func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (func(http.ResponseWriter) error, error) {
+func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
+	func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	}
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
-			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: ask for its last entries in JSON or YAML, with since and without until, in the form entries", zone.Name))
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: "+
+				"ask for its last entries in JSON or YAML, with since and without until, in the form entries", zone.Name))
 		}
 		return r.prepareEnded(ctx, zone, since, format)
 	}
@@ -130,7 +132,8 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 			return expiredError(zone, since, restart)
 		}
 		// Either may be the serial that is not held, or they are in the wrong order.
-		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
+		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held "+
+			"here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
 	steps, err := r.views.Steps(ctx, zone, since, until)
 	if errors.Is(err, ErrNotHeld) {
@@ -164,10 +167,12 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 }
 
 // prepareEnded prepares the answer for a zone that ended and is not withdrawn yet.
-func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (func(http.ResponseWriter) error, error) {
+func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (
+	func(http.ResponseWriter) error, error) {
 	fqdn, change, err := r.views.Left(ctx, zone, since)
 	if errors.Is(err, ErrNotHeld) {
-		return nil, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, are not held here any more: compare those of its provider", zone.Name, since))
+		return nil, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, "+
+			"are not held here any more: compare those of its provider", zone.Name, since))
 	} else if err != nil {
 		return nil, err
 	}
@@ -192,7 +197,8 @@ func sameSerials(steps []content.Step, changes []dns.Change) bool {
 	return true
 }
 
-func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step, changes []dns.Change, sources bool) error {
+func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step,
+	changes []dns.Change, sources bool) error {
 	list, err := newStream(w, format).beginList(format, object, "changes")
 	if err != nil {
 		return err
@@ -236,7 +242,8 @@ var changeColumns = append([]metav1.TableColumnDefinition{
 	{Name: "Serial", Type: "integer", Format: "int64", Description: "The serial after the change."},
 	{Name: "Change", Type: "string", Description: "- where the entry went, + where it came."},
 }, append(entryColumns[:len(entryColumns):len(entryColumns)],
-	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was committed."})...)
+	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was " +
+		"committed."})...)
 
 // writeChangesTable writes what `kubectl get zone NAME --subresource=changes` prints.
 func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []content.Step, changes []dns.Change) error {
@@ -250,7 +257,8 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 			at = committed.Format(time.RFC3339)
 		}
 		row := func(sign string, entry dns.Entry) error {
-			return list.writeRow(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
+			return list.writeRow(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL,
+				string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
 		}
 		for _, entry := range change.Removed {
 			if err := row("-", entry); err != nil {

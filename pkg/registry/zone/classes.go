@@ -72,7 +72,8 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 	}
 	for _, class := range withdrawing {
 		if slices.Contains(stood, class) {
-			warning.AddWarning(ctx, "", fmt.Sprintf("spec.deletionPolicy: %s does not allow Retain, so the zone is withdrawn from it as with Delete", describeClass(class)))
+			warning.AddWarning(ctx, "", fmt.Sprintf("spec.deletionPolicy: %s does not allow Retain, "+
+				"so the zone is withdrawn from it as with Delete", describeClass(class)))
 			continue
 		}
 		next := "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.2)"
@@ -81,7 +82,8 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 		}
 		return apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind("Zone").GroupKind(), zone.Name, field.ErrorList{field.Invalid(
 			field.NewPath("spec", "deletionPolicy"), zone.Spec.DeletionPolicy, fmt.Sprintf(
-				"%s does not allow Retain, because what stays at the provider stays under the next zone of the name: %s", describeClass(class), next))})
+				"%s does not allow Retain, because what stays at the provider stays under the next zone of the name: %s",
+				describeClass(class), next))})
 	}
 	return nil
 }
@@ -100,18 +102,21 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 		}
 		ofNamespace, ofView, err := r.admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
-			return apierrors.NewInternalError(fmt.Errorf("asking whether DNSClass %s is for namespace %s: %w", ref.Name, zone.Namespace, err))
+			return apierrors.NewInternalError(fmt.Errorf("asking whether DNSClass %s is for namespace %s: %w", ref.Name, zone.Namespace,
+				err))
 		}
 		if !ofNamespace {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
-				"%s: DNSClass %q does not deliver zones of namespace %q; a cluster admin can add the namespace to spec.namespaces.names of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
+				"%s: DNSClass %q does not deliver zones of namespace %q; a cluster admin can add the namespace to spec.namespaces.names "+
+					"of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
 		// A zone that refers to another one without a view gets that one's, which is known only at the decision; the
 		// controller checks it (S1.8).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
-				"%s: DNSClass %q does not deliver zones of view %q (S1.8); a cluster admin can add the view to spec.views of that DNSClass, where \"\" is the default view and \"*\" every view",
+				"%s: DNSClass %q does not deliver zones of view %q (S1.8); a cluster admin can add the view to spec.views of that "+
+					"DNSClass, where \"\" is the default view and \"*\" every view",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Spec.View))
 		}
 	}

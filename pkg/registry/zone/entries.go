@@ -55,7 +55,8 @@ func (r *EntriesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	}), nil
 }
 
-func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (func(http.ResponseWriter) error, error) {
+func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (
+	func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,8 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 	if !definition {
 		offered = append(offered, v1alpha1.FormatText, v1alpha1.FormatTable)
 	} else if query.Limit != 0 || query.Continue != "" || query.Name != "" || query.Type != "" || query.Sources {
-		return nil, apierrors.NewBadRequest("form=definition is always the whole of a zone: leave out limit, continue, name, type and sources")
+		return nil, apierrors.NewBadRequest("form=definition is always the whole of a zone: leave out limit, continue, name, " +
+			"type and sources")
 	}
 	format, err := negotiateFormat(query.Format, accept, offered...)
 	if err != nil {
@@ -164,7 +166,8 @@ func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, 
 		return err
 	}
 	for set := range snapshot.RRsets() {
-		if err := list.writeItem(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(), Data: set.Data}); err != nil {
+		if err := list.writeItem(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(),
+			Data: set.Data}); err != nil {
 			return err
 		}
 	}
@@ -174,7 +177,8 @@ func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, 
 // writeText writes a master file (RFC 1035 §5.1) that any name server loads. Everything but the entries is in comments.
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
-	if err := stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash())); err != nil {
+	if err := stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(),
+		snapshot.Hash())); err != nil {
 		return err
 	}
 	if _, err := zonefile.Write(stream, page.eachEntry()); err != nil {
@@ -196,7 +200,8 @@ var entryColumns = []metav1.TableColumnDefinition{
 	{Name: "Data", Type: "string", Description: "The data in presentation format."},
 }
 
-var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that define the entry."}
+var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that " +
+	"define the entry."}
 
 // writeTable writes what `kubectl get zone NAME --subresource=entries` prints.
 func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
@@ -261,12 +266,14 @@ type tableRow struct {
 }
 
 func apiEntry(entry dns.Entry) v1alpha1.Entry {
-	return v1alpha1.Entry{FQDN: entry.Name.String(), Type: entry.Type.String(), Class: string(v1alpha1.ClassIN), TTL: int64(entry.TTL), RData: entry.Data}
+	return v1alpha1.Entry{FQDN: entry.Name.String(), Type: entry.Type.String(), Class: string(v1alpha1.ClassIN), TTL: int64(entry.TTL),
+		RData: entry.Data}
 }
 
 func apiHeader(header content.Header) *v1alpha1.ZoneHeader {
 	out := &v1alpha1.ZoneHeader{
-		FQDN: header.FQDN.String(), TTL: int64(header.TTL), Refresh: int64(header.Refresh), Retry: int64(header.Retry), Expire: int64(header.Expire),
+		FQDN: header.FQDN.String(), TTL: int64(header.TTL), Refresh: int64(header.Refresh), Retry: int64(header.Retry),
+		Expire:                int64(header.Expire),
 		NegativeResponseCache: int64(header.NegativeResponseCache), PrimaryNameServer: header.PrimaryNameServer, Contact: header.Contact,
 	}
 	for _, server := range header.NameServers {

@@ -93,7 +93,8 @@ func (e *establisher) askEstablish(ctx context.Context, resource string) (contex
 }
 
 // isAllowed reports whether the user of the request has verb on a resource of this group.
-func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool, error) {
+func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool,
+	error) {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return false, apierrors.NewInternalError(errors.New("the request has no user"))
@@ -106,13 +107,15 @@ func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb,
 		return true, nil
 	}
 	if err != nil {
-		return false, apierrors.NewInternalError(fmt.Errorf("asking whether %s %s is allowed: %w", verb, strings.TrimSuffix(resource+"/"+subresource, "/"), err))
+		return false, apierrors.NewInternalError(fmt.Errorf("asking whether %s %s is allowed: %w", verb,
+			strings.TrimSuffix(resource+"/"+subresource, "/"), err))
 	}
 	return false, nil
 }
 
 // Create creates a Zone. If the Zone could be standalone, it first checks the permission to establish it.
-func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (
+	runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
 		if err := r.setClassDefaults(ctx, zone, true); err != nil {
 			return nil, err
@@ -129,12 +132,17 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 
 // Update updates a Zone. The new name is known only within the update, after patch and admission, where a lock may be
 // held. So a name that needs the permission ends the attempt; the permission is checked, and the update begins again.
-func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked := ctx, ""
 	createValidation, updateValidation = r.checkClassesOnCreate(createValidation), r.checkClassesOnUpdate(updateValidation)
-	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone { return r.readAt(ctx, name, version) }}
+	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
+		return r.readAt(ctx, name,
+			version)
+	}}
 	for range maxReviews {
-		out, created, err := r.Store.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation, forceAllowCreate, options)
+		out, created, err := r.Store.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation,
+			forceAllowCreate, options)
 		var review *reviewFirst
 		if !errors.As(err, &review) {
 			return out, created, err
@@ -144,7 +152,8 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 			return nil, false, err
 		}
 	}
-	return nil, false, apierrors.NewConflict(v1alpha1.Resource("zones"), name, errors.New("its domainName keeps changing; please read it and try again"))
+	return nil, false, apierrors.NewConflict(v1alpha1.Resource("zones"), name,
+		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
 // reviewFirst ends an attempt to update whose name has not been authorized.
@@ -171,7 +180,8 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 	}
 	before := old.(*v1alpha1.Zone)
 	// A zone that only drops its zoneRef keeps its name and may become standalone.
-	if before.ResourceVersion != "" && before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef) {
+	if before.ResourceVersion != "" && before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef,
+		after.Spec.ZoneRef) {
 		return obj, nil
 	}
 	if resource, ok := resourceName(&after.Spec); ok && resource != u.asked {

@@ -59,7 +59,8 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 // formatOf returns the format of a clause of Accept, "" if it is none of ours.
 func formatOf(clause goautoneg.Accept) string {
 	if as := clause.Params["as"]; as != "" {
-		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" && clause.SubType == "json" {
+		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" &&
+			clause.SubType == "json" {
 			return v1alpha1.FormatTable
 		}
 		return ""

@@ -68,7 +68,8 @@ func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone 
 		return nil
 	}
 	list := &v1alpha1.ZoneList{}
-	options := storage.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: storage.Everything}
+	options := storage.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+		Predicate: storage.Everything}
 	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // compacted, mostly: then it is a conflict
 		return nil
 	}
@@ -91,7 +92,8 @@ var computedConditions = append(slices.Clone(serverConditions), v1alpha1.Conditi
 func withoutComputed(zone *v1alpha1.Zone) *v1alpha1.Zone {
 	out := zone.DeepCopy()
 	out.ResourceVersion, out.ManagedFields = "", managersOf(out, false)
-	out.Status = v1alpha1.ZoneStatus{DNSSEC: out.Status.DNSSEC, Conditions: slices.DeleteFunc(out.Status.Conditions, func(c metav1.Condition) bool { return slices.Contains(computedConditions, c.Type) })}
+	out.Status = v1alpha1.ZoneStatus{DNSSEC: out.Status.DNSSEC, Conditions: slices.DeleteFunc(out.Status.Conditions,
+		func(c metav1.Condition) bool { return slices.Contains(computedConditions, c.Type) })}
 	return out
 }
 

@@ -101,7 +101,8 @@ func NewStorage(config Config) (*Storage, error) {
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 	}
-	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits, config.FirstClass, config.Withdrawing}
+	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer,
+		config.WithEstablish}, config.Admits, config.FirstClass, config.Withdrawing}
 	store.TableConvertor = zone
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of zones: %w", err)
@@ -116,7 +117,8 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	streams := newStreams(config, read)
 	return &Storage{
-		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Finalizers: status.NewREST(store, finalizersStrategy{strategy}), DNSSEC: status.NewREST(store, dnssecStrategy{strategy}), Establish: &EstablishREST{},
+		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Finalizers: status.NewREST(store,
+			finalizersStrategy{strategy}), DNSSEC: status.NewREST(store, dnssecStrategy{strategy}), Establish: &EstablishREST{},
 		Entries: &EntriesREST{streams}, Changes: &ChangesREST{streams},
 	}, nil
 }
@@ -128,12 +130,14 @@ func (*REST) ShortNames() []string { return []string{"zn"} }
 func (*REST) Categories() []string { return []string{"kubizone"} }
 
 // Delete refuses where the Zone is protected (S8.1). The object deleted is asked, not one read before.
-func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
+	bool, error) {
 	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
 }
 
 // DeleteCollection refuses as Delete does, zone by zone.
-func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions) (runtime.Object, error) {
+func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+	list *internalversion.ListOptions) (runtime.Object, error) {
 	return r.Store.DeleteCollection(ctx, refuseProtected(validation), options, list)
 }
 
@@ -141,7 +145,8 @@ func refuseProtected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc
 	return func(ctx context.Context, obj runtime.Object) error {
 		if zone, ok := obj.(*v1alpha1.Zone); ok && zone.Spec.DeletionProtection {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
-				"spec.deletionProtection is on; turn it off first: kubectl patch zone %s -n %s --type merge -p '{\"spec\":{\"deletionProtection\":false}}'",
+				"spec.deletionProtection is on; turn it off first: kubectl patch zone %s -n %s --type merge -p "+
+					"'{\"spec\":{\"deletionProtection\":false}}'",
 				zone.Name, zone.Namespace))
 		}
 		if validation == nil {

@@ -72,8 +72,10 @@ func (strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after.Status = before.Status
 	if held := status.KeepHeld(before.Finalizers, after.Finalizers); len(held) > len(after.Finalizers) {
 		after.Finalizers = held
-		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from the classes that deliver it (S8.2); a cluster admin who accepts that its data stays at a provider removes it with "+
-			"kubectl patch zone %s -n %s --subresource=finalizers --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", v1alpha1.FinalizerDelivery, before.Name, before.Namespace))
+		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from the classes that deliver "+
+			"it (S8.2); a cluster admin who accepts that its data stays at a provider removes it with "+
+			"kubectl patch zone %s -n %s --subresource=finalizers --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
+			v1alpha1.FinalizerDelivery, before.Name, before.Namespace))
 	} else {
 		after.Finalizers = held
 	}
@@ -135,7 +137,8 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonSerialBehind &&
-		before.Serial != 0 && written.Serial >= 1 && written.Serial <= math.MaxUint32 && serial.Serial(written.Serial).Ahead(serial.Serial(before.Serial))
+		before.Serial != 0 && written.Serial >= 1 && written.Serial <= math.MaxUint32 &&
+		serial.Serial(written.Serial).Ahead(serial.Serial(before.Serial))
 }
 
 func (statusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
@@ -162,7 +165,8 @@ func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.O
 }
 
 func (finalizersStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return apivalidation.ValidateObjectMetaUpdate(&obj.(*v1alpha1.Zone).ObjectMeta, &old.(*v1alpha1.Zone).ObjectMeta, field.NewPath("metadata"))
+	return apivalidation.ValidateObjectMetaUpdate(&obj.(*v1alpha1.Zone).ObjectMeta, &old.(*v1alpha1.Zone).ObjectMeta,
+		field.NewPath("metadata"))
 }
 
 func (finalizersStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {

@@ -103,7 +103,8 @@ func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zon
 	}
 	if zone.Status.Serial == 0 {
 		err := apierrors.NewNotFound(v1alpha1.Resource("zones"), name)
-		err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet; its condition Delegated says what it waits for", name)
+		err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet; its condition Delegated says what it waits for",
+			name)
 		return nil, err
 	}
 	return zone, nil
@@ -115,7 +116,8 @@ func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Sna
 	defer cancel()
 	snapshot, err := s.views.Snapshot(waiting, zone)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("the view of zone %s has not reached serial %d within %s; please try again", zone.Status.FQDN, zone.Status.Serial, s.viewTimeout), retrySoon)
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("the view of zone %s has not reached serial %d within %s; please try again",
+			zone.Status.FQDN, zone.Status.Serial, s.viewTimeout), retrySoon)
 	}
 	return snapshot, err
 }
@@ -140,7 +142,8 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 		return err
 	}
 	if !allowed {
-		return apierrors.NewForbidden(v1alpha1.Resource("records"), "", errors.New("sources=true names Records of every namespace, so it needs the right to list records in all of them"))
+		return apierrors.NewForbidden(v1alpha1.Resource("records"), "", errors.New("sources=true names Records of every namespace, "+
+			"so it needs the right to list records in all of them"))
 	}
 	return nil
 }
@@ -148,7 +151,8 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 // serialOf reads a serial of a query.
 func serialOf(parameter string, value int64) (serial.Serial, error) {
 	if value < 1 || value > int64(^uint32(0)) {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter, value))
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter,
+			value))
 	}
 	return serial.Serial(uint32(value)), nil
 }
@@ -160,12 +164,14 @@ func formOf(text string) (definition bool, err error) {
 	case v1alpha1.FormDefinition:
 		return true, nil
 	}
-	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries, v1alpha1.FormDefinition))
+	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries,
+		v1alpha1.FormDefinition))
 }
 
 // expiredError is 410: the client has to start over.
 func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
-	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at, zone.Status.FQDN, from))
+	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at,
+		zone.Status.FQDN, from))
 }
 
 func metaOf(zone *v1alpha1.Zone) v1alpha1.ZoneViewMeta {

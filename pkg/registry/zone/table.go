@@ -30,7 +30,8 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Parent", Type: "string", Description: "Namespace and name of the Zone that delegates this one."},
 	{Name: "Ready", Type: "string", Description: "Whether the zone is delegated, servable, settled and delivered everywhere."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the Zone."},
-	{Name: "Domain", Type: "string", Priority: 1, Description: "spec.domainName: absolute with a trailing dot, else relative to the parent."},
+	{Name: "Domain", Type: "string", Priority: 1, Description: "spec.domainName: absolute with a trailing dot, " +
+		"else relative to the parent."},
 	{Name: "Hash", Type: "string", Priority: 1, Description: "The first characters of the hash over what the zone contains."},
 	{Name: "View", Type: "string", Priority: 1, Description: "The view (split horizon) of the zone."},
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not ready."},
@@ -59,7 +60,8 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 		hash = hash[:hashWidth]
 	}
 	return []any{
-		zone.Name, status.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount, status.Cut(status.OrNone(strings.Join(classes, ",")), classesWidth), parent,
+		zone.Name, status.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount,
+		status.Cut(status.OrNone(strings.Join(classes, ",")), classesWidth), parent,
 		status.Ready(zone.Status.Conditions), status.Age(zone.CreationTimestamp),
 		zone.Spec.DomainName, status.OrNone(hash), status.OrNone(zone.Status.View),
 		notReadyMessage(zone),
@@ -70,7 +72,8 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 // and only its message has the next step.
 func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
-	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
+	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&
+		settled.Reason == v1alpha1.ReasonMassDeletion {
 		types = []string{v1alpha1.ConditionSettled}
 	}
 	return status.Message(zone.Status.Conditions, types...)

@@ -28,7 +28,8 @@ const (
 )
 
 // prepareWatch prepares the answer to changes?watch=true: the changes after since, and new ones as they come.
-func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (func(http.ResponseWriter) error, error) {
+func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (
+	func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
 		return nil, apierrors.NewBadRequest("query parameter until: a watch has no end; leave out until or watch")
 	}
@@ -40,7 +41,8 @@ func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alph
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{ChangesREST: r, zone: zone, at: snapshot.Serial(), text: format == v1alpha1.FormatText, definition: definition, sources: query.Sources}
+	w := &watcher{ChangesREST: r, zone: zone, at: snapshot.Serial(), text: format == v1alpha1.FormatText, definition: definition,
+		sources: query.Sources}
 	if query.Since != 0 {
 		if w.at, err = serialOf("since", query.Since); err != nil {
 			return nil, err

@@ -47,7 +47,8 @@ func (f *Feed) Base(key string, base Base) *Proof {
 		f.setPending(z, errNotProven)
 	}
 	known, held := f.set.ByUID(z.identity.UID)
-	held = held && z.frozen == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() && known.Hash() == base.Snapshot.Hash()
+	held = held && z.frozen == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
+		known.Hash() == base.Snapshot.Hash()
 	z.proof = &Proof{feed: f, key: key, zone: z, base: base, held: held}
 	if held && base.Settled {
 		f.set.Put(known, true)
@@ -81,7 +82,8 @@ func (p *Proof) Run(ctx context.Context) error {
 	case len(p.base.Since) > 0:
 		var damaged error
 		if delivered, damaged = snapshot.UndoAll(p.base.Since); damaged != nil {
-			klog.FromContext(ctx).Error(damaged, "The journal does not lead back to what is delivered of a zone: it is served again when it settles; run kubizone fsck", "zone", snapshot.String())
+			klog.FromContext(ctx).Error(damaged, "The journal does not lead back to what is delivered of a zone: "+
+				"it is served again when it settles; run kubizone fsck", "zone", snapshot.String())
 		}
 	}
 	return p.finishProof(ctx, delivered, err)

@@ -27,5 +27,6 @@ func convertInstanceField(label, value string) (string, string, error) {
 	case "metadata.name", "metadata.namespace", bind9.FieldInstanceClusterRefName, bind9.FieldInstanceRole:
 		return label, value, nil
 	}
-	return "", "", fmt.Errorf("%q is not a field selector of Bind9Instance: use metadata.name, metadata.namespace, %s or %s", label, bind9.FieldInstanceClusterRefName, bind9.FieldInstanceRole)
+	return "", "", fmt.Errorf("%q is not a field selector of Bind9Instance: use metadata.name, metadata.namespace, %s or %s", label,
+		bind9.FieldInstanceClusterRefName, bind9.FieldInstanceRole)
 }

@@ -45,7 +45,8 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: cluster.Namespace + "/" + cluster.Name, UID: cluster.UID, Generation: 1, ResourceVersion: cluster.ResourceVersion,
-			CreationTimestamp: cluster.CreationTimestamp, DeletionTimestamp: cluster.DeletionTimestamp, Finalizers: slices.Clone(cluster.Finalizers),
+			CreationTimestamp: cluster.CreationTimestamp, DeletionTimestamp: cluster.DeletionTimestamp,
+			Finalizers: slices.Clone(cluster.Finalizers),
 		},
 		Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{cluster.Namespace}},

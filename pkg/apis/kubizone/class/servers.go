@@ -57,7 +57,8 @@ type Agent struct {
 
 // ServersOf returns the servers of a class with a block bind9, each once, sorted by namespace and name (S11.13).
 // clusterOf returns a Bind9Cluster, nil if there is none.
-func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
+func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
+	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9
 	var servers []Server
 	for _, instance := range instances {
@@ -104,8 +105,9 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 }
 
 func serverOf(instance *bind9.Bind9Instance) Server {
-	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time, Primary: instance.Spec.Role == bind9.RolePrimary,
-		Signer: instance.Spec.Role == bind9.RoleSigner, Agent: agentOf(instance)}
+	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time,
+		Primary: instance.Spec.Role == bind9.RolePrimary,
+		Signer:  instance.Spec.Role == bind9.RoleSigner, Agent: agentOf(instance)}
 	secret := instance.Name + "-tsig"
 	switch external := instance.Spec.External; {
 	case external != nil:

@@ -20,16 +20,19 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 		"Zone":       {v1alpha1.FieldZoneFQDN, v1alpha1.FieldZoneView},
 		"Delegation": {v1alpha1.FieldDelegationZoneRefName},
 		"Delivery":   {v1alpha1.FieldDeliveryZoneName, v1alpha1.FieldDeliveryClassRefName},
-		"Record":     {v1alpha1.FieldRecordType, v1alpha1.FieldRecordZoneRefName, v1alpha1.FieldRecordFQDN, v1alpha1.FieldRecordZone, v1alpha1.FieldRecordAdopted},
+		"Record": {v1alpha1.FieldRecordType, v1alpha1.FieldRecordZoneRefName, v1alpha1.FieldRecordFQDN, v1alpha1.FieldRecordZone,
+			v1alpha1.FieldRecordAdopted},
 	}
 	for kind, labels := range selectors {
-		if err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind), convertFieldLabel(kind, labels)); err != nil {
+		if err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind),
+			convertFieldLabel(kind, labels)); err != nil {
 			return err
 		}
 	}
-	if err := scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneEntriesOptions)(nil), func(in, out any, _ conversion.Scope) error {
-		return readEntriesOptions(*in.(*url.Values), out.(*v1alpha1.ZoneEntriesOptions))
-	}); err != nil {
+	if err := scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneEntriesOptions)(nil),
+		func(in, out any, _ conversion.Scope) error {
+			return readEntriesOptions(*in.(*url.Values), out.(*v1alpha1.ZoneEntriesOptions))
+		}); err != nil {
 		return err
 	}
 	return scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneChangesOptions)(nil), func(in, out any, _ conversion.Scope) error {
@@ -44,7 +47,8 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 	}
 	return func(label, value string) (string, string, error) {
 		if !known[label] {
-			return "", "", fmt.Errorf("%q is not a field selector of %s: use metadata.name, metadata.namespace or one of %q", label, kind, labels)
+			return "", "", fmt.Errorf("%q is not a field selector of %s: use metadata.name, metadata.namespace or one of %q", label, kind,
+				labels)
 		}
 		if label == v1alpha1.FieldRecordType {
 			// Types are compared in upper case, whatever a Record wrote (S4.3).

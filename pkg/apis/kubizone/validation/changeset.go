@@ -36,7 +36,9 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		}
 	}
 	if octets > v1alpha1.MaxChangeSetOctets {
-		return nil, field.ErrorList{field.Invalid(items, field.OmitValueType{}, fmt.Sprintf("takes %d octets of JSON, and a change set may have %d (S10.5): make several", octets, v1alpha1.MaxChangeSetOctets))}
+		return nil, field.ErrorList{field.Invalid(items, field.OmitValueType{},
+			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d (S10.5): make several", octets,
+				v1alpha1.MaxChangeSetOctets))}
 	}
 	first := map[string]int{}
 	applies := false
@@ -45,7 +47,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		var name string
 		switch {
 		case (item.Apply == nil) == (item.Delete == nil):
-			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has either apply, with a Record, or delete, with the name of one"))
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has either apply, with a Record, or delete, "+
+				"with the name of one"))
 		case item.Delete != nil:
 			if name = item.Delete.Name; name == "" {
 				errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
@@ -56,7 +59,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			name, wrong = validateApply(item.Apply.Raw, set.Namespace, path.Child("apply"))
 			errs = append(errs, wrong...)
 		}
-		if wrong := apivalidation.NameIsDNSSubdomain(name, false); name != "" && len(wrong) > 0 { // it stands in the path of the item's request
+		// it stands in the path of the item's request
+		if wrong := apivalidation.NameIsDNSSubdomain(name, false); name != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(name), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
 		if before, twice := first[name]; twice && name != "" {
@@ -69,7 +73,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	path := specPath.Child("fieldManager")
 	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, path)...)
 	if applies && set.Spec.FieldManager == "" {
-		errs = append(errs, field.Required(path, "the field manager that applies, as with kubectl apply --server-side --field-manager; the request has no fieldManager either"))
+		errs = append(errs, field.Required(path, "the field manager that applies, as with kubectl apply --server-side --field-manager; "+
+			"the request has no fieldManager either"))
 	}
 	return names, errs
 }
@@ -90,7 +95,8 @@ func validateApply(raw []byte, namespace string, path *field.Path) (name string,
 		errs = append(errs, field.Required(path.Child("metadata", "name"), "a Record is applied by its name, and generateName makes none"))
 	}
 	if record.Namespace != "" && record.Namespace != namespace {
-		errs = append(errs, field.Invalid(path.Child("metadata", "namespace"), cut(record.Namespace), fmt.Sprintf("must be empty or %q: a change set is of Records of its own namespace", namespace)))
+		errs = append(errs, field.Invalid(path.Child("metadata", "namespace"), cut(record.Namespace),
+			fmt.Sprintf("must be empty or %q: a change set is of Records of its own namespace", namespace)))
 	}
 	return record.Name, errs
 }

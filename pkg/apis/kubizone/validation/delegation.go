@@ -35,10 +35,13 @@ func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.ZoneRef != before.Spec.ZoneRef {
-		errs = append(errs, field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name, fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.8)", before.Spec.ZoneRef.Name)))
+		errs = append(errs, field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name,
+			fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.8)",
+				before.Spec.ZoneRef.Name)))
 	}
 	errs = append(errs, DelegationSize(after, before)...)
-	return append(errs, onlyNewErrors(validateDelegationSpec(&after.Spec), func() field.ErrorList { return validateDelegationSpec(&before.Spec) })...)
+	return append(errs, onlyNewErrors(validateDelegationSpec(&after.Spec),
+		func() field.ErrorList { return validateDelegationSpec(&before.Spec) })...)
 }
 
 // DelegationSize reports a Delegation that is too large, as ZoneSize does.
@@ -66,7 +69,8 @@ func validateDelegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
 	path = specPath.Child("namespaces")
 	switch n := len(spec.Namespaces); {
 	case n == 0:
-		errs = append(errs, field.Required(path, "name the namespaces that the rule is for; a rule for every namespace is an element of spec.delegations of the Zone (S4.2)"))
+		errs = append(errs, field.Required(path, "name the namespaces that the rule is for; a rule for every namespace is an element of "+
+			"spec.delegations of the Zone (S4.2)"))
 	case n > MaxDelegationNamespaces:
 		errs = append(errs, field.TooMany(path, n, MaxDelegationNamespaces))
 	default:
@@ -80,10 +84,12 @@ func validateDelegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
 			continue
 		}
 		if listed++; listed > MaxListedNames {
-			return append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true, fmt.Sprintf("a Delegation lists at most %d names with shared (S4.8): %s", MaxListedNames, splitDelegation)))
+			return append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
+				fmt.Sprintf("a Delegation lists at most %d names with shared (S4.8): %s", MaxListedNames, splitDelegation)))
 		}
 		if strings.HasSuffix(rule.Pattern, ".") { // no other dot ends a pattern (S1.3)
-			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("pattern"), cut(rule.Pattern), "is a name with shared, which a Delegation lists relative to the zone: leave out the zone's name and the dot (S4.8)"))
+			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("pattern"), cut(rule.Pattern),
+				"is a name with shared, which a Delegation lists relative to the zone: leave out the zone's name and the dot (S4.8)"))
 		}
 	}
 	return errs

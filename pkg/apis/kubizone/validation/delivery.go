@@ -41,11 +41,13 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	} else if fqdn, err := name.Parse(spec.Zone.FQDN); err != nil {
 		errs = append(errs, field.Invalid(zone.Child("fqdn"), cut(spec.Zone.FQDN), err.Error()))
 	} else if fqdn.String() != spec.Zone.FQDN {
-		errs = append(errs, field.Invalid(zone.Child("fqdn"), cut(spec.Zone.FQDN), fmt.Sprintf("is not in canonical form: write %q, the status.fqdn of the Zone", fqdn)))
+		errs = append(errs, field.Invalid(zone.Child("fqdn"), cut(spec.Zone.FQDN),
+			fmt.Sprintf("is not in canonical form: write %q, the status.fqdn of the Zone", fqdn)))
 	}
 	errs = append(errs, validateClassRef(spec.ClassRef, ref)...)
 	if want := class.DeliveryName(spec.Zone.Name, spec.Zone.UID, spec.ClassRef); len(errs) == 0 && delivery.Name != want {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), delivery.Name, fmt.Sprintf("must be %q, the name for this zone, its uid and this class", want)))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), delivery.Name,
+			fmt.Sprintf("must be %q, the name for this zone, its uid and this class", want)))
 	}
 	return errs
 }
@@ -54,7 +56,8 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec != before.Spec {
-		errs = append(errs, field.Invalid(specPath, field.OmitValueType{}, "is immutable: a Delivery is of one zone and one class; another zone, or another class, has a Delivery of its own"))
+		errs = append(errs, field.Invalid(specPath, field.OmitValueType{}, "is immutable: a Delivery is of one zone and one class; "+
+			"another zone, or another class, has a Delivery of its own"))
 	}
 	return errs
 }
@@ -65,7 +68,8 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	path, status := field.NewPath("status"), &after.Status
 	errs = append(errs, validateConfirmedSerial(status.Serial, path.Child("serial"))...)
 	if h := status.Hash; h != "" && (len(h) != hashDigits || strings.Trim(h, "0123456789abcdef") != "") {
-		errs = append(errs, field.Invalid(path.Child("hash"), cut(h), "must be the status.hash of the Zone at that serial: 64 hexadecimal digits"))
+		errs = append(errs, field.Invalid(path.Child("hash"), cut(h), "must be the status.hash of the Zone at that serial: "+
+			"64 hexadecimal digits"))
 	}
 	if status.FQDN != "" {
 		if _, err := name.Parse(status.FQDN); err != nil {
@@ -102,7 +106,8 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 func validateIntent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if intent.Serial < 1 || intent.Serial > maxSerial {
-		errs = append(errs, field.Invalid(path.Child("serial"), intent.Serial, "must be the serial that is being delivered, from 1 to 4294967295 (RFC 1982)"))
+		errs = append(errs, field.Invalid(path.Child("serial"), intent.Serial, "must be the serial that is being delivered, "+
+			"from 1 to 4294967295 (RFC 1982)"))
 	}
 	if intent.From < 0 || intent.From > maxSerial {
 		errs = append(errs, field.Invalid(path.Child("from"), intent.From, "must be a serial of the zone, from 1 to 4294967295 (RFC 1982)"))
@@ -161,7 +166,8 @@ func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path
 		seen[server.Name] = true
 		errs = append(errs, validateMessage(server.Name, at.Child("name"))...)
 		errs = append(errs, validateConfirmedSerial(server.Serial, at.Child("serial"))...)
-		errs = append(errs, validateChoice(server.State, at.Child("state"), v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed)...)
+		errs = append(errs, validateChoice(server.State, at.Child("state"), v1alpha1.ServerCurrent, v1alpha1.ServerBehind,
+			v1alpha1.ServerAhead, v1alpha1.ServerFailed)...)
 		errs = append(errs, validateMessage(server.Message, at.Child("message"))...)
 	}
 	return errs

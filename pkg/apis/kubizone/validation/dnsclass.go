@@ -58,9 +58,14 @@ func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if was, is := before.Spec.Bind9, after.Spec.Bind9; was != nil && is != nil && class.ModeOf(was) != class.ModeOf(is) {
-		errs = append(errs, field.Invalid(specPath.Child("bind9", "mode"), is.Mode, fmt.Sprintf("is immutable, and was %s: zones that came in one way do not leave in another; make a further class, and have the zones name that (S11.15)", class.ModeOf(was))))
+		errs = append(errs, field.Invalid(specPath.Child("bind9", "mode"), is.Mode,
+			fmt.Sprintf("is immutable, and was %s: zones that came in one way do not leave in another; make a further class, "+
+				"and have the zones name that (S11.15)", class.ModeOf(was))))
 	}
-	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets), func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
+	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets), func() field.ErrorList {
+		return validateDNSClass(before,
+			inlineSecrets)
+	})...)
 }
 
 // DNSClassStatusUpdate validates the status that a controller wrote.
@@ -85,15 +90,19 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	var errs field.ErrorList
 	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
 		// Any other text would read as false, also where true is meant.
-		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text, []string{"true", "false"}))
+		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text,
+			[]string{"true", "false"}))
 	}
 	errs = append(errs, validateSeconds(spec.DefaultTTL, 0, specPath.Child("defaultTTL"))...)
 	errs = append(errs, validateDefaultServers(spec.NameServers)...)
 	errs = append(errs, validateNamespaceSelection(spec.Namespaces)...)
 	errs = append(errs, validateViews(spec.Views)...)
-	errs = append(errs, validateRange(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
-	if d := spec.DriftInterval; d != nil && (d.Duration < MinDriftInterval || d.Duration > MaxDriftInterval || d.Duration%time.Second != 0) {
-		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
+	errs = append(errs, validateRange(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second",
+		specPath.Child("requestsPerSecond"))...)
+	if d := spec.DriftInterval; d != nil && (d.Duration < MinDriftInterval || d.Duration > MaxDriftInterval ||
+		d.Duration%time.Second != 0) {
+		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, "+
+			"which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
 	}
 	errs = append(errs, validateOneProvider(spec)...)
 	for _, kind := range class.ProvidersOf(spec) {
@@ -109,7 +118,8 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	for i, server := range servers {
 		if name.IsAbsolute(server.Name) && len(server.Addresses) > 0 {
 			errs = append(errs, field.Forbidden(specPath.Child("nameServers").Index(i).Child("addresses"),
-				fmt.Sprintf("%s is a host of one zone, and the class has many: leave its addresses out, or name a host relative to the zone (S6.2)", cut(server.Name))))
+				fmt.Sprintf("%s is a host of one zone, and the class has many: leave its addresses out, "+
+					"or name a host relative to the zone (S6.2)", cut(server.Name))))
 		}
 	}
 	return errs
@@ -130,7 +140,8 @@ var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer},
 	"bind9":    {validate: validateBind9},
 	"rfc2136":  {validate: validateRFC2136, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.RFC2136.Server }},
-	"webhook":  {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server }, warn: warnOfWebhook},
+	"webhook": {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server },
+		warn: warnOfWebhook},
 }
 
 func validateOneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
@@ -141,7 +152,8 @@ func validateOneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for _, further := range given[1:] {
-		errs = append(errs, field.Forbidden(specPath.Child(further), fmt.Sprintf("spec.%s is there too: a class has exactly one of %s; make a further class, and name both in spec.dnsClassRefs of the zones", given[0], all)))
+		errs = append(errs, field.Forbidden(specPath.Child(further), fmt.Sprintf("spec.%s is there too: a class has exactly one of %s; "+
+			"make a further class, and name both in spec.dnsClassRefs of the zones", given[0], all)))
 	}
 	return errs
 }
@@ -157,7 +169,8 @@ func validateNamespaceSelection(namespaces *v1alpha1.NamespaceSelection) field.E
 	} else {
 		errs = append(errs, validateNamespaces(namespaces.Names, path.Child("names"))...)
 	}
-	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{},
+		path.Child("selector"))...)
 }
 
 // validateViews judges the views that a class delivers (S1.8).
@@ -187,7 +200,8 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
 		// Its zones would be Ready at once without any server that has them: no peer is known by address or by key.
-		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
+		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
+			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
 	if n := len(transfer.Secondaries); n > MaxServers {
 		errs = append(errs, field.TooMany(servers, n, MaxServers))
@@ -228,9 +242,11 @@ func validateSigner(server *v1alpha1.Secondary, all []v1alpha1.Secondary, path *
 	case server.Signer == "":
 		return nil
 	case server.Signs:
-		return field.ErrorList{field.Invalid(at, cut(server.Signer), "the server signs by itself (signs: true): remove signs, if it transfers signed zones, else remove signer")}
+		return field.ErrorList{field.Invalid(at, cut(server.Signer), "the server signs by itself (signs: true): remove signs, "+
+			"if it transfers signed zones, else remove signer")}
 	case !slices.ContainsFunc(all, func(other v1alpha1.Secondary) bool { return other.Address == server.Signer && other.Signs }):
-		return field.ErrorList{field.Invalid(at, cut(server.Signer), "is not the address of a secondary of this class with signs: true: write that address as the other secondary writes it")}
+		return field.ErrorList{field.Invalid(at, cut(server.Signer), "is not the address of a secondary of this class with signs: true: "+
+			"write that address as the other secondary writes it")}
 	}
 	return nil
 }
@@ -241,7 +257,8 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	servers := spec.Bind9
 	var errs field.ErrorList
 	if servers.ClusterRef == nil && len(servers.InstancesFrom) == 0 {
-		errs = append(errs, field.Required(path.Child("clusterRef"), "without it and without instancesFrom the class has no servers: name a Bind9Cluster, or select Bind9Instances by their labels (S11.13)"))
+		errs = append(errs, field.Required(path.Child("clusterRef"), "without it and without instancesFrom the class has no servers: "+
+			"name a Bind9Cluster, or select Bind9Instances by their labels (S11.13)"))
 	}
 	if ref, at := servers.ClusterRef, path.Child("clusterRef"); ref != nil {
 		if ref.Namespace == "" {
@@ -261,10 +278,12 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	}
 	for i := range servers.InstancesFrom {
 		from, at := &servers.InstancesFrom[i], at.Index(i)
-		errs = append(errs, metavalidation.ValidateLabelSelector(&from.Selector, metavalidation.LabelSelectorValidationOptions{}, at.Child("selector"))...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(&from.Selector, metavalidation.LabelSelectorValidationOptions{},
+			at.Child("selector"))...)
 		errs = append(errs, validateInstanceNamespaces(from.Namespaces, at.Child("namespaces"))...)
 	}
-	if unknown := validateChoice(servers.Mode, path.Child("mode"), v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate); len(unknown) > 0 {
+	if unknown := validateChoice(servers.Mode, path.Child("mode"), v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer,
+		v1alpha1.Bind9ModeUpdate); len(unknown) > 0 {
 		return append(errs, unknown...)
 	}
 	return append(errs, validateMode(servers, path)...)
@@ -275,17 +294,21 @@ func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
 	case byCatalog && servers.CatalogZone == "":
-		errs = append(errs, field.Required(catalog, "the name of a zone that the servers learn the zones of the class from, below a domain of yours, as catalog.example.org. (RFC 9432 §4)"))
+		errs = append(errs, field.Required(catalog, "the name of a zone that the servers learn the zones of the class from, "+
+			"below a domain of yours, as catalog.example.org. (RFC 9432 §4)"))
 	case byCatalog:
 		errs = append(errs, validateCatalogZone(servers.CatalogZone, catalog)...)
 	case servers.CatalogZone != "":
-		errs = append(errs, field.Forbidden(catalog, fmt.Sprintf("servers follow a catalog in the mode Catalog alone, and mode is %s: leave it out (S11.15)", servers.Mode)))
+		errs = append(errs, field.Forbidden(catalog, fmt.Sprintf("servers follow a catalog in the mode Catalog alone, and mode is %s: "+
+			"leave it out (S11.15)", servers.Mode)))
 	}
 	switch n := len(servers.Primaries); {
 	case servers.Mode != v1alpha1.Bind9ModeTransfer && n > 0:
-		return append(errs, field.Forbidden(primaries, "agents make zones secondaries of these in the mode Transfer alone: leave it out (S11.15)"))
+		return append(errs, field.Forbidden(primaries, "agents make zones secondaries of these in the mode Transfer alone: "+
+			"leave it out (S11.15)"))
 	case servers.Mode == v1alpha1.Bind9ModeTransfer && n == 0:
-		return append(errs, field.Required(primaries, "the addresses of the hidden primary as the servers reach it, as 192.0.2.1 or 192.0.2.1:5353 (S11.15)"))
+		return append(errs, field.Required(primaries, "the addresses of the hidden primary as the servers reach it, "+
+			"as 192.0.2.1 or 192.0.2.1:5353 (S11.15)"))
 	case n > maxPrimaries:
 		return append(errs, field.TooMany(primaries, n, maxPrimaries))
 	}
@@ -299,7 +322,8 @@ func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field
 func validateInstanceNamespaces(namespaces []string, path *field.Path) field.ErrorList {
 	switch n := len(namespaces); {
 	case n == 0:
-		return field.ErrorList{field.Required(path, "the names of the namespaces of the instances: a server of the class gets all of its zones, and a team may give an instance of its own any label (S11.13)")}
+		return field.ErrorList{field.Required(path, "the names of the namespaces of the instances: "+
+			"a server of the class gets all of its zones, and a team may give an instance of its own any label (S11.13)")}
 	case n > maxInstanceNamespaces:
 		return field.ErrorList{field.TooMany(path, n, maxInstanceNamespaces)}
 	}
@@ -316,14 +340,16 @@ func validateInstanceNamespaces(namespaces []string, path *field.Path) field.Err
 
 func validateCatalogZone(text string, path *field.Path) field.ErrorList {
 	if !name.IsAbsolute(text) {
-		return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("is relative: write %q, an absolute name with a trailing dot", cut(text+".")))}
+		return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("is relative: write %q, an absolute name with a trailing dot",
+			cut(text+".")))}
 	}
 	fqdn, err := name.Parse(text)
 	switch {
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	case fqdn == name.Root, fqdn.IsWildcard():
-		return field.ErrorList{field.Invalid(path, text, "cannot be the name of a zone of its own: write one below a domain of yours, as catalog.example.org. (RFC 9432 §4)")}
+		return field.ErrorList{field.Invalid(path, text, "cannot be the name of a zone of its own: write one below a domain of yours, "+
+			"as catalog.example.org. (RFC 9432 §4)")}
 	}
 	return nil
 }
@@ -332,24 +358,29 @@ func validateCatalogZone(text string, path *field.Path) field.ErrorList {
 // port 53 where none was said.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
-		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"`)}
+		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
+			`"[2001:db8::1]:53"`)}
 	}
 	server, err := netip.ParseAddrPort(text)
 	if err != nil {
 		address, err := netip.ParseAddr(text)
 		if err != nil {
-			return field.ErrorList{field.Invalid(path, cut(text), `is no IP address with or without a port: write "192.0.2.1", "192.0.2.1:5353" or "[2001:db8::1]:53"`)}
+			return field.ErrorList{field.Invalid(path, cut(text), `is no IP address with or without a port: write "192.0.2.1", `+
+				`"192.0.2.1:5353" or "[2001:db8::1]:53"`)}
 		}
 		server = netip.AddrPortFrom(address, 53)
 	}
 	address := server.Addr()
 	switch {
 	case server.Port() == 0:
-		return field.ErrorList{field.Invalid(path, text, "has port 0, which no server listens on: write a port from 1 to 65535, or none for 53")}
+		return field.ErrorList{field.Invalid(path, text, "has port 0, which no server listens on: write a port from 1 to 65535, "+
+			"or none for 53")}
 	case address.Zone() != "":
-		return field.ErrorList{field.Invalid(path, text, "has a scope zone, which has a meaning on one machine only: write an address without it")}
+		return field.ErrorList{field.Invalid(path, text, "has a scope zone, which has a meaning on one machine only: "+
+			"write an address without it")}
 	case address.Is4In6():
-		return field.ErrorList{field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+netip.AddrPortFrom(address.Unmap(), server.Port()).String())}
+		return field.ErrorList{field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+netip.AddrPortFrom(address.Unmap(),
+			server.Port()).String())}
 	case address.IsUnspecified(), address.IsMulticast():
 		return field.ErrorList{field.Invalid(path, text, "is not the address of one server")}
 	case seen[server]:
@@ -370,7 +401,8 @@ func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fiel
 	if update.TransferServer != "" {
 		errs = append(errs, validateHostPort(update.TransferServer, path.Child("transferServer"))...)
 	}
-	errs = append(errs, validateChoice(update.ForeignRecords, path.Child("foreignRecords"), v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace)...)
+	errs = append(errs, validateChoice(update.ForeignRecords, path.Child("foreignRecords"), v1alpha1.ForeignRecordsKeep,
+		v1alpha1.ForeignRecordsReplace)...)
 	return append(errs, validateSecretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 }
 
@@ -417,7 +449,8 @@ func validateHost(host, text string, path *field.Path) field.ErrorList {
 	}
 	// A resolver of the C library reads 0x7f.1 and 2130706433 as addresses: what looks like one must be written as one.
 	if last := lower[strings.LastIndexByte(lower, '.')+1:]; len(errs) == 0 && looksNumeric(last) {
-		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: write the address in full (192.0.2.1), or a host name"))
+		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: "+
+			"write the address in full (192.0.2.1), or a host name"))
 	}
 	return errs
 }
@@ -440,7 +473,8 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	if tls := webhook.TLS; tls != nil {
 		at := path.Child("tls")
 		if !secure {
-			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, so there is no TLS: write https, or leave this out"))
+			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, so there is no TLS: write https, "+
+				"or leave this out"))
 		}
 		if len(tls.CABundle) > 0 {
 			if wrong := checkCABundle(tls.CABundle); wrong != "" {
@@ -455,7 +489,8 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	if token := webhook.BearerTokenFrom; token != nil {
 		at := path.Child("bearerTokenFrom")
 		if !secure {
-			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, and a token is not sent where others can read it: write https, or use hmacAuth"))
+			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, and a token is not sent where others can "+
+				"read it: write https, or use hmacAuth"))
 		}
 		errs = append(errs, validateSecretKeyRef(*token, at)...)
 	}
@@ -482,7 +517,8 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 	}
 	secure = parsed.Scheme == "https"
 	if parsed.User != nil {
-		return secure, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "has a user name or password, which every user with read permission for the class sees: remove it and use hmacAuth or bearerTokenFrom")}
+		return secure, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "has a user name or password, "+
+			"which every user with read permission for the class sees: remove it and use hmacAuth or bearerTokenFrom")}
 	}
 	switch {
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
@@ -510,12 +546,14 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	case auth.SecretRef != nil && auth.Secret != "":
 		errs = append(errs, field.Forbidden(path.Child("secret"), "secretRef is there too: give exactly one of them, secretRef"))
 	case auth.Secret != "" && !inlineSecrets:
-		errs = append(errs, field.Forbidden(path.Child("secret"), "every user with read permission for the class sees it: put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets accept it here"))
+		errs = append(errs, field.Forbidden(path.Child("secret"), "every user with read permission for the class sees it: "+
+			"put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets accept it here"))
 	}
 	if auth.SecretRef != nil {
 		errs = append(errs, validateSecretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)
 	}
-	errs = append(errs, validateChoice(auth.Algorithm, path.Child("algorithm"), v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512)...)
+	errs = append(errs, validateChoice(auth.Algorithm, path.Child("algorithm"), v1alpha1.HMACAlgorithmSHA256,
+		v1alpha1.HMACAlgorithmSHA512)...)
 	return errs
 }
 
@@ -602,9 +640,11 @@ func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	spec := &of.Spec
 	switch {
 	case spec.Namespaces == nil && of.Annotations[v1alpha1.AnnotationDefaultClass] != "true":
-		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver no zone; {selector: {}} selects every namespace")
+		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver no zone; "+
+			"{selector: {}} selects every namespace")
 	case spec.Namespaces != nil && len(spec.Namespaces.Names) == 0 && spec.Namespaces.Selector == nil:
-		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver no zone; {selector: {}} selects every namespace")
+		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver no zone; {selector: "+
+			"{}} selects every namespace")
 	}
 	for _, kind := range class.ProvidersOf(spec) {
 		if warn := providers[kind].warn; warn != nil {
@@ -620,7 +660,8 @@ func warnOfWebhook(spec *v1alpha1.DNSClassSpec) (warnings []string) {
 		warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and forged on the network path")
 	}
 	if w.HMACAuth != nil && w.HMACAuth.Secret != "" {
-		warnings = append(warnings, "spec.webhook.hmacAuth.secret: every user with read permission for the class sees it; secretRef names it in a Secret")
+		warnings = append(warnings, "spec.webhook.hmacAuth.secret: every user with read permission for the class sees it; "+
+			"secretRef names it in a Secret")
 	}
 	return warnings
 }
@@ -630,7 +671,9 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	warnings := DNSClassWarnings(after)
 	_, from := writesTo(&before.Spec)
 	if path, to := writesTo(&after.Spec); from != to {
-		warnings = append(warnings, fmt.Sprintf("%s: every zone of the class is delivered to the new server as if for the first time, and nothing is withdrawn from the old one: remove there what shall not stay, or give the new server a class of its own, from which zones are withdrawn when they name another one", path))
+		warnings = append(warnings, fmt.Sprintf("%s: every zone of the class is delivered to the new server as if for the first time, "+
+			"and nothing is withdrawn from the old one: remove there what shall not stay, or give the new server a class of its own, "+
+			"from which zones are withdrawn when they name another one", path))
 	}
 	return warnings
 }

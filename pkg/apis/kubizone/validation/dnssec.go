@@ -34,10 +34,12 @@ func validateZoneDNSSEC(dnssec *v1alpha1.ZoneDNSSEC) field.ErrorList {
 
 func validatePolicyName(text string, path *field.Path) field.ErrorList {
 	if text == "" {
-		return field.ErrorList{field.Required(path, `"default", or the name of a policy in spec.dnssec of the Bind9Cluster that the zone's class delivers to`)}
+		return field.ErrorList{field.Required(path, `"default", or the name of a policy in spec.dnssec of the Bind9Cluster that the `+
+			`zone's class delivers to`)}
 	}
 	if len(validation.IsDNS1123Label(text)) > 0 {
-		return field.ErrorList{field.Invalid(path, cut(text), "must be an RFC 1123 label: at most 63 lower case letters, digits and inner hyphens")}
+		return field.ErrorList{field.Invalid(path, cut(text), "must be an RFC 1123 label: at most 63 lower case letters, "+
+			"digits and inner hyphens")}
 	}
 	return nil
 }
@@ -51,9 +53,12 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 		return errs
 	}
 	if dnssec.FQDN == "" || dnssec.FQDN != before.Status.FQDN {
-		errs = append(errs, field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN), fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone (S12.2)", before.Status.FQDN)))
+		errs = append(errs, field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN),
+			fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone (S12.2)",
+				before.Status.FQDN)))
 	}
-	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned,
+	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving,
+		v1alpha1.DNSSECSigned,
 		v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring, v1alpha1.DNSSECReturning)...)
 	if len(dnssec.Message) > maxMessage {
 		errs = append(errs, field.TooLong(path.Child("message"), "", maxMessage))
@@ -83,7 +88,8 @@ func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorL
 			errs = append(errs, field.Invalid(path.Child("keyTag"), ds.KeyTag, "must be from 0 to 65535 (RFC 4034 §5.1.1)"))
 		}
 		if !slices.Contains(zoneSigning, ds.Algorithm) {
-			errs = append(errs, field.Invalid(path.Child("algorithm"), ds.Algorithm, "is no algorithm that signs zones in IANA's registry of DNSSEC algorithm numbers: ECDSAP256SHA256 is 13"))
+			errs = append(errs, field.Invalid(path.Child("algorithm"), ds.Algorithm, "is no algorithm that signs zones in IANA's "+
+				"registry of DNSSEC algorithm numbers: ECDSAP256SHA256 is 13"))
 		}
 		octets, known := digestOctets[ds.DigestType]
 		if !known {
@@ -93,7 +99,8 @@ func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorL
 		case err != nil:
 			errs = append(errs, field.Invalid(path.Child("digest"), cut(ds.Digest), "must be hexadecimal, two digits an octet"))
 		case known && len(digest) != octets:
-			errs = append(errs, field.Invalid(path.Child("digest"), cut(ds.Digest), fmt.Sprintf("has %d octets, and a digest of type %d has %d", len(digest), ds.DigestType, octets)))
+			errs = append(errs, field.Invalid(path.Child("digest"), cut(ds.Digest),
+				fmt.Sprintf("has %d octets, and a digest of type %d has %d", len(digest), ds.DigestType, octets)))
 		}
 		ds.Digest = strings.ToUpper(ds.Digest)
 		if seen[ds] {

@@ -75,7 +75,8 @@ func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules Fleet
 	if before == nil {
 		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, false, len(longestSuffix)), judge(after)...)
 	}
-	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec, &before.Status})
+	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec,
+		&before.Status})
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
@@ -85,7 +86,8 @@ func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.Err
 	if before == nil {
 		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, true, len(longestSuffix)), judge(after)...)
 	}
-	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec, &before.Status})
+	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec,
+		&before.Status})
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
@@ -95,15 +97,19 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	if before == nil {
 		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, true, 0), judge(after)...)
 	}
-	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec, &before.Status})
+	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec,
+		&before.Status})
 	if after.Spec.Role != before.Spec.Role {
-		errs = append(errs, field.Invalid(specPath.Child("role"), after.Spec.Role, fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", before.Spec.Role)))
+		errs = append(errs, field.Invalid(specPath.Child("role"), after.Spec.Role,
+			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", before.Spec.Role)))
 	}
 	if clusterOf(&after.Spec) != clusterOf(&before.Spec) {
-		errs = append(errs, field.Invalid(specPath.Child("clusterRef", "name"), clusterOf(&after.Spec), fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", clusterOf(&before.Spec))))
+		errs = append(errs, field.Invalid(specPath.Child("clusterRef", "name"), clusterOf(&after.Spec),
+			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", clusterOf(&before.Spec))))
 	}
 	if (after.Spec.External == nil) != (before.Spec.External == nil) {
-		errs = append(errs, field.Forbidden(specPath.Child("external"), "a server that is run here does not become one elsewhere, nor the other way round: make another Bind9Instance and delete this one (S11.3)"))
+		errs = append(errs, field.Forbidden(specPath.Child("external"), "a server that is run here does not become one elsewhere, "+
+			"nor the other way round: make another Bind9Instance and delete this one (S11.3)"))
 	}
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
@@ -111,7 +117,8 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 // FleetStatusUpdate validates the status that a controller wrote to an object of the group.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
-	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages and lists")...)
+	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
+		"and lists")...)
 	return append(errs, validateConditions(conditions, field.NewPath("status", "conditions"))...)
 }
 
@@ -134,14 +141,16 @@ func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Siz
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
 	if most := utilvalidation.DNS1035LabelMaxLength - longest; len(meta.Name) > most {
-		errs = append(errs, field.Invalid(path.Child("name"), cut(meta.Name), fmt.Sprintf("must be no more than %d characters: servers are named after it (S11.3)", most)))
+		errs = append(errs, field.Invalid(path.Child("name"), cut(meta.Name),
+			fmt.Sprintf("must be no more than %d characters: servers are named after it (S11.3)", most)))
 	}
 	return append(errs, validateFleetSize(sizesOf(meta, spec, status), partSizes{})...)
 }
 
 func validateFleetUpdate(after, before fleetParts) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after.meta, before.meta, field.NewPath("metadata"))
-	return append(errs, validateFleetSize(sizesOf(after.meta, after.spec, after.status), sizesOf(before.meta, before.spec, before.status))...)
+	return append(errs, validateFleetSize(sizesOf(after.meta, after.spec, after.status), sizesOf(before.meta, before.spec,
+		before.status))...)
 }
 
 func validateFleetSize(is, was partSizes) field.ErrorList {
@@ -159,7 +168,8 @@ func validateProvider(spec *bind9.ClusterBind9ProviderSpec, rules *FleetRules) f
 	} else {
 		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
 	}
-	errs = append(errs, metavalidation.ValidateLabelSelector(spec.NamespaceSelector, metavalidation.LabelSelectorValidationOptions{}, specPath.Child("namespaceSelector"))...)
+	errs = append(errs, metavalidation.ValidateLabelSelector(spec.NamespaceSelector, metavalidation.LabelSelectorValidationOptions{},
+		specPath.Child("namespaceSelector"))...)
 	return append(errs, validateCluster(&spec.Bind9ClusterSpec, rules)...)
 }
 
@@ -207,7 +217,8 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 		errs = append(errs, field.Required(specPath.Child("role"), "Primary, Secondary or Signer"))
 	}
 	if spec.Role == bind9.RoleSigner && spec.ClusterRef == nil {
-		errs = append(errs, field.Required(specPath.Child("clusterRef"), "a Signer signs for the servers of a Bind9Cluster: name it (S12.4)"))
+		errs = append(errs, field.Required(specPath.Child("clusterRef"), "a Signer signs for the servers of a Bind9Cluster: "+
+			"name it (S12.4)"))
 	}
 	errs = append(errs, validateChoice(spec.Role, specPath.Child("role"), roles...)...)
 	if spec.ClusterRef != nil {
@@ -219,13 +230,15 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 		}
 	}
 	if spec.Replicas != nil && (*spec.Replicas < 0 || *spec.Replicas > 1) {
-		errs = append(errs, field.Invalid(specPath.Child("replicas"), *spec.Replicas, "must be 0 or 1: an instance is one server, and a Bind9Cluster has as many as its primary.replicas and secondary.replicas say (S11.3)"))
+		errs = append(errs, field.Invalid(specPath.Child("replicas"), *spec.Replicas, "must be 0 or 1: an instance is one server, "+
+			"and a Bind9Cluster has as many as its primary.replicas and secondary.replicas say (S11.3)"))
 	}
 	errs = append(errs, validateServerSettings(&spec.ServerSettings, rules)...)
 	errs = append(errs, validateService(spec.Service, specPath.Child("service"))...)
 	errs = append(errs, validateResources(spec.Resources, specPath.Child("resources"))...)
 	if spec.TSIGKey != nil && spec.ClusterRef != nil {
-		errs = append(errs, field.Forbidden(specPath.Child("tsigKey"), "the servers of a cluster have one key: set tsigKey of the Bind9Cluster, and leave this out (S11.3)"))
+		errs = append(errs, field.Forbidden(specPath.Child("tsigKey"), "the servers of a cluster have one key: "+
+			"set tsigKey of the Bind9Cluster, and leave this out (S11.3)"))
 	}
 	if spec.External != nil {
 		errs = append(errs, validateExternal(spec)...)
@@ -243,7 +256,8 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 		"service": spec.Service != nil, "resources": spec.Resources != nil,
 	} {
 		if given {
-			errs = append(errs, field.Forbidden(specPath.Child(name), "spec.external is a server that is not run here: configure it where it runs, and leave this out (S11.3)"))
+			errs = append(errs, field.Forbidden(specPath.Child(name), "spec.external is a server that is not run here: "+
+				"configure it where it runs, and leave this out (S11.3)"))
 		}
 	}
 	external, path := spec.External, specPath.Child("external")
@@ -252,10 +266,12 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	errs = append(errs, wrong...)
 	if len(wrong) == 0 && !secure {
 		if !external.AllowPlainHTTP {
-			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, or set allowPlainHTTP where every host on the way may control the server"))
+			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, "+
+				"or set allowPlainHTTP where every host on the way may control the server"))
 		}
 		if len(external.CABundle) > 0 || external.ClientSecretName != "" {
-			errs = append(errs, field.Forbidden(path, "agentURL is not an https URL, so there is no TLS: write https, or leave caBundle and clientSecretName out"))
+			errs = append(errs, field.Forbidden(path, "agentURL is not an https URL, so there is no TLS: write https, "+
+				"or leave caBundle and clientSecretName out"))
 		}
 	}
 	if len(external.CABundle) > 0 {
@@ -275,7 +291,8 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 		}
 	}
 	if external.TokenSecretRef == nil && external.ClientSecretName == "" {
-		errs = append(errs, field.Required(path.Child("tokenSecretRef"), "the agent must know its clients: name a Secret with its bearer token, or in clientSecretName one with a client certificate"))
+		errs = append(errs, field.Required(path.Child("tokenSecretRef"), "the agent must know its clients: "+
+			"name a Secret with its bearer token, or in clientSecretName one with a client certificate"))
 	}
 	errs = append(errs, validateSecretName(external.ClientSecretName, false, path.Child("clientSecretName"))...)
 	return append(errs, validateSecretName(external.TSIGSecretName, false, path.Child("tsigSecretName"))...)
@@ -311,7 +328,8 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	}
 	errs = append(errs, validateRNDCKey(settings.RNDCKey, specPath.Child("rndcKey"))...)
 	if key := settings.TSIGKey; key != nil {
-		errs = append(errs, validateChoice(key.Algorithm, specPath.Child("tsigKey", "algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384, bind9.KeyHMACSHA512)...)
+		errs = append(errs, validateChoice(key.Algorithm, specPath.Child("tsigKey", "algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384,
+			bind9.KeyHMACSHA512)...)
 		errs = append(errs, validateRotation(key.RotateAfter, specPath.Child("tsigKey", "rotateAfter"))...)
 	}
 	errs = append(errs, validateStorage(settings.Storage, specPath.Child("storage"))...)
@@ -322,7 +340,8 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 		} else {
 			errs = append(errs, validateNamespaces(chosen.Names, path.Child("names"))...)
 		}
-		errs = append(errs, metavalidation.ValidateLabelSelector(chosen.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(chosen.Selector, metavalidation.LabelSelectorValidationOptions{},
+			path.Child("selector"))...)
 	}
 	return errs
 }
@@ -341,17 +360,22 @@ func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) fiel
 	case len(image.Repository) > maxRepository:
 		errs = append(errs, field.TooLong(at, "", maxRepository))
 	case !imageRepository.MatchString(image.Repository):
-		errs = append(errs, field.Invalid(at, cut(image.Repository), "is no repository with its registry, as \"docker.io/internetsystemsconsortium/bind9\"; tag and digest have fields of their own"))
+		errs = append(errs, field.Invalid(at, cut(image.Repository), "is no repository with its registry, "+
+			"as \"docker.io/internetsystemsconsortium/bind9\"; tag and digest have fields of their own"))
 	case !rules.allowsRepository(image.Repository):
-		errs = append(errs, field.Forbidden(at, fmt.Sprintf("%q is none of the repositories that the server allows (%s); use one of these, or have a cluster admin add it to --bind9-image-repositories (S11.5)", image.Repository, strings.Join(rules.Repositories, ", "))))
+		errs = append(errs, field.Forbidden(at, fmt.Sprintf("%q is none of the repositories that the server allows (%s); "+
+			"use one of these, or have a cluster admin add it to --bind9-image-repositories (S11.5)", image.Repository,
+			strings.Join(rules.Repositories, ", "))))
 	}
 	if image.Tag != "" && !imageTag.MatchString(image.Tag) {
-		errs = append(errs, field.Invalid(path.Child("tag"), cut(image.Tag), "is no tag of an image: letters, digits, _, . and -, at most 128"))
+		errs = append(errs, field.Invalid(path.Child("tag"), cut(image.Tag), "is no tag of an image: letters, digits, _, . and -, "+
+			"at most 128"))
 	}
 	if image.Digest != "" && !imageDigest.MatchString(image.Digest) {
 		errs = append(errs, field.Invalid(path.Child("digest"), cut(image.Digest), "is no digest: write sha256: and 64 hexadecimal digits"))
 	}
-	errs = append(errs, validateChoice(image.PullPolicy, path.Child("pullPolicy"), bind9.PullAlways, bind9.PullIfNotPresent, bind9.PullNever)...)
+	errs = append(errs, validateChoice(image.PullPolicy, path.Child("pullPolicy"), bind9.PullAlways, bind9.PullIfNotPresent,
+		bind9.PullNever)...)
 	if n := len(image.PullSecrets); n > maxPullSecrets {
 		return append(errs, field.TooMany(path.Child("pullSecrets"), n, maxPullSecrets))
 	}
@@ -370,18 +394,22 @@ func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
 		return nil
 	}
 	names, errs := validateACLs(config.ACLs, path.Child("acls"))
-	for field, list := range map[string][]string{"allowQuery": config.AllowQuery, "allowRecursion": config.AllowRecursion, "allowTransfer": config.AllowTransfer} {
+	for field, list := range map[string][]string{"allowQuery": config.AllowQuery, "allowRecursion": config.AllowRecursion,
+		"allowTransfer": config.AllowTransfer} {
 		errs = append(errs, validateAddressList(list, names, path.Child(field))...)
 	}
 	// BIND refuses allow-recursion beside recursion no, and an open resolver is a weapon against others.
 	switch at := path.Child("allowRecursion"); {
 	case config.Recursion && len(config.AllowRecursion) == 0:
-		errs = append(errs, field.Required(at, "with recursion say for which clients names are resolved, as [localnets]; a server that does so for every client is used to attack others"))
+		errs = append(errs, field.Required(at, "with recursion say for which clients names are resolved, as [localnets]; "+
+			"a server that does so for every client is used to attack others"))
 	case !config.Recursion && len(config.AllowRecursion) > 0:
-		errs = append(errs, field.Forbidden(at, "spec.config.recursion is off, so no name is resolved for a client: set it, or leave this out"))
+		errs = append(errs, field.Forbidden(at, "spec.config.recursion is off, so no name is resolved for a client: set it, "+
+			"or leave this out"))
 	}
 	if !config.Recursion && len(config.Forwarders) > 0 {
-		errs = append(errs, field.Forbidden(path.Child("forwarders"), "spec.config.recursion is off, so no name is resolved for a client: set it, or leave this out"))
+		errs = append(errs, field.Forbidden(path.Child("forwarders"), "spec.config.recursion is off, "+
+			"so no name is resolved for a client: set it, or leave this out"))
 	}
 	if n := len(config.Forwarders); n > maxForwarders {
 		errs = append(errs, field.TooMany(path.Child("forwarders"), n, maxForwarders))
@@ -391,7 +419,8 @@ func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
 			errs = append(errs, validateServerAddress(text, seen, path.Child("forwarders").Index(i))...)
 		}
 	}
-	errs = append(errs, validateChoice(config.DNSSECValidation, path.Child("dnssecValidation"), bind9.DNSSECValidationAuto, bind9.DNSSECValidationOff)...)
+	errs = append(errs, validateChoice(config.DNSSECValidation, path.Child("dnssecValidation"), bind9.DNSSECValidationAuto,
+		bind9.DNSSECValidationOff)...)
 	errs = append(errs, validateBetween(config.EDNSUDPSize, 512, 4096, "octets", path.Child("ednsUDPSize"))...)
 	errs = append(errs, validateBetween(config.TCPClients, 10, 10_000, "clients", path.Child("tcpClients"))...)
 	if limit, at := config.RateLimit, path.Child("rateLimit"); limit != nil {
@@ -418,7 +447,8 @@ func validateRNDCKey(key *bind9.RNDCKey, path *field.Path) field.ErrorList {
 	errs = append(errs, validateSecretName(key.SecretName, false, path.Child("secretName"))...)
 	errs = append(errs, validateRotation(key.RotateAfter, path.Child("rotateAfter"))...)
 	if key.RotateAfter != nil && key.SecretName != "" {
-		errs = append(errs, field.Forbidden(path.Child("rotateAfter"), "the key in secretName is yours and is not rotated: leave this out, or leave secretName out and have a key made"))
+		errs = append(errs, field.Forbidden(path.Child("rotateAfter"), "the key in secretName is yours and is not rotated: "+
+			"leave this out, or leave secretName out and have a key made"))
 	}
 	return errs
 }
@@ -454,7 +484,8 @@ func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
 	}
 	if storage.StorageClassName != "" {
 		if !claim {
-			errs = append(errs, field.Forbidden(path.Child("storageClassName"), "an emptyDir has none: leave it out, or set type to PersistentVolumeClaim"))
+			errs = append(errs, field.Forbidden(path.Child("storageClassName"), "an emptyDir has none: leave it out, "+
+				"or set type to PersistentVolumeClaim"))
 		}
 		errs = append(errs, validateObjectName(storage.StorageClassName, path.Child("storageClassName"))...)
 	}
@@ -506,7 +537,8 @@ func validateToleration(of *bind9.Toleration, path *field.Path) field.ErrorList 
 		errs = append(errs, field.Invalid(path.Child("operator"), of.Operator, "must be Exists where there is no key"))
 	}
 	errs = append(errs, validateChoice(of.Operator, path.Child("operator"), bind9.TolerationEqual, bind9.TolerationExists)...)
-	errs = append(errs, validateChoice(of.Effect, path.Child("effect"), bind9.TaintNoSchedule, bind9.TaintPreferNoSchedule, bind9.TaintNoExecute)...)
+	errs = append(errs, validateChoice(of.Effect, path.Child("effect"), bind9.TaintNoSchedule, bind9.TaintPreferNoSchedule,
+		bind9.TaintNoExecute)...)
 	for _, wrong := range utilvalidation.IsValidLabelValue(of.Value) {
 		errs = append(errs, field.Invalid(path.Child("value"), cut(of.Value), wrong))
 	}
@@ -563,9 +595,11 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	}
 	errs := validateChoice(of.Type, path.Child("type"), bind9.ServiceClusterIP, bind9.ServiceNodePort, bind9.ServiceLoadBalancer)
 	errs = append(errs, apivalidation.ValidateAnnotations(of.Annotations, path.Child("annotations"))...)
-	errs = append(errs, validateChoice(of.ExternalTrafficPolicy, path.Child("externalTrafficPolicy"), bind9.TrafficCluster, bind9.TrafficLocal)...)
+	errs = append(errs, validateChoice(of.ExternalTrafficPolicy, path.Child("externalTrafficPolicy"), bind9.TrafficCluster,
+		bind9.TrafficLocal)...)
 	if of.ExternalTrafficPolicy != "" && (of.Type == "" || of.Type == bind9.ServiceClusterIP) {
-		errs = append(errs, field.Forbidden(path.Child("externalTrafficPolicy"), "a ClusterIP has no traffic from outside: leave it out, or choose another type"))
+		errs = append(errs, field.Forbidden(path.Child("externalTrafficPolicy"), "a ClusterIP has no traffic from outside: leave it out, "+
+			"or choose another type"))
 	}
 	at := path.Child("loadBalancerSourceRanges")
 	if n := len(of.LoadBalancerSourceRanges); n > maxSourceRanges {
@@ -600,7 +634,8 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 		return boundWarnings(configWarnings(spec.Config))
 	}
 	if spec.External.AllowPlainHTTP && strings.HasPrefix(strings.ToLower(spec.External.AgentURL), "http:") {
-		return []string{"spec.external.agentURL: the token is sent over http, where every host on the way can read it and control the server"}
+		return []string{"spec.external.agentURL: the token is sent over http, where every host on the way can read it and control " +
+			"the server"}
 	}
 	return nil
 }

@@ -40,14 +40,16 @@ func validateACLs(acls []bind9.ACL, path *field.Path) (names []string, errs fiel
 		lower := strings.ToLower(acl.Name)
 		switch {
 		case !aclName.MatchString(acl.Name):
-			errs = append(errs, field.Invalid(at.Child("name"), cut(acl.Name), "must be a letter and up to 62 letters, digits, - or _ (S11.4)"))
+			errs = append(errs, field.Invalid(at.Child("name"), cut(acl.Name), "must be a letter and up to 62 letters, digits, "+
+				"- or _ (S11.4)"))
 		case slices.Contains(builtinACLs, lower), slices.Contains(aclWords, lower):
 			errs = append(errs, field.Invalid(at.Child("name"), acl.Name, "is a word of BIND's: choose another name (S11.4)"))
 		case slices.Contains(names, lower):
 			errs = append(errs, field.Duplicate(at.Child("name"), acl.Name))
 		}
 		if len(acl.Entries) == 0 {
-			errs = append(errs, field.Required(at.Child("entries"), "a list without entries matches no client; write none, or remove the list"))
+			errs = append(errs, field.Required(at.Child("entries"), "a list without entries matches no client; write none, "+
+				"or remove the list"))
 		}
 		errs = append(errs, validateAddressList(acl.Entries, names, at.Child("entries"))...)
 		names = append(names, lower)
@@ -72,7 +74,8 @@ func validateAddressList(entries, names []string, path *field.Path) field.ErrorL
 
 // checkListEntry says what is wrong with one element of an address list.
 func checkListEntry(entry string, names []string) string {
-	const forms = "write any, none, localhost, localnets, an IP address, a prefix as 192.0.2.0/24 or 2001:db8::/32, or the name of a list in spec.config.acls, with ! before what is excluded"
+	const forms = "write any, none, localhost, localnets, an IP address, a prefix as 192.0.2.0/24 or 2001:db8::/32, " +
+		"or the name of a list in spec.config.acls, with ! before what is excluded"
 	text := strings.TrimPrefix(entry, "!")
 	lower := strings.ToLower(text)
 	switch {

@@ -32,7 +32,8 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	}
 	errs := validateStorage(dnssec.Storage, path.Child("storage"))
 	if storage := cmp.Or(dnssec.Storage, of); storage == nil || storage.Type != bind9.StoragePersistentVolumeClaim {
-		errs = append(errs, field.Required(path.Child("storage"), "the signer keeps its keys on a claim: write type PersistentVolumeClaim and a capacity, as 1Gi (S12.4)"))
+		errs = append(errs, field.Required(path.Child("storage"), "the signer keeps its keys on a claim: "+
+			"write type PersistentVolumeClaim and a capacity, as 1Gi (S12.4)"))
 	}
 	if n := len(dnssec.Policies); n > maxPolicies {
 		return append(errs, field.TooMany(path.Child("policies"), n, maxPolicies))
@@ -51,7 +52,8 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 			errs = append(errs, field.Duplicate(at.Child("name"), policy.Name))
 		}
 		names[policy.Name] = true
-		errs = append(errs, validateChoice(policy.Algorithm, at.Child("algorithm"), bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384, bind9.DNSSECED25519)...)
+		errs = append(errs, validateChoice(policy.Algorithm, at.Child("algorithm"), bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256,
+			bind9.DNSSECECDSAP384SHA384, bind9.DNSSECED25519)...)
 		errs = append(errs, validatePolicyTimes(policy, at)...)
 	}
 	return errs
@@ -74,16 +76,21 @@ func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.Err
 		return given.Duration
 	}
 	at := path.Child("timing")
-	dnskeyTTL, maxTTL := read(at.Child("dnskeyTTL"), timing.DNSKEYTTL, time.Hour), read(at.Child("maxZoneTTL"), timing.MaxZoneTTL, 24*time.Hour)
+	dnskeyTTL, maxTTL := read(at.Child("dnskeyTTL"), timing.DNSKEYTTL, time.Hour), read(at.Child("maxZoneTTL"), timing.MaxZoneTTL,
+		24*time.Hour)
 	dsTTL := read(at.Child("parentDSTTL"), timing.ParentDSTTL, 24*time.Hour)
-	spread, parentSpread := read(at.Child("zonePropagationDelay"), timing.ZonePropagationDelay, 5*time.Minute), read(at.Child("parentPropagationDelay"), timing.ParentPropagationDelay, time.Hour)
-	publish, retire := read(at.Child("publishSafety"), timing.PublishSafety, time.Hour), read(at.Child("retireSafety"), timing.RetireSafety, time.Hour)
-	validity, refresh := read(at.Child("signaturesValidity"), timing.SignaturesValidity, 14*24*time.Hour), read(at.Child("signaturesRefresh"), timing.SignaturesRefresh, 5*24*time.Hour)
+	spread, parentSpread := read(at.Child("zonePropagationDelay"), timing.ZonePropagationDelay, 5*time.Minute),
+		read(at.Child("parentPropagationDelay"), timing.ParentPropagationDelay, time.Hour)
+	publish, retire := read(at.Child("publishSafety"), timing.PublishSafety, time.Hour), read(at.Child("retireSafety"), timing.RetireSafety,
+		time.Hour)
+	validity, refresh := read(at.Child("signaturesValidity"), timing.SignaturesValidity, 14*24*time.Hour),
+		read(at.Child("signaturesRefresh"), timing.SignaturesRefresh, 5*24*time.Hour)
 	if len(errs) > 0 {
 		return errs
 	}
 	if refresh >= validity*9/10 {
-		errs = append(errs, field.Invalid(at.Child("signaturesRefresh"), refresh.String(), fmt.Sprintf("must be less than nine tenths of signaturesValidity, which is %s", validity)))
+		errs = append(errs, field.Invalid(at.Child("signaturesRefresh"), refresh.String(),
+			fmt.Sprintf("must be less than nine tenths of signaturesValidity, which is %s", validity)))
 	}
 	for name, key := range map[string]struct {
 		lifetime *metav1.Duration
@@ -93,7 +100,8 @@ func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.Err
 		"zskLifetime": {policy.ZSKLifetime, max(dnskeyTTL+publish+spread, validity-refresh+maxTTL+retire+spread)},
 	} {
 		if lifetime := read(path.Child(name), key.lifetime, maxPolicyTime); key.lifetime != nil && lifetime <= key.least {
-			errs = append(errs, field.Invalid(path.Child(name), lifetime.String(), fmt.Sprintf("must be more than %s: so long a rollover takes with these times", key.least)))
+			errs = append(errs, field.Invalid(path.Child(name), lifetime.String(),
+				fmt.Sprintf("must be more than %s: so long a rollover takes with these times", key.least)))
 		}
 	}
 	return errs

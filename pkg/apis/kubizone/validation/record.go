@@ -40,7 +40,8 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
 	errs = append(errs, RecordSize(after, before)...)
-	return append(errs, onlyNewErrors(validateRecordSpec(&after.Spec), func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
+	return append(errs, onlyNewErrors(validateRecordSpec(&after.Spec),
+		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
 // RecordStatusUpdate validates the status that a controller wrote.
@@ -87,13 +88,15 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 // validateDomainName judges the name of a Record or a Zone (S1.1, S1.4).
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
-		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef ("www", "@")`)}
+		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
+			`("www", "@")`)}
 	}
 	if err := validateOwnerName(text); err != nil {
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	}
 	if ref == nil && !name.IsAbsolute(text) {
-		return field.ErrorList{field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, or end it in a dot to make it absolute (S1.1)")}
+		return field.ErrorList{field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, "+
+			"or end it in a dot to make it absolute (S1.1)")}
 	}
 	return nil
 }
@@ -122,7 +125,8 @@ func validateViewUnchanged(after, before string) field.ErrorList {
 	if after == before {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(specPath.Child("view"), after, fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.6)", before))}
+	return field.ErrorList{field.Invalid(specPath.Child("view"), after,
+		fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.6)", before))}
 }
 
 func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
@@ -135,7 +139,8 @@ func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
 		errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the Zone"))
 	} else {
 		for _, message := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
-			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, message+" (it is the metadata.name of a Zone, not a domain name)"))
+			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, message+" (it is the metadata.name of a Zone, "+
+				"not a domain name)"))
 		}
 	}
 	if ref.Namespace != "" {
@@ -167,15 +172,18 @@ func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.Erro
 	switch rrtype {
 	case rdata.CNAME:
 		if spec.DomainName == "@" {
-			return field.ErrorList{field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below (S5.5)")}
+			return field.ErrorList{field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, "+
+				"beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below (S5.5)")}
 		}
 	case rdata.DS:
 		if spec.DomainName == "@" {
-			return field.ErrorList{field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef (S5.5)")}
+			return field.ErrorList{field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, "+
+				"not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef (S5.5)")}
 		}
 	case rdata.NS:
 		if isWildcard(spec.DomainName) {
-			return field.ErrorList{field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): name the subdomain that is delegated (S5.5)")}
+			return field.ErrorList{field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): "+
+				"name the subdomain that is delegated (S5.5)")}
 		}
 	}
 	return nil
@@ -202,7 +210,8 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		return field.ErrorList{field.TooMany(many, len(spec.Values), MaxValues)}
 	}
 	if rrtype.Single() && len(spec.Values) > 1 {
-		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.5)", rrtype))}
+		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.5)",
+			rrtype))}
 	}
 	if spec.RData != "" {
 		_, errs := validateValue(rrtype, spec.RData, one)
@@ -216,7 +225,8 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		errs = append(errs, bad...)
 	}
 	if octets > MaxRRsetOctets {
-		errs = append(errs, field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: it would not fit a DNS message (S5.6)", MaxRRsetOctets)))
+		errs = append(errs, field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: "+
+			"it would not fit a DNS message (S5.6)", MaxRRsetOctets)))
 	}
 	return errs
 }

@@ -88,7 +88,8 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 		path, wayOut = field.NewPath("metadata", "managedFields"), fewManagers
 	}
 	errs := validateOctets(path, "the "+kind+" without its status", after.written(), before.written(), limit-maxStatusOctets, wayOut)
-	return append(errs, validateStatusSize(after, before)...) // in an update of metadata, managedFields may say that they are those of a status
+	// in an update of metadata, managedFields may say that they are those of a status
+	return append(errs, validateStatusSize(after, before)...)
 }
 
 // ZoneSize reports a Zone that is too large. before is nil for a new one; one that was too large may stay as large,
@@ -108,5 +109,6 @@ func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 
 // validateStatusSize reports a status that is too large with the managedFields of its writers.
 func validateStatusSize(after, before partSizes) field.ErrorList {
-	return validateOctets(field.NewPath("status"), "status with its managedFields", after.status, before.status, maxStatusOctets, "shorten the messages of its conditions, or let fewer field managers write it")
+	return validateOctets(field.NewPath("status"), "status with its managedFields", after.status, before.status, maxStatusOctets,
+		"shorten the messages of its conditions, or let fewer field managers write it")
 }

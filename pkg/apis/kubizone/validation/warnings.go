@@ -52,7 +52,8 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 		return nil
 	}
 	if n, err := strconv.ParseUint(text, 10, 32); err != nil || n == 0 {
-		return []string{fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; status.settledSerial, %d, is the one to name (S7.5)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
+		return []string{fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; status.settledSerial, %d, "+
+			"is the one to name (S7.5)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
 	}
 	return nil
 }
@@ -67,14 +68,17 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 		if err != nil || fqdn.IsZero() || p.CanMatch(fqdn) {
 			return nil
 		}
-		return []string{fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a dot (S4.4)", path, cut(text), fqdn)}
+		return []string{fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a "+
+			"dot (S4.4)", path, cut(text), fqdn)}
 	}
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
 		warnings = append(warnings, ruleWarnings(rule.Records, rule.Zones, fmt.Sprintf("spec.delegations[%d]", i), judge)...)
 	}
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
-		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds (60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.5)", expire, serial.KeptSeconds))
+		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds "+
+			"(60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.5)",
+			expire, serial.KeptSeconds))
 	}
 	return boundWarnings(warnings)
 }
@@ -119,8 +123,10 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if len(zone.Spec.Delegations) == 0 {
-		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by Delegations (S4.8), also not from its own namespace; for the Records of its own namespace add the rule `+
-			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`, zone.Namespace))
+		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by `+
+			`Delegations (S4.8), also not from its own namespace; for the Records of its own namespace add the rule `+
+			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`,
+			zone.Namespace))
 	}
 	return boundWarnings(warnings)
 }

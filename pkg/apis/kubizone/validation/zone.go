@@ -65,8 +65,10 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	errs = append(errs, validateZoneName(spec)...)
 	errs = append(errs, validateView(spec.View)...)
 	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
-	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name && (ref.Namespace == "" || ref.Namespace == zone.Namespace) {
-		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, or give an absolute domainName and no zoneRef (S1.5)"))
+	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name &&
+		(ref.Namespace == "" || ref.Namespace == zone.Namespace) {
+		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, "+
+			"or give an absolute domainName and no zoneRef (S1.5)"))
 	}
 	errs = append(errs, validateDelegationRules(spec.Delegations)...)
 	errs = append(errs, validateNameServers(spec.NameServers, spec.DomainName)...)
@@ -84,19 +86,25 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	}
 	errs = append(errs, validateClassRefs(spec.DNSClassRefs)...)
 	if l := spec.Limits; l != nil && l.RecordsPerNamespace != nil && *l.RecordsPerNamespace < 1 {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace, "must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
+		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace,
+			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
 	}
 	if l := spec.Limits; l != nil && l.MaxDeletePercent != nil && (*l.MaxDeletePercent < 0 || *l.MaxDeletePercent > 100) {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent, fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.5)", v1alpha1.DefaultMaxDeletePercent)))
+		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent,
+			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.5)", v1alpha1.DefaultMaxDeletePercent)))
 	}
-	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod || d.Duration%time.Second != 0) {
-		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s to 720h, which is 30 days (S3.4)"))
+	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
+		d.Duration%time.Second != 0) {
+		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
+			"to 720h, which is 30 days (S3.4)"))
 	}
 	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > MaxVerifyRequest {
-		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "", MaxVerifyRequest))
+		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "",
+			MaxVerifyRequest))
 	}
 	errs = append(errs, validateZoneDNSSEC(spec.DNSSEC)...)
-	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain)...)
+	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete,
+		v1alpha1.DeletionPolicyRetain)...)
 	return errs
 }
 
@@ -106,10 +114,12 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 		return errs
 	}
 	if spec.DomainName == "@" {
-		return field.ErrorList{field.Invalid(path, spec.DomainName, "is the name of the zone that zoneRef names: write the labels before it")}
+		return field.ErrorList{field.Invalid(path, spec.DomainName, "is the name of the zone that zoneRef names: "+
+			"write the labels before it")}
 	}
 	if isWildcard(spec.DomainName) {
-		return field.ErrorList{field.Invalid(path, spec.DomainName, "a zone cannot have a wildcard name: its NS would stand at it (RFC 4592 §4.2)")}
+		return field.ErrorList{field.Invalid(path, spec.DomainName, "a zone cannot have a wildcard name: "+
+			"its NS would stand at it (RFC 4592 §4.2)")}
 	}
 	return nil
 }
@@ -137,7 +147,8 @@ func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
 	errs := validateRuleCount(len(records), path.Child("records"))
 	if ds && len(zones) == 0 {
-		errs = append(errs, field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: give zones, or leave ds out (S4.9)"))
+		errs = append(errs, field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: "+
+			"give zones, or leave ds out (S4.9)"))
 	}
 	errs = append(errs, validateRuleCount(len(zones), path.Child("zones"))...)
 	for i := range records {
@@ -217,7 +228,8 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	for i := range servers {
 		server, path := &servers[i], path.Index(i)
 		if server.Name == "" {
-			errs = append(errs, field.Required(path.Child("name"), `a host name, relative to the zone ("ns1") or absolute ("ns1.example.net.")`))
+			errs = append(errs, field.Required(path.Child("name"), `a host name, relative to the zone ("ns1") or absolute `+
+				`("ns1.example.net.")`))
 			continue
 		}
 		bad := validateHostName(server.Name, path.Child("name"))
@@ -229,7 +241,8 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 			}
 			seen[canonical] = true
 			if host, err := name.Parse(canonical); err == nil && !origin.IsZero() && !origin.Encloses(host) && len(server.Addresses) > 0 {
-				errs = append(errs, field.Forbidden(path.Child("addresses"), fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out (S6.2)", host, origin)))
+				errs = append(errs, field.Forbidden(path.Child("addresses"),
+					fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out (S6.2)", host, origin)))
 			}
 		}
 		errs = append(errs, validateAddresses(server.Addresses, path.Child("addresses"))...)
@@ -255,7 +268,8 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	if host := canonicalHost(text, name.Name{}); host != "@" && !name.IsHost(host) {
-		return field.ErrorList{field.Invalid(path, cut(text), "is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)")}
+		return field.ErrorList{field.Invalid(path, cut(text), "is no host name: labels are letters, digits and inner hyphens (S5.7, "+
+			"RFC 1123 §2.1)")}
 	}
 	return nil
 }
@@ -288,7 +302,8 @@ func validateAddresses(list []string, path *field.Path) field.ErrorList {
 		case err != nil:
 			errs = append(errs, field.Invalid(path, cut(text), "is neither an IPv4 address (192.0.2.1) nor an IPv6 address (2001:db8::1)"))
 		case address.Zone() != "":
-			errs = append(errs, field.Invalid(path, cut(text), "has a scope zone, which DNS has no form for: write "+address.WithZone("").String()))
+			errs = append(errs, field.Invalid(path, cut(text), "has a scope zone, which DNS has no form for: write "+
+				address.WithZone("").String()))
 		case address.Is4In6():
 			errs = append(errs, field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+address.Unmap().String()))
 		case seen[address]:
@@ -310,12 +325,15 @@ func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	if len(errs) > 0 {
 		return errs
 	}
-	refresh, retry, expire := orDefault(spec.Refresh, v1alpha1.DefaultRefresh), orDefault(spec.Retry, v1alpha1.DefaultRetry), orDefault(spec.Expire, v1alpha1.DefaultExpire)
+	refresh, retry, expire := orDefault(spec.Refresh, v1alpha1.DefaultRefresh), orDefault(spec.Retry, v1alpha1.DefaultRetry),
+		orDefault(spec.Expire, v1alpha1.DefaultExpire)
 	if retry >= refresh {
-		errs = append(errs, field.Invalid(specPath.Child("retry"), retry, fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one (S6.3)", refresh)))
+		errs = append(errs, field.Invalid(specPath.Child("retry"), retry,
+			fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one (S6.3)", refresh)))
 	}
 	if expire <= refresh+retry {
-		errs = append(errs, field.Invalid(specPath.Child("expire"), expire, fmt.Sprintf("must be more than refresh + retry (%d), or a secondary stops serving before it has asked twice (S6.3)", refresh+retry)))
+		errs = append(errs, field.Invalid(specPath.Child("expire"), expire, fmt.Sprintf("must be more than refresh + retry (%d), "+
+			"or a secondary stops serving before it has asked twice (S6.3)", refresh+retry)))
 	}
 	return errs
 }

@@ -64,13 +64,15 @@ const (
 // New checks the configuration and sends nothing.
 func New(config Config) (*Client, error) {
 	at, err := url.Parse(config.URL)
-	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.User != nil {
+	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
+		at.User != nil {
 		return nil, fmt.Errorf("URL of an agent %q: must be https://HOST:PORT, or http", config.URL)
 	}
 	once := *config.HTTP
 	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	config.HTTP = &once
-	return &Client{config: config, base: strings.TrimSuffix(config.URL, "/") + protocol.Base, turn: make(chan struct{}, 1), pace: rate.NewLimiter(unknown.rate, unknown.burst)}, nil
+	return &Client{config: config, base: strings.TrimSuffix(config.URL, "/") + protocol.Base, turn: make(chan struct{}, 1),
+		pace: rate.NewLimiter(unknown.rate, unknown.burst)}, nil
 }
 
 // Error is an answer that is not what was asked for, or none.
@@ -243,7 +245,8 @@ func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, er
 	select {
 	case c.turn <- struct{}{}:
 	case <-waiting.Done():
-		return nil, dialect{}, &Error{Message: c.config.URL + " is still at work on earlier requests", RetryAfter: pauseTime, Err: context.Cause(waiting)}
+		return nil, dialect{}, &Error{Message: c.config.URL + " is still at work on earlier requests", RetryAfter: pauseTime,
+			Err: context.Cause(waiting)}
 	}
 	leave = func() { <-c.turn }
 	c.mu.Lock()
@@ -298,7 +301,8 @@ func (c *Client) waitPace(ctx context.Context) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.config.URL), RetryAfter: pauseTime, Err: context.Cause(ctx)}
+		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.config.URL), RetryAfter: pauseTime,
+			Err: context.Cause(ctx)}
 	}
 }
 
@@ -357,7 +361,8 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 
 // readRefusal is an answer that is not 2xx. The text of the server is not in it: it may have any.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
-	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.config.URL, method, protocol.Base, path, response.StatusCode)}
+	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.config.URL,
+		method, protocol.Base, path, response.StatusCode)}
 	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	switch limited := response.StatusCode == http.StatusTooManyRequests; {
 	case err == nil && after >= 0 && (limited || response.StatusCode == http.StatusServiceUnavailable):

@@ -77,7 +77,8 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 		return asked, nil
 	}
 	if !bindcarName.MatchString(asked.ZoneName) {
-		return asked, unsupported("bindcar takes no zone with the name %s; let the fleet follow a catalog zone, or give it Kubizone's agent", zone)
+		return asked, unsupported("bindcar takes no zone with the name %s; let the fleet follow a catalog zone, "+
+			"or give it Kubizone's agent", zone)
 	}
 	config := &asked.ZoneConfig
 	for _, list := range []*[]string{&config.Primaries, &config.AlsoNotify} {
@@ -88,7 +89,10 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 		}
 		*list = plain
 	}
-	if len(config.AllowTransfer) > 0 && !slices.ContainsFunc(config.AllowTransfer, func(text string) bool { return !strings.HasPrefix(text, "key ") }) {
+	if len(config.AllowTransfer) > 0 && !slices.ContainsFunc(config.AllowTransfer, func(text string) bool {
+		return !strings.HasPrefix(text,
+			"key ")
+	}) {
 		config.AllowTransfer = nil // the options of named decide which keys may transfer
 	}
 	for _, text := range config.AllowTransfer {

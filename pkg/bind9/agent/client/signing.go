@@ -59,14 +59,16 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 		return signing, nil
 	}
 	if keys := len(signing.Status.Keys); keys > maxKeys {
-		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys of zone %s, and %d are the most; look at the keys of the zone there", c.config.URL, keys, zone, maxKeys)}
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys of zone %s, and %d are the most; "+
+			"look at the keys of the zone there", c.config.URL, keys, zone, maxKeys)}
 	}
 	var ds protocol.DS
 	if err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/ds", nil, &ds); err != nil && statusOf(err) != http.StatusNotFound {
 		return Signing{}, err
 	}
 	if records := len(ds.Records); records > maxKeys {
-		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d DS of zone %s, and %d are the most; look at the keys of the zone there", c.config.URL, records, zone, maxKeys)}
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d DS of zone %s, and %d are the most; "+
+			"look at the keys of the zone there", c.config.URL, records, zone, maxKeys)}
 	}
 	signing.DS = ds.Records
 	return signing, nil
@@ -123,7 +125,8 @@ func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(o
 	if err := fence(ctx); err != nil {
 		return err
 	}
-	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil); statusOf(err) != http.StatusNotFound {
+	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil); statusOf(
+		err) != http.StatusNotFound {
 		return err
 	}
 	return nil

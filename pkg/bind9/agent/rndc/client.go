@@ -90,14 +90,15 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	defer cancel()
 	for i, key := range keys {
 		session, err := c.openSession(ctx, key)
-		if refused := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errSignature); refused && i < len(keys)-1 {
+		if refused := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errSignature); refused &&
+			i < len(keys)-1 {
 			continue // nothing was asked yet but for a nonce
 		}
 		if err != nil {
-			return "", c.explain(ctx, err)
+			return "", c.nameChannel(ctx, err)
 		}
 		text, err := session.sendCommand(command)
-		return text, c.explain(ctx, errors.Join(err, session.close()))
+		return text, c.nameChannel(ctx, errors.Join(err, session.close()))
 	}
 	panic("not reached: there is a last key")
 }
@@ -117,14 +118,15 @@ func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	return s, nil
 }
 
-// explain names the channel in errors that are no answer of named.
-func (c *Client) explain(ctx context.Context, err error) error {
+// nameChannel names the channel in errors that are no answer of named.
+func (c *Client) nameChannel(ctx context.Context, err error) error {
 	var failure *Failure
 	switch {
 	case err == nil || errors.As(err, &failure):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("control channel %s: named closed the connection: it does not accept our key or our address, or the clocks differ by more than a minute", c.Address)
+		return fmt.Errorf("control channel %s: named closed the connection: it does not accept our key or our address, "+
+			"or the clocks differ by more than a minute", c.Address)
 	case ctx.Err() != nil:
 		return fmt.Errorf("control channel %s: no answer in time: %w", c.Address, context.Cause(ctx))
 	}

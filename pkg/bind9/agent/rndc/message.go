@@ -154,7 +154,8 @@ func (k Key) mac(signed []byte) []byte {
 	return place
 }
 
-var errSignature = errors.New("the answer of the control channel is not signed with our key; give the agent the key of named's controls block")
+var errSignature = errors.New("the answer of the control channel is not signed with our key; " +
+	"give the agent the key of named's controls block")
 
 // verifyMessage returns the signed values of a message that begins with its version (R2).
 func (k Key) verifyMessage(message []byte) (table, error) {

@@ -101,7 +101,8 @@ func (s *Server) Mounted() (map[string]string, error) {
 		return nil, err
 	}
 	maps.Copy(files, keys)
-	files[tokenFile], files[corev1.TLSCertKey], files[corev1.TLSPrivateKeyKey] = s.Access.Token, string(s.Access.Certificate), string(s.Access.PrivateKey)
+	files[tokenFile], files[corev1.TLSCertKey], files[corev1.TLSPrivateKeyKey] = s.Access.Token, string(s.Access.Certificate),
+		string(s.Access.PrivateKey)
 	return files, nil
 }
 

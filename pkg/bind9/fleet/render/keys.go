@@ -208,7 +208,8 @@ func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (Tr
 // ReadAccess reads the Secret of an agent.
 func ReadAccess(data map[string][]byte) (Access, error) {
 	a := Access{
-		Token: strings.TrimSpace(string(data[dataToken])), Certificate: data[corev1.TLSCertKey], PrivateKey: data[corev1.TLSPrivateKeyKey], Authority: data[dataAuthority],
+		Token: strings.TrimSpace(string(data[dataToken])), Certificate: data[corev1.TLSCertKey], PrivateKey: data[corev1.TLSPrivateKeyKey],
+		Authority: data[dataAuthority],
 	}
 	if len(a.Token) < minSecret || strings.ContainsAny(a.Token, " \t\r\n") {
 		return Access{}, fmt.Errorf("data[%q] is no token of at least %d characters", dataToken, minSecret)

@@ -66,7 +66,8 @@ func (s *Server) selector() map[string]string {
 
 // roleSelector are the labels that the pods of all servers of the cluster and the role have.
 func roleSelector(cluster string, role bind9.Role, platform *Platform) map[string]string {
-	return map[string]string{bind9.LabelCluster: cluster, bind9.LabelRole: strings.ToLower(string(role)), LabelInstallation: platform.Installation}
+	return map[string]string{bind9.LabelCluster: cluster, bind9.LabelRole: strings.ToLower(string(role)),
+		LabelInstallation: platform.Installation}
 }
 
 func (s *Server) labels() map[string]string {
@@ -104,13 +105,17 @@ func (s *Server) Objects() ([]Object, error) {
 		return nil, err
 	}
 	objects := []Object{
-		{ServiceAccounts, s.Name, coreac.ServiceAccount(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithAutomountServiceAccountToken(false)},
+		{ServiceAccounts, s.Name, coreac.ServiceAccount(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
+			s.owner()).WithAutomountServiceAccountToken(false)},
 		s.controlSecret(keys),
-		{Secrets, AgentSecretName(s.Name), coreac.Secret(AgentSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).
+		{Secrets, AgentSecretName(s.Name), coreac.Secret(AgentSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(
+			s.owner()).
 			WithType(corev1.SecretTypeOpaque).WithData(map[string][]byte{
-			dataToken: []byte(s.Access.Token), corev1.TLSCertKey: s.Access.Certificate, corev1.TLSPrivateKeyKey: s.Access.PrivateKey, dataAuthority: s.Access.Authority,
+			dataToken: []byte(s.Access.Token), corev1.TLSCertKey: s.Access.Certificate, corev1.TLSPrivateKeyKey: s.Access.PrivateKey,
+			dataAuthority: s.Access.Authority,
 		})},
-		{ConfigMaps, s.Name + "-config", coreac.ConfigMap(s.Name+"-config", s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithData(files)},
+		{ConfigMaps, s.Name + "-config", coreac.ConfigMap(s.Name+"-config", s.Namespace).WithLabels(s.labels()).WithAnnotations(
+			s.owner()).WithData(files)},
 		s.dnsService(),
 		s.agentService(),
 		s.networkPolicy(),
@@ -131,7 +136,8 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	for file, text := range files {
 		data[file] = []byte(text)
 	}
-	secret := coreac.Secret(RNDCSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithAnnotations(s.Control.annotations()).WithType(corev1.SecretTypeOpaque).WithData(data)
+	secret := coreac.Secret(RNDCSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithAnnotations(
+		s.Control.annotations()).WithType(corev1.SecretTypeOpaque).WithData(data)
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
@@ -145,7 +151,8 @@ func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 		}
 	}
 	name := TransferSecretName(owner.Name)
-	secret := coreac.Secret(name, namespace).WithLabels(owner.labels(platform)).WithAnnotations(owner.annotations()).WithAnnotations(keys.annotations()).
+	secret := coreac.Secret(name, namespace).WithLabels(owner.labels(platform)).WithAnnotations(owner.annotations()).WithAnnotations(
+		keys.annotations()).
 		WithType(corev1.SecretTypeOpaque).WithData(data)
 	return Object{Secrets, name, secret}
 }
@@ -161,8 +168,10 @@ func (s *Server) dnsService() Object {
 		WithSelector(s.selector()).
 		WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack).
 		WithPorts(
-			coreac.ServicePort().WithName("dns-udp").WithProtocol(corev1.ProtocolUDP).WithPort(53).WithTargetPort(intstr.FromString("dns-udp")),
-			coreac.ServicePort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithPort(53).WithTargetPort(intstr.FromString("dns-tcp")),
+			coreac.ServicePort().WithName("dns-udp").WithProtocol(corev1.ProtocolUDP).WithPort(53).WithTargetPort(
+				intstr.FromString("dns-udp")),
+			coreac.ServicePort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithPort(53).WithTargetPort(
+				intstr.FromString("dns-tcp")),
 		)
 	if policy := s.Service.ExternalTrafficPolicy; policy != "" {
 		spec.WithExternalTrafficPolicy(corev1.ServiceExternalTrafficPolicy(policy))
@@ -170,15 +179,18 @@ func (s *Server) dnsService() Object {
 	if ranges := s.Service.LoadBalancerSourceRanges; len(ranges) > 0 {
 		spec.WithLoadBalancerSourceRanges(ranges...)
 	}
-	service := coreac.Service(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.Service.Annotations).WithAnnotations(s.owner()).WithSpec(spec)
+	service := coreac.Service(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.Service.Annotations).WithAnnotations(
+		s.owner()).WithSpec(spec)
 	return Object{Services, s.Name, service}
 }
 
 // agentService is one of its own: that of DNS may be a load balancer, and the agent is for the cluster alone.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
-	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack).
-		WithPorts(coreac.ServicePort().WithName("https").WithProtocol(corev1.ProtocolTCP).WithPort(443).WithTargetPort(intstr.FromString("https")))
+	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
+		corev1.IPFamilyPolicyPreferDualStack).
+		WithPorts(coreac.ServicePort().WithName("https").WithProtocol(corev1.ProtocolTCP).WithPort(443).WithTargetPort(
+			intstr.FromString("https")))
 	return Object{Services, name, coreac.Service(name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
 }
 
@@ -197,7 +209,8 @@ func (s *Server) networkPolicy() Object {
 	}
 	spec := networkingac.NetworkPolicySpec().WithPodSelector(metaac.LabelSelector().WithMatchLabels(s.selector())).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(ingress...)
-	return Object{NetworkPolicies, s.Name, networkingac.NetworkPolicy(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+	return Object{NetworkPolicies, s.Name, networkingac.NetworkPolicy(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
+		s.owner()).WithSpec(spec)}
 }
 
 // Owner is an object of ours that objects of the cluster are made for.
@@ -231,5 +244,6 @@ func Disruption(namespace string, cluster Owner, role bind9.Role, platform *Plat
 		WithSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(cluster.Name, role, platform))).
 		// A pod that is not ready serves no client, and would keep a node from being drained.
 		WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow)
-	return Object{Disruptions, name, policyac.PodDisruptionBudget(name, namespace).WithLabels(cluster.labels(platform)).WithAnnotations(cluster.annotations()).WithSpec(spec)}
+	return Object{Disruptions, name, policyac.PodDisruptionBudget(name, namespace).WithLabels(cluster.labels(platform)).WithAnnotations(
+		cluster.annotations()).WithSpec(spec)}
 }

@@ -29,7 +29,8 @@ func (s *Server) formatPeers() string {
 const signaturesJitter = 12 * time.Hour
 
 // signingAlgorithms are those that a policy may name.
-var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384, bind9.DNSSECED25519}
+var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384,
+	bind9.DNSSECED25519}
 
 // writePolicy writes a dnssec-policy. It always has keys: named 9.18 aborts on a policy with an empty list of them.
 func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
@@ -48,7 +49,8 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 		return formatSeconds(of)
 	}
 	c.line("dnssec-policy %q {", policy.Name)
-	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm, lifetime(policy.ZSKLifetime), algorithm)
+	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm,
+		lifetime(policy.ZSKLifetime), algorithm)
 	c.line("\tpurge-keys PT1H;") // named can tell of about eight keys, those that it is done with too
 	if policy.NSEC3 {
 		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
@@ -61,7 +63,8 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 			{"dnskey-ttl", t.DNSKEYTTL}, {"max-zone-ttl", t.MaxZoneTTL}, {"parent-ds-ttl", t.ParentDSTTL},
 			{"zone-propagation-delay", t.ZonePropagationDelay}, {"parent-propagation-delay", t.ParentPropagationDelay},
 			{"publish-safety", t.PublishSafety}, {"retire-safety", t.RetireSafety},
-			{"signatures-validity", t.SignaturesValidity}, {"signatures-validity-dnskey", t.SignaturesValidity}, {"signatures-refresh", t.SignaturesRefresh},
+			{"signatures-validity", t.SignaturesValidity}, {"signatures-validity-dnskey", t.SignaturesValidity},
+			{"signatures-refresh", t.SignaturesRefresh},
 		} {
 			if one.value != nil {
 				c.line("\t%s %s;", one.option, formatSeconds(one.value))

@@ -86,7 +86,8 @@ const DefaultVersion = "9.20"
 // catalogs and platform are left to the caller.
 func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	s := Server{
-		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role, Replicas: bind9.DefaultInstanceReplicas,
+		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role,
+		Replicas: bind9.DefaultInstanceReplicas,
 		Settings: *instance.Spec.ServerSettings.DeepCopy(),
 	}
 	if instance.Spec.Replicas != nil {
@@ -97,8 +98,10 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 		s.Cluster = cluster.Name
 		own, common := &s.Settings, cluster.Spec.ServerSettings.DeepCopy()
 		own.Version = cmp.Or(own.Version, common.Version)
-		own.Image, own.Config, own.Agent = cmp.Or(own.Image, common.Image), cmp.Or(own.Config, common.Config), cmp.Or(own.Agent, common.Agent)
-		own.RNDCKey, own.Storage, own.Placement = cmp.Or(own.RNDCKey, common.RNDCKey), cmp.Or(own.Storage, common.Storage), cmp.Or(own.Placement, common.Placement)
+		own.Image, own.Config, own.Agent = cmp.Or(own.Image, common.Image), cmp.Or(own.Config, common.Config),
+			cmp.Or(own.Agent, common.Agent)
+		own.RNDCKey, own.Storage, own.Placement = cmp.Or(own.RNDCKey, common.RNDCKey), cmp.Or(own.Storage, common.Storage),
+			cmp.Or(own.Placement, common.Placement)
 		own.ZoneNamespaces = cmp.Or(own.ZoneNamespaces, common.ZoneNamespaces)
 		role := cluster.Spec.Secondary
 		switch s.Role {

@@ -60,12 +60,14 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		}
 		spec := appsac.DeploymentSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(2).
 			WithStrategy(appsac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).WithRollingUpdate(rolling))
-		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(annotations).WithSpec(spec)}
+		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
+			annotations).WithSpec(spec)}
 	}
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
 	if storage.Capacity != "" {
-		claim.WithResources(coreac.VolumeResourceRequirements().WithRequests(listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
+		claim.WithResources(coreac.VolumeResourceRequirements().WithRequests(
+			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	if storage.StorageClassName != "" {
 		claim.WithStorageClassName(storage.StorageClassName)
@@ -75,13 +77,15 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	}
-	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(2).WithServiceName(s.Name).
+	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(
+		2).WithServiceName(s.Name).
 		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
 			WithWhenDeleted(deleted).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
 		WithVolumeClaimTemplates(&coreac.PersistentVolumeClaimApplyConfiguration{
 			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: ptr(stateVolume), Labels: s.selector()}, Spec: claim,
 		})
-	return Object{StatefulSets, s.Name, appsac.StatefulSet(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(annotations).WithSpec(spec)}
+	return Object{StatefulSets, s.Name, appsac.StatefulSet(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
+		annotations).WithSpec(spec)}
 }
 
 // GoesFirst reports whether the pod goes before the one in its place comes: both could not have the volume, or the
@@ -113,7 +117,8 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		WithAnnotations(map[string]string{annotationLine: s.Control.Line, AnnotationOwner: KindInstance + "/" + s.Name})
 	if s.Agent() == bind9.AgentBindcar {
 		// It reads its key at its start and cannot have BIND read its configuration anew.
-		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"key": s.Control.Current.Name, "transfer": s.Transfer.Name})})
+		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"key": s.Control.Current.Name,
+			"transfer": s.Transfer.Name})})
 	}
 	placement := s.Settings.Placement
 	if placement == nil {
@@ -172,7 +177,8 @@ func secureContainer(of *coreac.ContainerApplyConfiguration, image *bind9.Image)
 	if image != nil && image.PullPolicy != "" {
 		of.WithImagePullPolicy(corev1.PullPolicy(image.PullPolicy))
 	}
-	return of.WithSecurityContext(coreac.SecurityContext().WithAllowPrivilegeEscalation(false).WithReadOnlyRootFilesystem(true).WithRunAsNonRoot(true).
+	return of.WithSecurityContext(coreac.SecurityContext().WithAllowPrivilegeEscalation(false).WithReadOnlyRootFilesystem(
+		true).WithRunAsNonRoot(true).
 		WithCapabilities(coreac.Capabilities().WithDrop("ALL")).
 		WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
 }
@@ -218,21 +224,26 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
 	if s.Agent() == bind9.AgentBindcar {
 		secret := func(variable, of, key string) *coreac.EnvVarApplyConfiguration {
-			return coreac.EnvVar().WithName(variable).WithValueFrom(coreac.EnvVarSource().WithSecretKeyRef(coreac.SecretKeySelector().WithName(of).WithKey(key)))
+			return coreac.EnvVar().WithName(variable).WithValueFrom(coreac.EnvVarSource().WithSecretKeyRef(
+				coreac.SecretKeySelector().WithName(of).WithKey(key)))
 		}
 		value := func(variable, text string) *coreac.EnvVarApplyConfiguration {
 			return coreac.EnvVar().WithName(variable).WithValue(text)
 		}
 		container.WithImage(formatImage(agent.Image, s.Platform.BindcarImage, "latest")).
 			WithEnv(
-				value("API_PORT", port), value("BIND_ZONE_DIR", StateDir), value("BIND_TLS_CERT", ConfigDir+"/"+corev1.TLSCertKey), value("BIND_TLS_KEY", ConfigDir+"/"+corev1.TLSPrivateKeyKey), value("RNDC_SERVER", control), value("NSUPDATE_SERVER", "127.0.0.1"), value("NSUPDATE_PORT", dns),
+				value("API_PORT", port), value("BIND_ZONE_DIR", StateDir), value("BIND_TLS_CERT", ConfigDir+"/"+corev1.TLSCertKey),
+				value("BIND_TLS_KEY", ConfigDir+"/"+corev1.TLSPrivateKeyKey), value("RNDC_SERVER", control),
+				value("NSUPDATE_SERVER", "127.0.0.1"), value("NSUPDATE_PORT", dns),
 				secret("BIND_API_TOKEN", AgentSecretName(s.Name), dataToken),
-				secret("RNDC_ALGORITHM", RNDCSecretName(s.Name), dataAlgorithm), secret("RNDC_SECRET", RNDCSecretName(s.Name), dataSecret), secret("RNDC_KEY_NAME", RNDCSecretName(s.Name), dataKeyName),
+				secret("RNDC_ALGORITHM", RNDCSecretName(s.Name), dataAlgorithm), secret("RNDC_SECRET", RNDCSecretName(s.Name), dataSecret),
+				secret("RNDC_KEY_NAME", RNDCSecretName(s.Name), dataKeyName),
 				value("NSUPDATE_KEY_NAME", s.Transfer.Name), value("NSUPDATE_ALGORITHM", string(s.Transfer.Algorithm)),
 				secret("NSUPDATE_SECRET", TransferSecretName(s.Group()), dataSecret),
 			).
 			// Its /ready is 200 when it is not ready.
-			WithReadinessProbe(coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("https"))).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2))
+			WithReadinessProbe(coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(
+				intstr.FromString("https"))).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2))
 	} else {
 		health := func(path string) *coreac.HTTPGetActionApplyConfiguration {
 			return coreac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString("https")).WithScheme(corev1.URISchemeHTTPS)
@@ -241,9 +252,12 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 			WithArgs("bind-agent", "--listen=:"+port, "--rndc-server="+control, "--rndc-key-file="+ConfigDir+"/"+rndcFile,
 				"--dns-server=127.0.0.1:"+dns, "--update-key-file="+ConfigDir+"/"+tsigFile, "--zone-dir="+StateDir,
 				"--token-file="+ConfigDir+"/"+tokenFile, "--config-dir="+ConfigDir, "--catalogs-file="+ConfigDir+"/"+catalogsFile,
-				"--tls-cert-file="+ConfigDir+"/"+corev1.TLSCertKey, "--tls-private-key-file="+ConfigDir+"/"+corev1.TLSPrivateKeyKey, "-v=1").
-			WithLivenessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/health")).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(3)).
-			WithReadinessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/ready")).WithPeriodSeconds(5).WithTimeoutSeconds(5).WithFailureThreshold(2))
+				"--tls-cert-file="+ConfigDir+"/"+corev1.TLSCertKey, "--tls-private-key-file="+ConfigDir+"/"+corev1.TLSPrivateKeyKey,
+				"-v=1").
+			WithLivenessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/health")).WithPeriodSeconds(10).WithTimeoutSeconds(
+				5).WithFailureThreshold(3)).
+			WithReadinessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/ready")).WithPeriodSeconds(5).WithTimeoutSeconds(
+				5).WithFailureThreshold(2))
 	}
 	setResources(container, agent.Resources)
 	return secureContainer(container, agent.Image)
@@ -255,13 +269,17 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
 	}
 	config := coreac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(
-		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config").WithItems(item(configFile), item(catalogsFile))),
-		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(RNDCSecretName(s.Name)).WithItems(item(keysFile), item(rndcFile), item(tsigFile))),
-		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(AgentSecretName(s.Name)).WithItems(item(tokenFile), item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey))),
+		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config").WithItems(item(configFile),
+			item(catalogsFile))),
+		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(RNDCSecretName(s.Name)).WithItems(item(keysFile),
+			item(rndcFile), item(tsigFile))),
+		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(AgentSecretName(s.Name)).WithItems(item(tokenFile),
+			item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey))),
 	)
 	volumes := []*coreac.VolumeApplyConfiguration{
 		coreac.Volume().WithName(configVolume).WithProjected(config),
-		coreac.Volume().WithName(tmpVolume).WithEmptyDir(coreac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory).WithSizeLimit(resource.MustParse("64Mi"))),
+		coreac.Volume().WithName(tmpVolume).WithEmptyDir(coreac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory).WithSizeLimit(
+			resource.MustParse("64Mi"))),
 	}
 	if s.Workload() == StatefulSets {
 		return volumes

@@ -315,7 +315,8 @@ func Decode(record Record) (RRset, error) {
 	case n > 1 && n != len(record.Values):
 		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %d for %d values; give one, or one for each", n, len(record.Values))
 	case n == 0 && (set.Type == rdata.MX || set.Type == rdata.SRV):
-		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %s needs priority%s", set.Type, map[rdata.Type]string{rdata.SRV: ", weight and port"}[set.Type])
+		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %s needs priority%s", set.Type,
+			map[rdata.Type]string{rdata.SRV: ", weight and port"}[set.Type])
 	}
 	for i, value := range record.Values {
 		var metadata Metadata

@@ -120,7 +120,8 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 	case meta.UID != zone.UID:
 		return nil, fmt.Errorf("%w: uid %s, not %s", errAnother, meta.UID, zone.UID)
 	case hash != snapshot.Hash():
-		return nil, fmt.Errorf("%s, serial %d: %w: its header and content state make hash %s, the answer says %s", snapshot, snapshot.Serial(), zoneview.ErrMisfit, snapshot.Hash(), hash)
+		return nil, fmt.Errorf("%s, serial %d: %w: its header and content state make hash %s, the answer says %s", snapshot,
+			snapshot.Serial(), zoneview.ErrMisfit, snapshot.Hash(), hash)
 	}
 	return snapshot, nil
 }

@@ -23,7 +23,8 @@ type Metrics struct {
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		restarts: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
-			Help:           "Zones read anew because a view was not what the server said (reason misfit), or the server no longer held its serial (reason trimmed).",
+			Help: "Zones read anew because a view was not what the server said (reason misfit), " +
+				"or the server no longer held its serial (reason trimmed).",
 			StabilityLevel: metrics.BETA}, []string{"reason"}),
 		frozenZones: metrics.NewGauge(&metrics.GaugeOpts{Namespace: "kubizone", Subsystem: "view", Name: "frozen_zones",
 			Help:           "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.",

@@ -93,7 +93,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	if snapshot.Serial() == settled {
 		// A store that was restored may have come to the same serial another way.
 		if zone.Status.Serial == zone.Status.SettledSerial && zone.Status.Hash != snapshot.Hash() {
-			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(), zone.Status.Hash)
+			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(),
+				zone.Status.Hash)
 		}
 		return nil
 	}
@@ -153,7 +154,8 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 }
 
 // moveToSerial is the state of zone at a serial, from a snapshot some steps before or after it.
-func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (*zoneview.Snapshot, error) {
+func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (
+	*zoneview.Snapshot, error) {
 	switch {
 	case settled == snapshot.Serial():
 		return snapshot, nil
@@ -174,7 +176,8 @@ func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot
 }
 
 // requestSubresource asks for one subresource of a zone in the form definition.
-func (s *Source) requestSubresource(ctx context.Context, zone *v1alpha1.Zone, subresource string, parameters map[string]string) (io.ReadCloser, error) {
+func (s *Source) requestSubresource(ctx context.Context, zone *v1alpha1.Zone, subresource string, parameters map[string]string) (
+	io.ReadCloser, error) {
 	request := s.Client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
 		Param("form", v1alpha1.FormDefinition).SetHeader("Accept", "application/json")
 	for name, value := range parameters {
@@ -192,7 +195,8 @@ func (s *Source) readDefinition(ctx context.Context, zone *v1alpha1.Zone) (*zone
 		return nil, err
 	}
 	defer body.Close()
-	snapshot, err := decodeDefinition(body, zoneview.Zone{UID: string(zone.UID), View: zone.Status.View, Namespace: zone.Namespace, Name: zone.Name})
+	snapshot, err := decodeDefinition(body, zoneview.Zone{UID: string(zone.UID), View: zone.Status.View, Namespace: zone.Namespace,
+		Name: zone.Name})
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}

@@ -112,8 +112,9 @@ func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[name
 func (p *pass) Base(base ledger.Base) {
 	uid, z := base.Zone.UID, base.Zone
 	proof := p.Feed.Base(uid, feed.Base{
-		Snapshot: zoneview.NewSnapshot(identify(uid, base.Identity), z.Header, z.Serial, z.N, z.State, slices.Values(mergeRRsets(base.Sets))),
-		Hash:     base.Hash, Settled: base.Settled, Since: base.Since, Final: true,
+		Snapshot: zoneview.NewSnapshot(identify(uid, base.Identity), z.Header, z.Serial, z.N, z.State,
+			slices.Values(mergeRRsets(base.Sets))),
+		Hash: base.Hash, Settled: base.Settled, Since: base.Since, Final: true,
 	})
 	p.goroutines.Go(func() { p.restartUnlessFrozen(uid, proof.Run(p.ctx)) })
 }
