@@ -424,7 +424,7 @@ func TestChangeSets(t *testing.T) {
 			text string
 		}{
 			"finalizers": {changes(deleting("held"), applying("beside", "192.0.2.1")), "spec.items[0]: FieldValueForbidden", "finalizers"},
-			"a move":     {changes(applying("beside", "192.0.2.1"), move), "spec.items[1].apply.spec.domainName: FieldValueForbidden", "moves to zone example.net."},
+			"a move":     {changes(applying("beside", "192.0.2.1"), move), "spec.items[1].apply.spec.domainName: FieldValueInvalid", "stays there"},
 			"twice":      {changes(applying("beside", "192.0.2.1"), deleting("beside")), "spec.items[1]: FieldValueDuplicate", "beside"},
 			"nothing":    {changes(), "spec.items: FieldValueRequired", "1 to 100"},
 			"too many":   {many, "spec.items: FieldValueTooMany", "at most 100"},

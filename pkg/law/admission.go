@@ -18,14 +18,6 @@ import (
 func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns := x.ask.Namespace
-	if n, ok := holding.renamedTo(z.FQDN()); ok { // what comes in now comes along (S6.8)
-		if x.ask.After.Absolute() {
-			return forbidden(ReasonNoEnclosingZone, "zone %s is about to be renamed to %s, and a record with an absolute name would stay behind (S6.8; refer to the zone with zoneRef, or try again when its condition Settled is True)", z.FQDN(), n), marks{}
-		}
-		if _, err := come.Owner.In(n); err != nil {
-			return invalid("spec.domainName", x.ask.After.DomainName, ReasonNameTooLong, "zone %s is about to be renamed to %s, where the name would be too long: %v", z.FQDN(), n, err), marks{}
-		}
-	}
 	base := Base(come.Owner)
 	c, known := x.findClaim(z, holding, base, x.claimant())
 	if !known {
@@ -74,7 +66,7 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 		x.yielded = yielded
 	}
 	x.rule = admitted.text
-	x.member = &Member{UID: x.ask.After.UID, Admission: admitted.admission, Absolute: x.ask.After.Absolute(), Created: x.ask.After.Created}
+	x.member = &Member{UID: x.ask.After.UID, Admission: admitted.admission, Created: x.ask.After.Created}
 
 	at, refusal := x.checkCoexistence(plan)
 	if len(x.needs) > 0 {
@@ -83,7 +75,7 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	if refusal != nil {
 		return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
 	}
-	records := x.records + holding.countReserved(ns, x.ask.UID)
+	records := x.records
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
 			marks{keys: []Key{CountKey(z.UID, ns)}}
@@ -188,8 +180,8 @@ func (x *delta) claimant() claimant {
 }
 
 // cameTogether reports whether what is below the record's name in the zone stood there with it before the cascade, or
-// came later (S2.7). That does not hold for a zone that is renamed, which has names of its own there.
-func (x *delta) cameTogether() bool { return x.stood && x.holding.renameWork() == nil }
+// came later (S2.7).
+func (x *delta) cameTogether() bool { return x.stood }
 
 // isNew reports whether the record is not yet in the zone, so taking it in adds one.
 func (x *delta) isNew() bool {
@@ -218,7 +210,7 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 	if !known {
 		return nil
 	}
-	stands := blocksCut(tenants, ns) || !x.cameTogether() && holding.reservesForeign(come.Owner, ns)
+	stands := blocksCut(tenants, ns)
 	if x.standsBelow = stands && !hosts; x.standsBelow && held {
 		_, itself := z.ownClaim(holding, Base(come.Owner))
 		x.standsBelow = !itself
@@ -374,7 +366,7 @@ func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, at na
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
-		if x.holding.ownerWithReserved(o, up, x.ask.UID).hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
+		if o.hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
 			return false, up, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn, x.nameOf(up))
 		}
 		below = below || !up.IsApex() && o.hasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
@@ -390,10 +382,7 @@ func (x *delta) checkBelow() (refusal *Refusal, known bool) {
 		return nil, false
 	}
 	x.standsBelow = below != nil && below.Any ||
-		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) }) ||
-		slices.ContainsFunc(x.holding.Reserved, func(r Reservation) bool {
-			return r.UID != x.ask.UID && r.Owner != owner && encloses(owner, r.Owner)
-		})
+		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) })
 	// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
 	zones, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.place.view, Name: fqdn})
 	if !known {

@@ -43,22 +43,18 @@ type claimant struct {
 //
 //  1. the zone's own namespace: at the apex and at the zone's own name servers (S6.2);
 //  2. the holder of the name (S4.6);
-//  3. the namespace of a record on its way there (S2.6);
-//  4. while a cascade brings records here, the holder in the zone they leave (S2.7);
-//  5. the zone's own namespace, where a shared rule lists the name, or while a cascade brings records there that
+//  3. while a cascade brings records here, the holder in the zone they leave (S2.7);
+//  4. the zone's own namespace, where a shared rule lists the name, or while a cascade brings records there that
 //     never hold it;
-//  6. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
+//  5. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
 //     several do;
-//  7. the namespace that has a wildcard or an underscore name right below a name above it;
-//  8. the zone's own namespace, where its apex names it.
+//  6. the namespace that has a wildcard or an underscore name right below a name above it;
+//  7. the zone's own namespace, where its apex names it.
 //
 // false: facts are needed.
 func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return claim{namespace: z.Namespace}, true
-	}
-	if x := holding.reservationOf(by.uid); x != nil && x.Admission == AdmittedPlain && Base(x.Owner) == base {
-		return claim{namespace: by.namespace}, true // it was reserved first
 	}
 	first, known := r.findHolder(z, holding, base, by)
 	if !known || first != "" {
@@ -89,15 +85,13 @@ func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claiman
 }
 
 // findHolder returns the namespace whose records hold a base name, or will hold it when the records on their way
-// there have come (S2.6, S2.7); "" for none. known false: facts are needed.
+// there have come (S2.7); "" for none. known false: facts are needed.
 func (r *reading) findHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (first string, known bool) {
 	h, known := get[Holders](r, HoldersKey(z.UID, base))
 	if !known {
 		return "", false
 	}
-	if first = h.Holder(); first == "" {
-		first = holding.reservedFor(base, by.namespace)
-	}
+	first = h.Holder()
 	if first == "" && !by.cascade && holding.isGaining() {
 		if at, err := base.In(z.FQDN()); err == nil {
 			elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
@@ -122,11 +116,6 @@ func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claiman
 		return "", false
 	}
 	all := h.namespaces()
-	for _, x := range holding.Reserved {
-		if x.Admission == AdmittedPlain && Base(x.Owner) == base {
-			all = append(all, x.Namespace)
-		}
-	}
 	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.isGaining() {
 		elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 		if !known {
@@ -171,7 +160,7 @@ func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by clai
 	}
 	for _, up := range ups {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
-		if !holding.ownerWithReserved(o, up, by.uid).hasType(rdata.NS) && !elsewhere[up] {
+		if !o.hasType(rdata.NS) && !elsewhere[up] {
 			continue
 		}
 		ns, known := r.cutHolder(z, holding, up, by)
@@ -295,9 +284,6 @@ func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by cl
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
 		ns := o.speaker(z.Namespace)
 		if ns == "" {
-			ns = holding.expectedSpeaker(up, z.Namespace)
-		}
-		if ns == "" {
 			ns = elsewhere[up]
 		}
 		if ns == "" {
@@ -326,10 +312,7 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 	if first := at.Holder(); first != "" && first != ns || z.hasServerBelow(n) {
 		return true, true
 	}
-	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }) ||
-		slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
-			return x.Namespace != ns && x.Admission == AdmittedPlain && encloses(n, Base(x.Owner))
-		}), true
+	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }), true
 }
 
 // isGaining reports whether a standing cascade brings records here.
@@ -375,17 +358,6 @@ func (r *reading) speaksElsewhere(z *Zone, holding *Holding, base name.Rel) (map
 		}
 	}
 	return out, true
-}
-
-// expectedSpeaker is the namespace, other than own, for which a wildcard or an underscore name right below a name is
-// reserved, "" for none.
-func (h *Holding) expectedSpeaker(n name.Rel, own string) string {
-	for _, r := range h.Reserved {
-		if r.Admission == AdmittedPlain && r.Namespace != own && r.Owner != n && Base(r.Owner) == n {
-			return r.Namespace
-		}
-	}
-	return ""
 }
 
 // SpeaksFor reports whether a record admitted so counts in Owner.Speaks of its base name.
@@ -477,7 +449,7 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 
 // othersBelow reports whether another namespace holds a name strictly below base (S4.7). Names of the zone's own
 // namespace that came when the claimant held base already do not count, nor do such of tenants for a record that
-// stands, or has its place reserved. Names that the zone's own namespace has by the zone's spec, or by what its apex
+// stands. Names that the zone's own namespace has by the zone's spec, or by what its apex
 // names, count as older. stands says that only records or zones are in the way, or such as are to come. known false:
 // facts are needed.
 func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
@@ -497,24 +469,15 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
 		since = h.List[0].First
 	}
-	for _, x := range holding.Reserved {
-		if x.Namespace == ns && x.Admission == AdmittedPlain && Base(x.Owner) == base {
-			since = min(since, x.N)
-		}
-	}
-	was := by.stands || holding.reservationOf(by.uid) != nil
 	before := func(other string) uint64 {
-		if was || other == z.Namespace {
+		if by.stands || other == z.Namespace {
 			return since
 		}
 		return math.MaxUint64
 	}
 	counts := func(other string, n uint64) bool { return other != ns && n <= before(other) }
-	stands = slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
-		return counts(x.Namespace, x.N) && x.Admission == AdmittedPlain && below(Base(x.Owner))
-	})
 	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
-		stands = stands || slices.ContainsFunc(held.Holders, func(h Holder) bool { return counts(h.Namespace, h.First) })
+		stands = slices.ContainsFunc(held.Holders, func(h Holder) bool { return counts(h.Namespace, h.First) })
 	}
 	at, err := base.In(z.FQDN())
 	if err != nil || stands {

@@ -36,7 +36,7 @@ type delta struct {
 	// memberBefore and member are the record's place in the zone, and rule is the pattern that admits it.
 	memberBefore, member *Member
 	rule                 string
-	// others is the owner of come without the record, and with what is reserved there.
+	// others is the owner of come without the record.
 	others *Owner
 
 	diff diff
@@ -176,7 +176,7 @@ func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 		return refusal, marks{}
 	}
 	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
-	x.others = x.holding.ownerWithReserved(o.after, come.Owner, x.ask.UID)
+	x.others = o.after
 	refusal, mark := x.admitRecord(plan)
 	if refusal != nil && refusal.Reason == ReasonNameHeld && x.stood && len(x.needs) == 0 {
 		// From now on it waits as any other record, and leaves the marks of one.
@@ -193,15 +193,13 @@ func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 		return refusal, mark
 	}
 	o.after.addContribution(come, sizes)
-	after, before := x.holding.ownerWithReserved(o.after, come.Owner, x.ask.UID), x.holding.ownerWithReserved(o.before, come.Owner, x.ask.UID)
+	after, before := o.after, o.before
 	if refusal, mark = x.checkLimits(after, before); refusal != nil {
 		return refusal, mark
 	}
 	x.member.N = stepOf(x.zone, x.ask.Set)
 	if x.memberBefore != nil && x.gone.Owner == come.Owner {
 		x.member.N = x.memberBefore.N
-	} else if r := x.holding.reservationOf(x.ask.UID); x.memberBefore == nil && r != nil && r.Owner == come.Owner {
-		x.member.N = r.N // its turn at the name is that of the reservation
 	}
 	x.records++
 	return nil, marks{}
@@ -233,7 +231,7 @@ func (x *delta) countHolders() bool {
 func (x *delta) comesLate() (late, known bool) {
 	z, ns := x.zone, x.ask.Namespace
 	at, err := Base(x.come.Owner).In(z.FQDN())
-	if err != nil || x.ask.Cascade && x.ask.Move == nil || ns == z.Namespace || !x.holding.isGaining() {
+	if err != nil || x.ask.Cascade || ns == z.Namespace || !x.holding.isGaining() {
 		return false, true
 	}
 	if late, known = x.holdsElsewhereBelow(x.holding, z.View, at, ns); !known || late {

@@ -42,8 +42,6 @@ const (
 	KindLastSerial
 	// KindArriving asks what has left one zone and is not in the next yet, at or below (View, Name): *Arriving.
 	KindArriving
-	// KindRoster asks about all records of the zone with uid Zone: *Roster.
-	KindRoster
 	// KindHeldBelow asks for the holders of base names strictly below Owner in the zone with uid Zone: *HeldBelow.
 	KindHeldBelow
 	// KindDeletions asks what the zone's own namespace has removed lately from the zone with uid Zone: *Deletions.
@@ -229,8 +227,8 @@ type Holding struct {
 	Listed      int `json:"listed,omitempty"`
 }
 
-// Ancestry says where a zone stands among the zones above it. A write that delegates the zone, renames it or makes it
-// standalone sets all of it but Follows (setParent).
+// Ancestry says where a zone stands among the zones above it. A write that delegates the zone or makes it standalone
+// sets all of it (setParent).
 type Ancestry struct {
 	// Parent is the enclosing zone that delegates this one; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
@@ -245,8 +243,6 @@ type Ancestry struct {
 	ExternalCut bool `json:"externalCut,omitempty"`
 	// DS says that a rule of the enclosing zone which delegates this one has that zone contain its DS (S4.9).
 	DS bool `json:"ds,omitempty"`
-	// Follows is the uid of the zone whose fqdn this one's relative name follows.
-	Follows string `json:"follows,omitempty"`
 }
 
 // ApexNames are the names in the data of records at the apex: they follow from these records alone (apexNames).
@@ -268,10 +264,8 @@ type SerialMarks struct {
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
-// Outstanding is what later transactions have still to do here: each reservation and each work is an outbox item.
+// Outstanding is what later transactions have still to do here: each work is an outbox item.
 type Outstanding struct {
-	// Reserved are the places of records that are on their way here (S2.6).
-	Reserved []Reservation `json:"reserved,omitempty"`
 	// Awaited are names at which a zone that waits lost to this one. The waiting zone leaves its mark here, because a
 	// write of the waiting zone cannot change this zone's keys (I1, S2.7). The apex stands for any name.
 	Awaited []name.Rel `json:"awaited,omitempty"`
@@ -312,9 +306,6 @@ type Link struct {
 	Namespace string `json:"n"`
 	// Labels is the number of labels of the linked zone's name, which is the end of this zone's name.
 	Labels int `json:"l"`
-	// Renamed says that the linked zone did not delegate the next one: that came along when the linked zone was
-	// renamed (S6.8).
-	Renamed bool `json:"r,omitempty"`
 }
 
 // Withdrawal is the time that a zone has left after the rule that delegated it went (S3.4).
@@ -342,10 +333,6 @@ type StandingWork struct {
 	By string `json:"by,omitempty"`
 	// Own says that the zone's own namespace caused the cascade.
 	Own bool `json:"own,omitempty"`
-	// Becomes is the name that the zone will have when the cascade has renamed it, or its present name when that is
-	// done (S6.8). Coming are the names below that zones which follow it will have.
-	Becomes name.Name   `json:"becomes,omitzero"`
-	Coming  []name.Name `json:"coming,omitempty"`
 }
 
 // Settled reports whether what the zone contains may be delivered.
@@ -551,8 +538,6 @@ const (
 type Member struct {
 	UID       string    `json:"uid"`
 	Admission Admission `json:"a"`
-	// Absolute says that the record's domainName is absolute, so it does not follow a rename.
-	Absolute bool `json:"abs,omitempty"`
 	// Created is the object's creation time, unix seconds: the order of S2.7.
 	Created int64 `json:"t"`
 	// N is the journal count of its adoption.
@@ -594,7 +579,7 @@ type LastSerial struct {
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the zone that had the name.
 	By string `json:"by,omitempty"`
-	// Zone is the uid of the zone that was removed there, or ended; "" where it was renamed. While the cascade of
+	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
 	// that zone stands, its holders count as those of a zone that is made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
 	// Withdrawn is the withdrawal of that zone, for the zones that it delegated (S3.4).
@@ -620,7 +605,3 @@ func (a *Arriving) holdingArrivals() []Arrival {
 	}
 	return slices.DeleteFunc(slices.Clone(a.Records), func(x Arrival) bool { return x.Left != AdmittedPlain })
 }
-
-// Roster sums up the records of a zone: how many have absolute names, and the
-// octets of the longest owner relative to the zone.
-type Roster struct{ Absolute, Longest int }

@@ -158,21 +158,12 @@ func (w *world) stoodTwin(r *law.Record, held bool) bool {
 	if r.Type == rdata.DS { // it is about the zone below
 		return true
 	}
-	h := w.holding(z)
-	if slices.ContainsFunc(h.Works, func(x law.StandingWork) bool { return !x.Becomes.IsZero() }) {
-		return true // a zone that is renamed has names of its own below
-	}
 	owner, _ := fqdn.Rel(z.FQDN())
 	t := &tenancy{world: w, zone: w.union(z), records: w.plain(z)}
 	base := baseName(owner)
 	first, _ := t.first(base)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) || first != "" && first != r.Namespace {
 		return true
-	}
-	if slices.ContainsFunc(h.Reserved, func(x law.Reservation) bool {
-		return x.Admission == law.AdmittedPlain && x.Namespace != r.Namespace && baseName(x.Owner) == base
-	}) {
-		return true // one on its way by a write of its own counts as there (S2.6)
 	}
 	if holder, _ := t.holder(base); !held && holder != "" && holder != r.Namespace {
 		return true // it never held the name
@@ -375,7 +366,7 @@ func (w *world) quiet() bool {
 		return false
 	}
 	for _, k := range w.holdings() {
-		if h := w.facts[k].(*law.Holding); len(h.Works)+len(h.Reserved) > 0 {
+		if h := w.facts[k].(*law.Holding); len(h.Works) > 0 {
 			return false
 		}
 	}

@@ -19,25 +19,12 @@ import (
 // findWithdrawal finds the withdrawn rule by which a zone came that its enclosing zone does not delegate (S3.4). The
 // zone keeps its lineage, and with it the rules by which it came, whatever becomes of the zones between: they may go
 // or be made anew, or another may be made there. known false: facts are needed.
-func (r *reading) findWithdrawal(x *parentage, view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (known bool) {
-	was, came := has.Withdrawn, has.Lineage
-	if root != nil {
-		came = x.takeAlong(has.Lineage, root)
-	}
-	if x.lineage, known = r.spliceLineage(view, fqdn, came); !known {
+func (r *reading) findWithdrawal(x *parentage, view string, fqdn name.Name, ns string, has *Holding, now time.Time) (known bool) {
+	was := has.Withdrawn
+	if x.lineage, known = r.spliceLineage(view, fqdn, has.Lineage); !known {
 		return false
 	}
 	from, known := r.findRevoked(view, fqdn, ns, x.lineage)
-	for known && from != nil && root != nil && (was == nil || was.By != from.UID) {
-		// A zone that a rename leaves undelegated does not end, as one that a new zone above does not list (S3.3). A
-		// rule that was withdrawn before stays withdrawn, and so does one of a zone above the renamed zone.
-		i := slices.IndexFunc(x.lineage, func(l Link) bool { return l.UID == from.UID })
-		if x.lineage[i].Labels < root.FQDN.NumLabels() {
-			break
-		}
-		x.lineage[i].Renamed = true
-		from, known = r.findRevoked(view, fqdn, ns, x.lineage)
-	}
 	if !known || from == nil {
 		return known
 	}
@@ -67,29 +54,7 @@ func (b *ZoneBelow) CameBy(p *ZoneBelow) bool {
 }
 
 func sameLink(x, y Link) bool {
-	return x.UID == y.UID && x.Namespace == y.Namespace && x.Labels == y.Labels && x.Renamed == y.Renamed
-}
-
-// takeAlong returns the lineage of a zone that a rename of root takes along: the part of what encloses it now above
-// the new name of root, then root and the zones below it by which the zone came. The zone came to its new name by
-// them even where they have gone since the rename.
-func (x *parentage) takeAlong(lineage []Link, root *Place) []Link {
-	top := root.FQDN.NumLabels()
-	is := func(l Link) bool { return l.UID == root.UID }
-	i := slices.IndexFunc(lineage, is)
-	if i < 0 && slices.ContainsFunc(x.lineage, is) {
-		return x.lineage
-	}
-	out := slices.DeleteFunc(slices.Clone(x.lineage), func(l Link) bool { return l.Labels >= top })
-	if i < 0 {
-		return append(out, Link{UID: root.UID, Namespace: root.Namespace, Labels: top})
-	}
-	deeper := top - lineage[i].Labels
-	for _, l := range lineage[i:] {
-		l.Labels += deeper
-		out = append(out, l)
-	}
-	return out
+	return x.UID == y.UID && x.Namespace == y.Namespace && x.Labels == y.Labels
 }
 
 // nameAt returns the name that the linked zone has, or had, in the lineage of a zone at fqdn.
@@ -151,7 +116,7 @@ func (r *reading) findRevoked(view string, fqdn name.Name, ns string, lineage []
 		return nil, false
 	}
 	for i, h := range slices.Backward(standing) {
-		if h == nil || lineage[i].Renamed {
+		if h == nil {
 			continue
 		}
 		z, known := r.zoneOf(h)

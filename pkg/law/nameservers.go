@@ -27,18 +27,18 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 		if !d.askAll(ks) || !ok {
 			continue
 		}
-		foreign := slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return r.Owner == host && r.Namespace != z.Namespace })
+		foreign := false
 		if tenants != nil {
-			foreign = foreign || slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && t.Namespace != z.Namespace })
+			foreign = slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && t.Namespace != z.Namespace })
 		}
 		if foreign {
 			return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
 		}
-		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); h.ownerWithReserved(o, host, "").hasType(rdata.CNAME) && !host.IsApex() {
+		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); o.hasType(rdata.CNAME) && !host.IsApex() {
 			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
 		}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); h.ownerWithReserved(o, up, "").hasType(rdata.DNAME) {
+			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
 				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.5)", host)
 			}
 		}
@@ -68,7 +68,7 @@ func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 			if o, known = get[Owner](&d.reading, OwnerKey(z.UID, s.Owner)); !known {
 				continue
 			}
-			if o = h.ownerWithReserved(o, s.Owner, ""); z.typesAt(s.Owner, o.types()) > MaxTypesAtName && z.typesAt(s.Owner, o.types()) > before.typesAt(s.Owner, o.types()) {
+			if z.typesAt(s.Owner, o.types()) > MaxTypesAtName && z.typesAt(s.Owner, o.types()) > before.typesAt(s.Owner, o.types()) {
 				return invalid("spec.nameServers", nil, ReasonLimitExceeded, "%s would have more than %d types with those of records (S5.6)", s.Owner, MaxTypesAtName)
 			}
 		}

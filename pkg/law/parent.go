@@ -21,9 +21,6 @@ type ParentAsk struct {
 	Now  time.Time
 }
 
-// noZone is the uid in Holding.Follows of a zone that followed one which ended (S3.4).
-const noZone = "-"
-
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
@@ -39,26 +36,16 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		return nil
 	}
 	if holding == nil || holding.UID != z.UID {
-		return plan // it is gone or renamed, and that has a cascade of its own
+		return plan // it is gone, and that has a cascade of its own
 	}
-	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, nil, ask.Now)
+	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, ask.Now)
 	if !known {
 		return nil
 	}
 	h := *holding
 	x.noteIn(&h)
-	if h.Follows != "" && h.Follows != noZone && (x.parent == nil || h.Follows != x.parent.UID) {
-		// The zone that it followed may stand again, with the same uid, under another name.
-		last, known := d.findGone(z.View, z.FQDN(), x.parent, h.Follows)
-		if !known {
-			return nil
-		}
-		if last != nil && last.Withdrawn != nil {
-			h.Follows = noZone
-		}
-	}
 	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
-	if !moved && h.DS == holding.DS && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
+	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
 		// The parent stays. Only what is said of a zone without a parent may differ.
 		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
 			return plan
@@ -108,9 +95,9 @@ func (x *parentage) noteIn(h *Holding) {
 }
 
 // parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.3–S3.5). has is the holding of
-// the zone under its name until now. root is the renamed zone that takes the zone along to fqdn; nil: the zone stays.
+// the zone.
 // known false: facts are needed.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (*parentage, bool) {
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, now time.Time) (*parentage, bool) {
 	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
 	if !ok {
@@ -145,7 +132,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	}
 	if !x.delegates {
 		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-		return x, r.findWithdrawal(x, view, fqdn, ns, has, root, now)
+		return x, r.findWithdrawal(x, view, fqdn, ns, has, now)
 	}
 	by := rdata.NS
 	for _, k := range ks {
@@ -172,22 +159,4 @@ func (h *Holding) delegatedBy() string {
 		return h.Withdrawn.By
 	}
 	return ""
-}
-
-// findGone returns the last serial of the zone with that uid, if it stood between fqdn and the zone that encloses it
-// now; nil for none. known false: facts are needed.
-func (r *reading) findGone(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
-	var between []Key
-	for up, ok := fqdn.Parent(); ok && (enclosing == nil || up != enclosing.FQDN()); up, ok = up.Parent() {
-		between = append(between, Key{Kind: KindLastSerial, View: view, Name: up})
-	}
-	if !r.askAll(between) {
-		return nil, false
-	}
-	for _, k := range between {
-		if x, _ := get[LastSerial](r, k); x != nil && x.Zone == uid {
-			last = x
-		}
-	}
-	return last, true
 }

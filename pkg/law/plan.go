@@ -32,10 +32,6 @@ type Plan struct {
 	Writes []Write
 	// Work is the outbox item the write owes, nil for none (I4).
 	Work *Work
-	// Move is the outbox item of a record that leaves one zone for another, beside Work. It is carried out before the
-	// write is answered (S2.6). Arrival is the place where the record will be.
-	Move    *Work
-	Arrival *Placement
 	// PendingCuts name (parent, child) pairs whose cut must be counted anew.
 	PendingCuts []PendingCut
 	// Orphan says under which keys the record, or the pending zone, waits, and OrphanBefore where it waited.
@@ -133,18 +129,14 @@ type Work struct {
 	// Unmarked says that the work names no zone and its steps leave no mark at any, so that each step is delivered as
 	// it comes (S7.2). By is the namespace of the zone.
 	Unmarked bool `json:"unmarked,omitempty"`
-	// Renames says that the zones after the first follow it to another name, parents first (S6.8).
-	Renames bool `json:"renames,omitempty"`
 	// Purge is the uid of a zone that is gone. Its internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone where it ended and is pending: a rule may make it anew when the work is through (S3.4).
 	Ended *Place `json:"ended,omitempty"`
 	// Had is the header that the zone had, which says what has to be withdrawn of it.
 	Had *content.Header `json:"had,omitempty"`
-	// Move is the record that the item brings to another zone. Neither such an item nor one with Left has scans.
-	Move *Move `json:"move,omitempty"`
 	// Left is a namespace that terminated when cascades came to something in it (S2.8). All that is left in it is
-	// decided anew when it terminates no longer. Times counts those cascades.
+	// decided anew when it terminates no longer; such an item has no scans. Times counts those cascades.
 	Left  string `json:"left,omitempty"`
 	Times int    `json:"times,omitempty"`
 	// Damaged are records that could not be read when the rest of the work was done. Such an item stands until they

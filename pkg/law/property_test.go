@@ -211,8 +211,6 @@ func TestForest(t *testing.T) {
 		}
 		record := func(t *rapid.T) {
 			r := drawRecord(t)
-			w.halfway = rapid.Bool().Draw(t, "halfway")
-			defer func() { w.halfway = false }()
 			before := w.state()
 			act("record", func() {
 				in, fqdn := w.longest(&r)
@@ -222,6 +220,11 @@ func TestForest(t *testing.T) {
 				}
 				plan, refusal := w.putRecord(r)
 				refused(before, refusal)
+				if refusal != nil && strings.Contains(refusal.Message, "stays there") { // S2.6: the user makes it anew
+					w.deleteRecord(object{r.Namespace, r.Name})
+					judged = false // by what it is without the record
+					plan, refusal = w.putRecord(r)
+				}
 				switch {
 				case !judged:
 				case refusal != nil && refusal.Reason == law.ReasonNameHeld && !refuses:
@@ -270,11 +273,15 @@ func TestForest(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"zone": func(t *rapid.T) {
-				spec, establish := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0
+				spec, establish, anew := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0, rapid.IntRange(0, 2).Draw(t, "anew") == 0
 				before := w.state()
 				act("zone", func() {
 					_, refusal := w.putZone(spec, establish)
 					refused(before, refusal)
+					if refusal != nil && strings.Contains(refusal.Message, "keeps its name") && anew { // S1.5
+						w.deleteZone(object{spec.Namespace, spec.Name})
+						_, _ = w.putZone(spec, establish)
+					}
 				})
 			},
 			"record": record, "record too": record, "another record": record, // records are what there is most of

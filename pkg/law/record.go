@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -35,7 +36,7 @@ func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 type Adopted struct {
 	Zone Ref
 	// FQDN is the record's name where the contribution's Owner is not given. The owner of a relative name is known by
-	// itself and survives a rename. That of an absolute name follows from the zone.
+	// itself, that of an absolute name follows from the zone.
 	FQDN name.Name
 	Contribution
 }
@@ -68,8 +69,9 @@ type RecordAsk struct {
 	// Uncounted says that a mass deletion does not count what goes: the namespace is being deleted, or an upgrade is
 	// carried out (S7.5).
 	Uncounted bool
-	// Move is the outbox item of the move that this step ends, as the record arrives (S2.6); nil: it ends none.
-	Move *Work
+	// SamePlace says that what decides about the record's zone is as it was: domainName, view, zoneRef, and whether it
+	// is a DS. A client cannot take a record that stands out of its zone (S2.6).
+	SamePlace bool
 	// Set is the zone as it was before the earlier writes of the same step, which are committed with this one
 	// (S10.1); nil: this write is a step by itself.
 	Set *Zone
@@ -79,9 +81,6 @@ type RecordAsk struct {
 func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 	d := &recordDecision{reading: beginReading(seen), ask: ask}
 	plan, refusal := d.decideRecord()
-	if ask.Move != nil && plan != nil && len(d.needs) == 0 {
-		d.endMove(plan, ask.Move, ask.WorkID)
-	}
 	if plan != nil && plan.Zone != nil {
 		plan.Zone.Zone = plan.Zone.Zone.withoutGiven()
 	}
@@ -242,9 +241,12 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		}
 		return d.leaveUnadopted(plan, home, homeHolding, p, refusal, marks{})
 	}
-	if p.zone != nil && ask.After.Terminating && ask.Move == nil && (home == nil || home.UID != p.zone.UID) {
+	if p.zone != nil && ask.After.Terminating && (home == nil || home.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
 		p.reason, p.message = ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.8)"
+	}
+	if home != nil && !ask.Cascade && (p.zone == nil || home.UID != p.zone.UID) {
+		return nil, d.refuseMove(home, p)
 	}
 	if p.zone == nil {
 		plan.Orphan = p.waitingFor(ask.After)
@@ -255,9 +257,6 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		return d.leaveHome(plan, home, homeHolding)
 	}
 	if home != nil && home.UID != p.zone.UID {
-		if !ask.Cascade {
-			return d.moveRecord(plan, home, homeHolding, p)
-		}
 		// A transaction changes one zone (I1): the record leaves now, and the next step takes it in.
 		was, ok := get[Member](&d.reading, MemberKey(home.UID, ask.Before.Owner, ask.Namespace, ask.Name))
 		if !ok {
@@ -272,6 +271,19 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	}
 	d.stood = ask.Cascade && ask.Stood && home == nil && ask.stoodAt() == p.fqdn
 	return d.changeZone(plan, p.zone, p.holding, p, home)
+}
+
+// refuseMove says why the record, which stands in home, cannot be changed so that it would be at p.
+func (d *recordDecision) refuseMove(home *Zone, p *place) *Refusal {
+	switch {
+	case !d.ask.SamePlace:
+		return invalid("spec.domainName", d.ask.After.DomainName, ReasonInvalid,
+			"the record stands in zone %s, and stays there under whatever name (S2.6; to have it elsewhere, delete it and make it anew)", home.FQDN())
+	case p.zone != nil:
+		return &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from zone %s (S2.7; try again when that is done)", p.zone.FQDN(), home.FQDN())}
+	default:
+		return forbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when that changes"))
+	}
 }
 
 // findHome finds the zone that the record stands in now; nil where that is gone with its keys, which its own cascade

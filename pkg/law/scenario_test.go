@@ -39,8 +39,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    grace DURATION                                         spec.withdrawalGracePeriod, 24h without
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
-//	record NS/NAME [ref=NS/NAME] [view=VIEW] [halfway]     create or replace; a line a value: NAME [TTL] TYPE RDATA;
-//	                                                       halfway: the request ends between the two zones
+//	record NS/NAME [ref=NS/NAME] [view=VIEW]               create or replace; a line a value: NAME [TTL] TYPE RDATA;
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
 //	sign NS/NAME                                           status.dnssec.ds: a line each, none without
@@ -102,9 +101,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 	case "sign":
 		out = w.outcome(w.sign(parseObject(t, d, d.CmdArgs[0].Key), parseSigners(t, d)), nil)
 	case "record":
-		w.halfway = d.HasArg("halfway")
 		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
-		w.halfway = false
 		out = w.outcome(plan, refusal)
 	case "try":
 		out = w.try(t, d)

@@ -34,53 +34,7 @@ type candidate struct {
 	came    law.Admission
 }
 
-// arrive ends a move: the record is taken in, or what is left of the move goes.
-func (w *world) arrive(work *law.Work) {
-	m := work.Move
-	o := object{m.Namespace, m.Name}
-	r := w.records[o]
-	if r == nil || r.record.UID != m.UID || r.placed.Reason != law.ReasonMoving {
-		id := w.fresh("work")
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideMoved(s, work, id) })
-		w.apply(o, false, out.Plan, nil)
-		return
-	}
-	ask := w.again(o, nil)
-	ask.Move, ask.By, ask.Stood, ask.Held = work, m.By, false, false
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
-	if out.Refusal != nil {
-		bug("an arrival is refused: %v", out.Refusal)
-	}
-	w.apply(o, false, out.Plan, nil)
-	r.placed, r.waits = *out.Plan.Record, out.Plan.Orphan
-	w.countPendingCuts()
-}
-
-// follow renames a zone along with the one it follows.
-func (w *world) follow(work *law.Work, place law.Place) {
-	o := object{place.Namespace, place.Name}
-	z := w.zones[o]
-	if z == nil || z.zone.UID != place.UID {
-		return
-	}
-	zone := *z.zone
-	ask := law.FollowAsk{Zone: &zone, Work: work, Now: w.now, WorkID: w.fresh("work")}
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideFollow(s, ask) })
-	if out.Refusal != nil {
-		bug("a zone that follows is refused: %v", out.Refusal)
-	}
-	w.apply(o, true, out.Plan, work)
-	w.countPendingCuts()
-}
-
 func (w *world) carryOut(work *law.Work) {
-	if work.Move != nil {
-		w.arrive(work)
-		return
-	}
-	for i := 1; work.Renames && i < len(work.Zones); i++ {
-		w.follow(work, work.Zones[i])
-	}
 	w.takeIn(work)
 	for _, scan := range work.Scans {
 		if scan.Kind == law.ScanZones {

@@ -79,21 +79,6 @@ func (w *world) check() []string {
 			report("a journal of the gone zone %s", uid)
 		}
 	}
-	for _, k := range w.holdings() {
-		for _, r := range w.facts[k].(*law.Holding).Reserved {
-			if !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.ID == r.ID && x.Move != nil && x.Move.UID == r.UID }) {
-				report("S2.6: %s keeps a place at %s that no record takes", k.Name, r.Owner)
-			}
-		}
-	}
-	for _, x := range w.outbox {
-		if x.Move == nil || standing[x.Move.To.UID] == nil {
-			continue
-		}
-		if h := w.holding(standing[x.Move.To.UID]); !slices.ContainsFunc(h.Reserved, func(r law.Reservation) bool { return r.ID == x.ID }) {
-			report("S2.6: a record is on its way to %s and has no place there", standing[x.Move.To.UID].FQDN())
-		}
-	}
 	slices.Sort(wrong)
 	return wrong
 }
@@ -138,7 +123,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			report("record %s is in %s and no member", ro, z.FQDN())
 			continue
 		}
-		if m.UID != r.record.UID || m.Absolute != r.record.Absolute() || m.Created != r.record.Created || m.N == 0 || m.N > z.N+1 {
+		if m.UID != r.record.UID || m.Created != r.record.Created || m.N == 0 || m.N > z.N+1 {
 			report("member %v is not its record's: %+v", key, m)
 		}
 		if ro.Namespace == z.Namespace && m.Admission != law.AdmittedPlain {
@@ -336,7 +321,7 @@ func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map
 			next, _ = next.Parent()
 			of = h.Lineage[i+1].Namespace
 		}
-		if q := standing[l.UID]; q != nil && q.View == z.View && q.FQDN().Encloses(next) && q.FQDN().NumLabels() == l.Labels && !l.Renamed {
+		if q := standing[l.UID]; q != nil && q.View == z.View && q.FQDN().Encloses(next) && q.FQDN().NumLabels() == l.Labels {
 			went = went || !w.union(q).DelegatesZone(next, of)
 		}
 	}
@@ -401,7 +386,7 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		if got, want := w.derivedDS(z, k.Object, cut); !slices.Equal(got, want) {
 			report("S6.10: %s contains DS %q of a child that has %q", z.FQDN(), got, want)
 		}
-		if fingerprint(w.countOf(z, k.Object)) != fingerprint(cut) && !w.follows(k.Object) {
+		if fingerprint(w.countOf(z, k.Object)) != fingerprint(cut) {
 			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), fingerprint(cut), fingerprint(w.countOf(z, k.Object)))
 		}
 	}
@@ -499,7 +484,7 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 		}
 	}
 	for _, c := range w.zones {
-		if c.zone.UID != child || c.zone.Pending || w.follows(child) {
+		if c.zone.UID != child || c.zone.Pending {
 			continue
 		}
 		if h := w.standing(c.zone.Ref); h != nil && h.CountedBy(parent) && h.DS && servers {
@@ -508,17 +493,6 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 		return got, want
 	}
 	return nil, nil // its cascade decides
-}
-
-// follows reports whether a cascade is about to rename the zone with this uid, and its parent
-// keeps what it counts until then (S6.8).
-func (w *world) follows(uid string) bool {
-	for _, k := range w.holdings() {
-		if h := w.facts[k].(*law.Holding); h.UID == uid {
-			return slices.ContainsFunc(h.Works, func(x law.StandingWork) bool { return !x.Becomes.IsZero() && x.Becomes != k.Name })
-		}
-	}
-	return false
 }
 
 func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {
@@ -603,14 +577,6 @@ func (w *world) checkSettled() []string {
 				}
 			}
 			continue
-		}
-		if ref := z.spec.ZoneRef; ref != nil && !z.spec.Absolute() {
-			up, h := w.zones[object{ref.Namespace, ref.Name}], w.holding(z.zone)
-			if up != nil && h.Follows == up.zone.UID && !up.zone.Pending {
-				if n, err := name.ParseIn(z.spec.DomainName, up.zone.FQDN()); err != nil || n != z.zone.FQDN() {
-					report("S6.8: zone %s is %s and follows %s", o, z.zone.FQDN(), up.zone.FQDN())
-				}
-			}
 		}
 		if h := w.holding(z.zone); h.Parent != nil {
 			p := w.union(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)

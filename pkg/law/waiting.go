@@ -84,7 +84,7 @@ func (d *recordDecision) leaveMarks(plan *Plan, h *Holding, m marks) (marked boo
 			if i < 0 {
 				o, _ = get[Owner](&d.reading, k)
 			}
-			if (o == nil || len(o.Values)+len(o.Cut) == 0) && !d.standsBelow && !slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return r.Owner == k.Owner }) {
+			if (o == nil || len(o.Values)+len(o.Cut) == 0) && !d.standsBelow {
 				continue
 			}
 			o = o.clone()
@@ -95,7 +95,7 @@ func (d *recordDecision) leaveMarks(plan *Plan, h *Holding, m marks) (marked boo
 			if i < 0 {
 				at, _ = get[Holders](&d.reading, k)
 			}
-			if at.Holder() == "" && k.Owner != m.cut && !slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return Base(r.Owner) == k.Owner }) {
+			if at.Holder() == "" && k.Owner != m.cut {
 				continue
 			}
 			at = at.clone()

@@ -4,7 +4,6 @@
 package law
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -16,12 +15,6 @@ func DecideThrough(seen *Seen, place Place, id string) Outcome {
 	z, h, ok := d.standingAt(place)
 	if !ok || z == nil || !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
 		return d.outcome(plan, nil)
-	}
-	if w := h.renameWork(); w != nil && w.ID == id && len(w.Coming) > 0 {
-		// Zones that wait were kept from the names of those to come, and some of these may not have come (S2.7,
-		// S6.8).
-		plan.Work = &Work{ID: id + "-after", Reason: fmt.Sprintf("the zones that follow zone %s are renamed", z.FQDN()), View: z.View, By: z.Namespace, Since: w.Since,
-			Scans: []Scan{pendingBelow(z.Ref, z.View, z.FQDN())}, Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}}
 	}
 	after := h.WithoutWork(id)
 	plan.Zone = &ZoneChange{Zone: z, Holding: after}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
@@ -37,8 +38,6 @@ type world struct {
 
 	now time.Time
 	uid int
-	// halfway leaves records that move between two zones, as the end of the request's time does (S2.6).
-	halfway bool
 	// quick leaves the proofs about each decision out, for many like one.
 	quick bool
 	// asked counts the rounds of the longest decision.
@@ -125,7 +124,7 @@ func (w *world) answer(k law.Key) any {
 			}
 		}
 		return nil
-	case law.KindTenantsBelow, law.KindRoster:
+	case law.KindTenantsBelow:
 		return w.members(k)
 	case law.KindArriving:
 		out := &law.Arriving{}
@@ -167,9 +166,9 @@ func (w *world) heldBelow(k law.Key) any {
 }
 
 func (w *world) members(k law.Key) any {
-	tenants, roster := map[string]*law.Tenant{}, &law.Roster{}
+	tenants := map[string]*law.Tenant{}
 	for key, v := range w.facts {
-		if key.Kind != law.KindMember || key.Zone != k.Zone || k.Kind == law.KindTenantsBelow && !below(key.Owner, k.Owner) {
+		if key.Kind != law.KindMember || key.Zone != k.Zone || !below(key.Owner, k.Owner) {
 			continue
 		}
 		m := v.(*law.Member)
@@ -185,17 +184,6 @@ func (w *world) members(k law.Key) any {
 		if m.Admission != law.AdmittedUnderscore {
 			t.Blocking++
 		}
-		if m.Absolute {
-			roster.Absolute++
-		}
-		octets := 0
-		for _, label := range key.Owner.Labels() {
-			octets += len(label) + 1
-		}
-		roster.Longest = max(roster.Longest, octets)
-	}
-	if k.Kind == law.KindRoster {
-		return roster
 	}
 	out := &law.TenantsBelow{}
 	for _, ns := range slices.Sorted(maps.Keys(tenants)) {
@@ -328,7 +316,7 @@ func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work)
 	for _, k := range waitKeys(plan.Orphan, o, isZone) {
 		w.waiting[k] = true
 	}
-	for _, owed := range []*law.Work{plan.Work, plan.Move} {
+	for _, owed := range []*law.Work{plan.Work} {
 		if owed != nil {
 			work := *owed
 			if i := slices.IndexFunc(w.outbox, func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // what a Delegation owes is one item
@@ -469,6 +457,8 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.adopted(), was.waits
+		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View && (was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
+			fingerprint(was.record.ZoneRef) == fingerprint(r.ZoneRef)
 	} else {
 		r.UID, r.Created = w.fresh("record"), w.now.Unix()
 	}
@@ -479,22 +469,8 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	}
 	w.apply(o, false, out.Plan, nil)
 	w.records[o] = &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
-	if out.Plan.Move != nil && !w.halfway {
-		w.checkArrival(out.Plan)
-	}
 	w.countPendingCuts()
 	return out.Plan, nil
-}
-
-// checkArrival carries out the move at once, as a request does; what was said would be must be (S7.3).
-func (w *world) checkArrival(plan *law.Plan) {
-	work := w.outbox[len(w.outbox)-1]
-	w.outbox = w.outbox[:len(w.outbox)-1]
-	w.arrive(work)
-	plan.Record = &w.records[object{work.Move.Namespace, work.Move.Name}].placed
-	if fingerprint(plan.Record) != fingerprint(plan.Arrival) {
-		bug("S7.3: a move was to end as %s and ended as %s", fingerprint(plan.Arrival), fingerprint(plan.Record))
-	}
 }
 
 func (w *world) deleteRecord(o object) *law.Plan {
@@ -538,7 +514,14 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 		spec.UID, created = was.spec.UID, was.created
 		before := *was.zone
 		ask.Before, ask.Waits = &before, was.waits
-		ask.SameName = was.spec.DomainName == spec.DomainName && was.spec.View == spec.View && fingerprint(was.spec.ZoneRef) == fingerprint(spec.ZoneRef)
+		switch {
+		case was.spec.DomainName != spec.DomainName:
+			ask.Renames = "spec.domainName"
+		case was.spec.View != spec.View:
+			ask.Renames = "spec.view"
+		case fingerprint(was.spec.ZoneRef) != fingerprint(spec.ZoneRef):
+			ask.Renames = "spec.zoneRef"
+		}
 	} else {
 		spec.UID = w.fresh("zone")
 	}

@@ -47,9 +47,9 @@ type ZoneAsk struct {
 	Waits *Waiting
 	// After is what the zone is to be; nil: it goes.
 	After *ZoneSpec
-	// SameName says that domainName, view and zoneRef are as they were, so a zone that stands
-	// keeps its place, whatever became of the zone it refers to (S3.2).
-	SameName bool
+	// Renames is the path of a field that the request changes and that the zone's name comes from: "spec.domainName",
+	// "spec.view" or "spec.zoneRef"; "": none.
+	Renames string
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
 	// Behind says that a secondary is ahead of the zone (S6.6); nil: none is known to be.
@@ -61,7 +61,8 @@ type ZoneAsk struct {
 	WorkID  string
 }
 
-// DecideZone decides a write of one zone (S3, S6, S8).
+// DecideZone decides a write of one zone (S3, S6, S8). A zone that stands keeps its name, whatever became of the zone
+// that it refers to (S1.5, S3.2).
 func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
 	d := &zoneDecision{reading: beginReading(seen), ask: ask}
 	plan, refusal := d.decideZone()
@@ -84,9 +85,6 @@ type zonePlace struct {
 	parent        *Zone
 	parentHolding *Holding
 	owner         name.Rel // relative to parent
-	follows       string
-	// along are the uids of zones that come along, and so are not in the way.
-	along []string
 }
 
 func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
@@ -104,11 +102,11 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 	if ask.Before != nil && ask.Before.Ending {
 		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where it was delivered (S3.4); it is decided like a new zone after that"), nil
 	}
-	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
+	if ask.Before != nil && !ask.Before.Pending {
+		if ask.Renames != "" {
+			return nil, invalid(ask.Renames, nil, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, delete it and make it anew under this object's name: Records with relative names follow)", ask.Before.FQDN())
+		}
 		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
-	}
-	if refusal := d.refuseSecondRename(); refusal != nil || len(d.needs) > 0 {
-		return nil, refusal
 	}
 	s, refusal := d.locateZone()
 	if len(d.needs) > 0 {
@@ -120,42 +118,14 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 		}
 		return nil, refusal
 	}
-	if ask.Before != nil && !ask.Before.Pending && !s.pending && s.view != ask.Before.View {
-		return nil, invalid("spec.view", ask.After.View, ReasonInvalid, "the zone would move from view %q to view %q, and a zone cannot change its view (S1.6; make a new zone)", ask.Before.View, s.view)
-	}
 	if s.pending {
-		if ask.Before != nil && !ask.Before.Pending {
-			return nil, invalid("spec.zoneRef", nil, ReasonZoneNotFound, "%s, and a zone that stands cannot wait for another (create that zone first, or have its owner delegate to namespace %q)", absentMessage(ask.After.ZoneRef, ask.After.Namespace), ask.After.Namespace)
-		}
 		message := absentMessage(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
 		if !ask.Cascade {
 			plan.Warnings = append(plan.Warnings, message)
 		}
 		return d.stayPending(plan, ReasonZoneNotFound, message), nil
 	}
-	if ask.Before == nil || ask.Before.Pending {
-		return d.makeZone(plan, s)
-	}
-	if ask.Before.FQDN() == s.fqdn {
-		return d.amendZone(plan, s)
-	}
-	return d.renameZone(plan, s)
-}
-
-// refuseSecondRename refuses to change the name of a zone that a cascade is about to rename (S6.8).
-func (d *zoneDecision) refuseSecondRename() *Refusal {
-	z := d.ask.Before
-	if z == nil || z.Pending {
-		return nil
-	}
-	h, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
-	if !ok || h == nil {
-		return nil // amend and rename say why
-	}
-	if n, ok := h.renamedTo(z.FQDN()); ok {
-		return d.noRename("it follows a zone that was renamed, and is about to be %s (S6.8; try again when its condition Settled is True)", n)
-	}
-	return nil
+	return d.makeZone(plan, s)
 }
 
 func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
@@ -183,15 +153,6 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 	at, holding, known := d.findEnclosing(s.view, up)
 	if !known {
 		return nil, nil
-	}
-	if d.ask.Before != nil && holding != nil && holding.UID == d.ask.Before.UID {
-		// It would stand below itself, so the parent is above its present name.
-		if up, ok = at.Parent(); !ok {
-			return s, nil
-		}
-		if at, holding, known = d.findEnclosing(s.view, up); !known {
-			return nil, nil
-		}
 	}
 	if holding == nil {
 		return s, nil
@@ -236,9 +197,6 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 		return nil, known, nil
 	}
 	knows, known := d.zoneKnownTo(z, spec.Namespace)
-	if known && !knows {
-		knows, known = d.belongsTo(z)
-	}
 	if !known || !knows {
 		s.pending = true
 		return nil, known, nil
@@ -254,26 +212,8 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 	if !z.FQDN().Encloses(n) || n == z.FQDN() {
 		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)", z.FQDN())
 	}
-	if !spec.Absolute() {
-		s.follows = z.UID
-	}
 	s.fqdn = n
 	return z, true, nil
-}
-
-// belongsTo reports whether the zone that is decided stands, and follows z or is its child. It stays so
-// when z delegates nothing to its namespace any more (S3.4), and goes along when z is
-// renamed (S6.8). known false: facts are needed.
-func (d *zoneDecision) belongsTo(z *Zone) (below, known bool) {
-	before := d.ask.Before
-	if before == nil || before.Pending {
-		return false, true
-	}
-	h, ok := get[Holding](&d.reading, HoldingKey(before.View, before.FQDN()))
-	if !ok {
-		return false, false
-	}
-	return h != nil && (h.Follows == z.UID || h.Parent != nil && h.Parent.UID == z.UID), true
 }
 
 // createRole is the command that makes a Role for establishing one zone (S3.2).
@@ -290,7 +230,7 @@ func createRole(namespace, resourceName string) string {
 	return fmt.Sprintf("kubectl create role establish-%s -n %s --verb=create --resource=zones.kubi.zone/establish --resource-name=%s", role, namespace, resourceName)
 }
 
-// checkPlace decides whether a zone may be made at, or renamed to, its place (S1.6, S3.1, S3.2, S3.6). externalCut: the
+// checkPlace decides whether a zone may be made at its place (S1.6, S3.1, S3.2, S3.6). externalCut: the
 // parent delegates a name above it away (S3.5).
 func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, refusal *Refusal) {
 	held, ok := get[Holding](&d.reading, HoldingKey(s.view, s.fqdn))
@@ -361,9 +301,6 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 	if p.Terminating {
 		return nil, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
-	if w := s.parentHolding.renameWork(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
-		return nil, forbidden(ReasonMoving, "zone %s is just being renamed with the zones that follow it, and takes no zone below it until that is through (S6.8; try again when its condition Settled is True)", p.FQDN())
-	}
 	p, known := d.ruledFor(p, ns)
 	if known {
 		p, known = d.listedFor(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
@@ -400,10 +337,10 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 		}
 		foreign = foreign || arriving
 	}
-	foreign = foreign || blocksCut(tenants, ns) || s.parentHolding.reservesForeign(s.owner, ns) ||
+	foreign = foreign || blocksCut(tenants, ns) ||
 		c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns)) ||
 		zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool {
-			return b.Namespace != ns && b.UID != d.ask.After.UID && !slices.Contains(s.along, b.UID)
+			return b.Namespace != ns && b.UID != d.ask.After.UID
 		})
 	if foreign {
 		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
@@ -420,7 +357,6 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) *Refusal {
 	spec := d.ask.After
 	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
-	o = s.parentHolding.ownerWithReserved(o, s.owner, "")
 	if o.hasType(rdata.CNAME) {
 		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
 	}
@@ -433,10 +369,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 		_, refusal := mine.admitRecord(s.fqdn, name.Apex, rdata.NS, namespace, claim{namespace: mine.Namespace})
 		return refusal != nil
 	}
-	if tenants != nil && slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && refused(t.Namespace) }) ||
-		slices.ContainsFunc(s.parentHolding.Reserved, func(r Reservation) bool {
-			return r.Owner == s.owner && r.Type == rdata.NS && refused(r.Namespace)
-		}) {
+	if tenants != nil && slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && refused(t.Namespace) }) {
 		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
 	}
 	return nil
@@ -446,7 +379,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) (externalCut bool, refusal *Refusal) {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
-		if s.parentHolding.ownerWithReserved(o, up, "").hasType(rdata.DNAME) {
+		if o.hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
 			return false, invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
 		}
@@ -485,7 +418,7 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	d.undottedServers(plan, z, nil)
 	warnOfDeadPatterns(plan, z, z.Rules...)
 	z.Serial = from
-	h := &Holding{Ref: spec.Ref, Ancestry: Ancestry{Follows: s.follows}}
+	h := &Holding{Ref: spec.Ref}
 	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s, cut)}
 	var losing string
 	var losingFQDN name.Name
@@ -612,17 +545,9 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	z := d.wantedZone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
 	h := *holding
-	if !ask.SameName {
-		h.Follows = s.follows
-	}
 	change := &ZoneChange{Zone: z, Holding: &h}
 	if !d.publishDeletions(plan, change, before) {
 		return nil, nil
-	}
-	kept := z.Header
-	kept.NameServers = before.Header.NameServers
-	if n, ok := h.renamedTo(z.FQDN()); ok && !z.Header.Equal(kept) {
-		return nil, invalid("spec.nameServers", nil, ReasonMoving, "the zone follows one that was renamed, and is about to be %s, so its name servers stay as they are until then (S6.8; try again when its condition Settled is True)", n)
 	}
 	if refusal := d.nameServersFree(z, before, &h); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal

@@ -11,7 +11,6 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/store"
@@ -29,37 +28,6 @@ func served(name, domain string, hosts, addresses int, below string) *v1alpha1.Z
 		z.Spec.NameServers = append(z.Spec.NameServers, ns)
 	}
 	return z
-}
-
-// A tenant with a zone in a chain chooses its labels and its name servers. None of them makes the rename of what it
-// follows stop halfway, for the chain's owner cannot undo it (S6.8): names of two paths, each of many labels, and
-// servers at many names.
-func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	for _, x := range []struct{ labels, hosts int }{{37, 15}, {38, 90}, {60, 3}, {100, 90}} {
-		t.Run(fmt.Sprintf("%d labels, %d name servers", x.labels, x.hosts), func(t *testing.T) {
-			st := store.New(t)
-			s := st.Server()
-			s.Run()
-			store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.DelegationRule{Zones: []string{"*"}})))
-			z := served("kid", strings.TrimSuffix(strings.Repeat("a.", x.labels), "."), x.hosts, 1, "")
-			z.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "top"}
-			if _, err := s.CreateZone(z); err != nil {
-				t.Fatal(err)
-			}
-			st.Settle()
-			store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { z.Spec.DomainName = strings.Repeat("b.", 5) + "example.net." }))
-			st.Settle()
-			kid := s.Zone("team-a", "kid")
-			if !strings.HasSuffix(kid.Status.FQDN, ".b.example.net.") {
-				t.Errorf("it is %s", kid.Status.FQDN)
-			}
-			if c := meta.FindStatusCondition(kid.Status.Conditions, v1alpha1.ConditionServable); c == nil || (c.Reason == v1alpha1.ReasonTooManyNameServers) != (x.hosts > 24) {
-				t.Errorf("%d name servers: %+v", x.hosts, c)
-			}
-		})
-	}
 }
 
 // A zone that waits is decided by a cascade of the zone that it waits for, which is another's (S3.1).

@@ -160,36 +160,6 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	t.Logf("%d interruptions", times)
 }
 
-func TestCascade_renamedZoneInterrupted_S6_8(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	n := scale(120, 40)
-	fill(t, s, n, func(i int) *v1alpha1.Record {
-		r := store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d", i), "MX", "10 mail")
-		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
-		return r
-	})
-	times := 0
-	serial := s.Zone("infra", "example").Status.Serial
-	for i, to := range []string{"example.net.", "sub.example.net.", "example.org.", "example.net."} {
-		z := store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = to }))
-		if z.Status.FQDN != to || z.Status.Serial <= serial {
-			t.Fatalf("renaming to %s: %s at serial %d after %d", to, z.Status.FQDN, z.Status.Serial, serial)
-		}
-		serial = z.Status.Serial
-		times += interrupted(t, st, nil)
-		for _, r := range s.ListRecords("team-a") {
-			if want := r.Name + "." + to; r.Status.FQDN != want {
-				t.Fatalf("rename %d: record %s has fqdn %s, want %s", i, r.Name, r.Status.FQDN, want)
-			}
-		}
-	}
-	t.Logf("%d interruptions", times)
-}
-
 func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

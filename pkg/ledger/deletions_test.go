@@ -234,20 +234,6 @@ func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 			b.Settle()
 			b.held(false)
 		},
-		"a rename": func(b *brake) {
-			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }))
-			b.Settle()
-			b.held(false)
-			b.drop("infra", "r", 1, 20)
-			z := b.held(true)
-			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.com." }))
-			b.Settle()
-			if now := b.held(true); now.Status.SettledSerial != z.Status.SettledSerial {
-				b.Errorf("settled serial %d, and was %d", now.Status.SettledSerial, z.Status.SettledSerial)
-			}
-			b.publish(z.Status.SettledSerial)
-			b.held(false)
-		},
 		"records move into a child zone": func(b *brake) {
 			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})

@@ -17,7 +17,7 @@
 //	journal   how long steps stay
 //	facts     what this server knows of the store, and what proves it
 //	commit    writes: their queue, their decision, their transaction
-//	outbox    what writes owe: cascades, moves, cuts, sweeps
+//	outbox    what writes owe: cascades, cuts, sweeps
 //
 // Beside them stand subrev (versions of objects inside a revision), encryption (of internal values) and fsck.
 //
@@ -40,9 +40,9 @@
 //
 //	key                    written by                                               proved by
 //	objects                the door, and the outbox in cascades                     their own revision
-//	names/                 what makes, moves, renames or removes a zone; marks of   its own revision, 0 where nothing stands
-//	                       cascades and of places kept (outbox)
-//	serials/               what removes or renames a zone; swept by the outbox      its own revision
+//	names/                 what makes or removes a zone; marks of                  its own revision, 0 where nothing stands
+//	                       cascades (outbox)
+//	serials/               what removes a zone; swept by the outbox                 its own revision
 //	owners/ holders/       writes of Records, with the Zone                         the Zone's revision
 //	members/ counts/       the same                                                 the Zone's revision
 //	rules/ listed/         writes of Delegations, with the Zone                     the Zone's revision
@@ -108,10 +108,9 @@
 // I5 rests on one rule: every key that belongs to a zone changes only together with the zone's object. So a fact once
 // read stays true while the zone stands at its revision, and one compare covers all of them. Names of zones are
 // compared by themselves, present or absent, which is why no fences are needed. What one zone must know of another's
-// write stands in the holding under its name, which its own writes compare: a place kept for a record that moves, the
-// name a cascade will give it, a zone that lost there, a cascade that brings records. While the last of these stands
-// nothing comes to the zone that loses them at those names, and what leaves there is on its way or in this zone: both
-// are compared, and what was read of the losing zone is not.
+// write stands in the holding under its name, which its own writes compare: a zone that lost there, a cascade that
+// brings records. While the latter stands nothing comes to the zone that loses them at those names, and what leaves
+// there is on its way or in this zone: both are compared, and what was read of the losing zone is not.
 //
 // All clients of etcd in it speak of versions, which package subrev makes of etcd's revisions: they are compared and
 // watched from, and stand in no value. The version of a zone or record is in the answer to its own write.

@@ -44,9 +44,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		l.mem.Sessions.Put(s)
 	}()
 	out := s.DecideFromMemory(bare)
-	if p := out.Plan; p != nil && p.Move != nil {
-		return fmt.Sprintf("zone %s, pattern %q", p.Move.Move.To.FQDN, p.Rule), nil
-	} else if p != nil && p.Rule != "" && p.Zone != nil {
+	if p := out.Plan; p != nil && p.Rule != "" && p.Zone != nil {
 		return fmt.Sprintf("zone %s, pattern %q", p.Zone.Zone.FQDN(), p.Rule), nil
 	}
 	if out.Refusal == nil || out.Refusal.Kind != law.Forbidden {

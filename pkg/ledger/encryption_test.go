@@ -53,7 +53,7 @@ func story(t *testing.T, st *store.Store) {
 	a, b := st.Server(), st.Server()
 	stop := a.Run()
 	ctx := t.Context()
-	store.Must(a.CreateRecord(ctx, store.Record("team", "early", "early.dingo.quokka.example.", "A", "192.0.2.77"))) // waits
+	store.Must(a.CreateRecord(ctx, store.Record("team", "early", "early.wombat.quokka.example.", "A", "192.0.2.77"))) // waits
 	allowed := store.Allow("", "*", "*.bilby", "*.wombat", "*.dingo")
 	allowed.Zones = []string{"*"}
 	store.Must(a.CreateZone(store.Zone("platform", "top", "quokka.example.", allowed)))
@@ -68,11 +68,10 @@ func story(t *testing.T, st *store.Store) {
 	if got := b.Record("team", "r1").Status.ZoneRef; got == nil || got.Name != "below" {
 		t.Errorf("record r1 is of %v, want below", got)
 	}
-	if err := a.DeleteRecord(ctx, "team", "r1"); err != nil { // its absolute name would hold the zone to its own
+	if err := a.DeleteRecord(ctx, "team", "r1"); err != nil {
 		t.Error(err)
 	}
 	store.Must(b.UpdateRecord(ctx, "team", "r0", func(r *v1alpha1.Record) { r.Spec.Values = []string{`"dingo"`} }))
-	store.Must(a.UpdateZone("platform", "below", func(z *v1alpha1.Zone) { z.Spec.DomainName = "dingo.quokka.example." })) // renames
 	st.Settle()
 	for _, want := range []struct{ name, zone string }{{"early", "below"}, {"refers", "below"}, {"r0", "top"}, {"r2", "top"}} {
 		if got := b.Record("team", want.name).Status.ZoneRef; got == nil || got.Name != want.zone {

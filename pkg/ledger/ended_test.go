@@ -53,7 +53,7 @@ func TestCascade_noNamespaceStealsANameOfAZoneMadeAnew_S2_7(t *testing.T) {
 	})
 	for i := range n {
 		if r := servers[0].Record("team-a", name(i)); r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "again" {
-			t.Errorf("%s: %s", r.Name, reasonOf(r))
+			t.Errorf("%s: %+v", r.Name, r.Status.Conditions)
 		}
 	}
 	t.Logf("%d interruptions", times)

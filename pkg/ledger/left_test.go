@@ -63,7 +63,7 @@ func referring(ns, name string) *v1alpha1.Record {
 	return r
 }
 
-// While a namespace terminates its zone is renamed, withdraws what it delegates and is removed: its records follow and
+// While a namespace terminates its zone withdraws what it delegates and is removed: its records
 // are released as others are, nothing of it is taken in anew, and what was not is decided anew should it come back
 // (S2.8).
 func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *testing.T) {
@@ -92,14 +92,6 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 			t.Fatalf("entryCount %d, want %d of records; serial %d, settled %d", z.Status.EntryCount, n, z.Status.Serial, z.Status.SettledSerial)
 		}
 	}
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }))
-	through(t, st, "team-a")
-	for _, r := range []*v1alpha1.Record{s.Record("team-a", "r1"), s.Record("team-b", "b1")} {
-		if r.Status.FQDN != r.Name+".example.net." || r.Status.ZoneRef == nil {
-			t.Errorf("%s does not follow its zone: %+v", r.Name, r.Status)
-		}
-	}
-	count(4)
 	if err := s.DeleteRecord(ctx, "team-a", "r1"); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +150,8 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	}
 }
 
-// A record with a finalizer that is being deleted follows its zone and stays while its rule does, and goes with it; the
-// names are free then. No zone takes it in anew (S2.8, attack 62).
+// A record with a finalizer that is being deleted stays in its zone while its rule does, and goes with it; the names
+// are free then. No zone takes it in anew (S2.8, attack 62).
 func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -183,14 +175,12 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	add("deep", "deep", "NS", "ns.evil.example.")
 	add("alias", "ns1.sub", "CNAME", "elsewhere.example.")
 	st.Settle()
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }))
-	st.Settle()
 	for _, name := range held {
-		if r := s.Record("team-a", name); r.Status.ZoneRef == nil || !strings.HasSuffix(r.Status.FQDN, ".example.net.") {
-			t.Errorf("%s does not follow its zone: %+v", name, r.Status)
+		if r := s.Record("team-a", name); r.Status.ZoneRef == nil {
+			t.Errorf("%s does not stay in its zone: %+v", name, r.Status)
 		}
 	}
-	store.Must(s.CreateZone(store.Zone("infra", "sub", "sub.example.net.", platform)))
+	store.Must(s.CreateZone(store.Zone("infra", "sub", "sub.example.org.", platform)))
 	st.Settle()
 	if r := s.Record("team-a", "alias"); r.Status.ZoneRef != nil {
 		t.Error("a CNAME stands beside the address of a delegated zone's name server")
@@ -202,8 +192,8 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 			t.Errorf("%s outlives its rule", name)
 		}
 	}
-	store.Must(s.CreateRecord(ctx, store.Record("infra", "www", "www.example.net.", "A", "192.0.2.80")))
-	store.Must(s.CreateZone(store.Zone("infra", "deep", "deep.example.net.", platform)))
+	store.Must(s.CreateRecord(ctx, store.Record("infra", "www", "www.example.org.", "A", "192.0.2.80")))
+	store.Must(s.CreateZone(store.Zone("infra", "deep", "deep.example.org.", platform)))
 	for _, zone := range []string{"sub", "deep"} {
 		if err := s.DeleteZone("infra", zone); err != nil {
 			t.Fatal(err)
@@ -225,7 +215,7 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 }
 
 // Two servers hear of namespaces that terminate, go and come again, each in its own time, while zones over their
-// records come, go, are renamed and change their delegations: in the end everything is as the rules in force say
+// records come, go and change their delegations: in the end everything is as the rules in force say
 // (S2.8, I4, I5).
 func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 	t.Parallel()
@@ -253,7 +243,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 			for working.Err() == nil {
 				known[i].set(fmt.Sprintf("team-%d", rnd.IntN(3)), rnd.IntN(2) == 0)
 				var err error
-				switch rnd.IntN(5) {
+				switch rnd.IntN(4) {
 				case 0:
 					_, err = s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*")))
 				case 1:
@@ -263,8 +253,6 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 						z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(fmt.Sprintf("team-%d", rnd.IntN(3)), "*", "*.dev"), {Zones: []string{"*"}}}
 					})
 				case 3:
-					_, err = s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = []string{"example.org.", "example.net."}[rnd.IntN(2)] })
-				case 4:
 					err = s.DeleteRecord(ctx, fmt.Sprintf("team-%d", rnd.IntN(3)), fmt.Sprintf("r%d", rnd.IntN(24)))
 				}
 				if err == nil {

@@ -42,11 +42,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	}
 	commit.Warn(ctx, out.Plan.Warnings)
 	if after != nil {
-		place := out.Plan.Record
-		if out.Plan.Arrival != nil { // it moves, and that is where it ends
-			place = out.Plan.Arrival
-		}
-		l.placer.PlaceRecord(after, place)
+		l.placer.PlaceRecord(after, out.Plan.Record)
 	}
 	return nil
 }

@@ -48,29 +48,3 @@ func TestPreview_isNotOfStaleMemory_S7_3(t *testing.T) {
 		t.Errorf("a child that is delegated now: %v", err)
 	}
 }
-
-// A name server's address that moves from a child into its parent changes the parent twice: where it comes to, and
-// its cut. The answer is the serial with which it came, as the dry run said, and the cut follows.
-func TestPreview_ofAMoveIntoTheParent_S7_3(t *testing.T) {
-	t.Parallel()
-	s := store.New(t).Server(today)
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*", "*.dev"), v1alpha1.DelegationRule{Zones: []string{"dev"}})))
-	child := store.Zone("team", "dev", "dev.example.org.", store.Allow("", "@", "*"))
-	child.Spec.NameServers = append(child.Spec.NameServers, v1alpha1.NameServer{Name: "ns2"})
-	store.Must(s.CreateZone(child))
-	before := store.Must(s.CreateRecord(t.Context(), store.Record("team", "ns2", "ns2.dev.example.org.", "A", "192.0.2.54")))
-	entries := s.Zone("infra", "example").Status.EntryCount
-	preview := before.DeepCopy()
-	preview.Spec.DomainName = "www.example.org."
-	preview.Generation++
-	if err := s.Ledger.PreviewRecord(t.Context(), before, preview); err != nil {
-		t.Fatal(err)
-	}
-	after := store.Must(s.UpdateRecord(t.Context(), "team", "ns2", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.example.org." }))
-	if after.Status.ZoneRef == nil || after.Status.Serial != preview.Status.Serial {
-		t.Errorf("the dry run says serial %d of %v, the write %d of %v", preview.Status.Serial, preview.Status.ZoneRef, after.Status.Serial, after.Status.ZoneRef)
-	}
-	if z := s.Zone("infra", "example").Status; z.Serial != after.Status.Serial+1 || z.EntryCount != entries-1 { // with the record, without its name server and glue
-		t.Errorf("serial %d with %d entries, %d before", z.Serial, z.EntryCount, entries)
-	}
-}

@@ -116,9 +116,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings)
-	if tx.Plan.Move != nil { // before the pending cuts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
-		out, placed = l.box.ArriveNow(ctx, tx.Plan.Move, out, placed)
-	}
 	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
 		w.commitAs(placed, out)
@@ -149,6 +146,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) 
 			return ask, "", commit.Status("records", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}
 		ask.After = r
+		ask.SamePlace = before != nil && objects.SamePlace(before, after)
 		if hint == "" {
 			hint = l.mem.GuessZone(r)
 		}

@@ -364,3 +364,11 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// reasonOf is why a record is not adopted.
+func reasonOf(r *v1alpha1.Record) string {
+	if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); c != nil {
+		return c.Reason
+	}
+	return ""
+}

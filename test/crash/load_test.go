@@ -98,7 +98,7 @@ func txt(namespace, name, domain, value string) *v1alpha1.Record {
 }
 
 // startLoad makes a forest of zones through the first server and lets all clients write until Stop: writers, a client
-// whose zones come and go, one that withdraws rules, gives them back and renames.
+// whose zones come and go, one that withdraws rules and gives them back.
 func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := w.newLoad(ctx, t, servers...)
@@ -133,7 +133,7 @@ func (l *load) rest() {
 func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := &load{clients: w.clientsOf(t, servers...), may: map[string][]string{}, serials: map[string]string{}, unknown: map[string]int{}, last: time.Now(), stop: func() {}}
-	follower := zone(owner, "follower", "below", anyName) // it is renamed with "three" (S6.8)
+	follower := zone(owner, "follower", "below", anyName)
 	follower.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
 	for _, z := range []*v1alpha1.Zone{
 		zone(owner, "one", "one.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
@@ -288,10 +288,6 @@ func (l *load) write(ctx context.Context, w int) {
 					return nil, apierrors.NewTooManyRequestsError("the read failed, and nothing was written: " + err.Error())
 				}
 				have.Spec.Values = []string{value}
-				if have.Spec.ZoneRef == nil && i%5 == 0 { // it moves to another zone (S2.6)
-					zone := []string{"one.test.", "two.test."}[i/5%2]
-					have.Spec.DomainName = fmt.Sprintf("%s-%s.%s", namespace, name, zone)
-				}
 				return records.Update(ctx, have, metav1.UpdateOptions{})
 			})
 			if ok && rnd.IntN(4) == 0 {
@@ -403,7 +399,6 @@ func (l *load) meddle(ctx context.Context) {
 				z.Spec.Delegations = []v1alpha1.DelegationRule{anyName}
 			}
 		})
-		change("three", func(z *v1alpha1.Zone) { z.Spec.DomainName = fmt.Sprintf("three-%d.test.", i%4) })
 		change("one", func(z *v1alpha1.Zone) { z.Spec.Contact = fmt.Sprintf("hostmaster%d@one.test.", i%2) })
 		classes := servers[i%len(servers)].DNSClasses() // which are in no zone
 		if class, err := classes.Get(ctx, "elsewhere", metav1.GetOptions{}); err == nil {

@@ -306,7 +306,7 @@ func (w *world) run(t *testing.T, ops []operation) (r ran) {
 }
 
 // TestForest_everyRevisionIsTrue does random things to a forest by two servers at once: views, delegations, zoneRefs,
-// holders, children, deletions, renames. Every revision that comes of it is checked (S2.1, S2.2, S4.6, S6.4, S6.5,
+// holders, children, deletions. Every revision that comes of it is checked (S2.1, S2.2, S4.6, S6.4, S6.5,
 // S7.1), and in the end nothing is owed (S7.2).
 func TestForest_everyRevisionIsTrue(t *testing.T) {
 	w := need(t)

@@ -378,12 +378,12 @@ func recordInForeignZone(t *testing.T, a *arena) {
 	if adopted := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted); err != nil || adopted == nil || adopted.Status != metav1.ConditionFalse || adopted.Reason != v1alpha1.ReasonZoneNotFound || stored.Status.FQDN != "" {
 		t.Errorf("by reference: %v, %+v", err, stored.Status)
 	}
-	// And an update is decided as a creation is.
+	// And no update takes a record there (S2.6).
 	if err := a.tenants[mallory].puts(ctx, "moves", "moves.team.shared.example.", "A", "192.0.2.66"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = a.tenants[mallory].records().Patch(ctx, "moves", types.MergePatchType, []byte(`{"spec":{"domainName":"moves.victim.example."}}`), metav1.PatchOptions{})
-	refused(t, "moving there", err, forbidden, invalid)
+	refused(t, "moving there", err, invalid)
 }
 
 // 11: S3.6. Mallory has leave to put name servers at "deep", below which the victim has a record.

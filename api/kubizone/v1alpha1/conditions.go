@@ -52,7 +52,7 @@ const (
 	ReasonLimitExceeded = "LimitExceeded"
 	// ReasonNameTooLong: the name would have more than 255 octets (S1.4).
 	ReasonNameTooLong = "NameTooLong"
-	// ReasonMoving: the Record has left one zone and its adoption by the next is under way (S2.6).
+	// ReasonMoving: the Record has left one zone and its adoption by the next is under way (S2.7).
 	ReasonMoving = "Moving"
 	// ReasonZoneTerminating: the zone is being deleted and adopts nothing new (S8.2).
 	ReasonZoneTerminating = "ZoneTerminating"
@@ -104,7 +104,7 @@ const (
 const (
 	// ReasonSettled: every consequence of the changes so far is carried out.
 	ReasonSettled = "Settled"
-	// ReasonCascading: Records or zones are being adopted, released or renamed.
+	// ReasonCascading: Records or zones are being adopted or released.
 	ReasonCascading = "Cascading"
 	// ReasonMassDeletion: the zone's own namespace has removed so much that later content is not delivered (S7.5).
 	ReasonMassDeletion = "MassDeletion"

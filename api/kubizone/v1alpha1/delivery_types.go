@@ -84,8 +84,7 @@ type DeliveryStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
-	// fqdn is the name under which the provider has the zone; a rename changes it. Absent: nothing was ever written
-	// there.
+	// fqdn is the name under which the provider has the zone. Absent: nothing was ever written there.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,11,opt,name=fqdn"`
 	// target identifies the target that confirmed the serial. If the class delivers to another target by now, serial
@@ -96,8 +95,8 @@ type DeliveryStatus struct {
 	// records an intent first.
 	// +optional
 	Holder string `json:"holder,omitempty" protobuf:"bytes,13,opt,name=holder"`
-	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when
-	// the new name is delivered.
+	// former are names under which the provider may still have the zone: it ended and stands again under another
+	// name, and they are withdrawn when that is delivered.
 	// +optional
 	// +listType=map
 	// +listMapKey=fqdn

@@ -30,7 +30,8 @@ type Zone struct {
 // ZoneSpec is the desired state of a zone.
 type ZoneSpec struct {
 	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
-	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
+	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required. A
+	// zone that has a name keeps it: domainName, view and zoneRef do not change then.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`

@@ -9211,7 +9211,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name under which the provider has the zone; a rename changes it. Absent: nothing was ever written there.",
+							Description: "fqdn is the name under which the provider has the zone. Absent: nothing was ever written there.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9240,7 +9240,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.",
+							Description: "former are names under which the provider may still have the zone: it ended and stands again under another name, and they are withdrawn when that is delivered.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11238,7 +11238,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"domainName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "domainName is the name of the zone. Ending in a dot (\"example.org.\", \".\" for the root) it is absolute; otherwise (\"dev\") it is relative to the zone of zoneRef, which is then required.",
+							Description: "domainName is the name of the zone. Ending in a dot (\"example.org.\", \".\" for the root) it is absolute; otherwise (\"dev\") it is relative to the zone of zoneRef, which is then required. A zone that has a name keeps it: domainName, view and zoneRef do not change then.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[^\\s\"\\\\$;]+$",

@@ -510,10 +510,8 @@ func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 	}
 	count := len(b.Puts)
 	b.putWaiting(p, w)
-	for _, owed := range []*law.Work{p.Work, p.Move} {
-		if owed != nil {
-			b.Puts.Set(b.com.mem.Layout.Outbox(owed.ID), owed)
-		}
+	if p.Work != nil {
+		b.Puts.Set(b.com.mem.Layout.Outbox(p.Work.ID), p.Work)
 	}
 	for _, d := range p.PendingCuts {
 		b.Puts.Set(b.com.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID), d)

@@ -181,7 +181,7 @@ func (com *Committer) Late(w *Write, err error) error {
 }
 
 // missingLocks returns the zones whose lock a plan needs beside those at hand: the zone that changes, and zones whose
-// holding it writes (a move reserves a place, a removal leaves a mark), because each write of such a zone compares
+// holding it writes (a removal leaves a mark), because each write of such a zone compares
 // the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {

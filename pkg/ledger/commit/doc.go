@@ -18,7 +18,7 @@
 // own octets, and for a share of those that the batch writes once (etcd.PaidBy). (5) A panic is the answer to the write
 // that it came of (Recover): locks are given up, and the other writes of its batch are decided anew.
 //
-// It does not know what a plan means, nor the clients, cascades and moves that make writes; what a write owes
+// It does not know what a plan means, nor the clients and cascades that make writes; what a write owes
 // elsewhere it puts into the outbox, and carries nothing of it out.
 //
 // Read first: commit.go, then queue.go and batch.go, then set.go.

@@ -348,8 +348,6 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	}
 	p := out.Plan
 	switch {
-	case p.Move != nil:
-		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "moves to zone %s, and a change set is of Records of one zone%s: write it by itself", p.Move.Move.To.FQDN, t.thatIs())
 	case p.Zone == nil:
 		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first")
 	case p.Record != nil && p.Record.Zone == nil:

@@ -668,12 +668,8 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		})
 	case law.KindArriving:
 		return mem.decodeArriving(kvs)
-	case law.KindTenantsBelow, law.KindRoster:
-		tenants, roster, err := mem.decodeMembers(k.Owner, kvs)
-		if k.Kind == law.KindRoster {
-			return roster, err
-		}
-		return tenants, err
+	case law.KindTenantsBelow:
+		return mem.decodeMembers(k.Owner, kvs)
 	}
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
 }
@@ -715,19 +711,18 @@ func (mem *Memory) decodeArriving(kvs []*mvccpb.KeyValue) (*law.Arriving, error)
 	return out, nil
 }
 
-// decodeMembers sums up members of a zone: by namespace, where those exactly at top are also counted, and all
-// together.
-func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.TenantsBelow, *law.Roster, error) {
-	tenants, roster := &law.TenantsBelow{}, &law.Roster{}
+// decodeMembers sums up members of a zone by namespace; those exactly at top are also counted.
+func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.TenantsBelow, error) {
+	tenants := &law.TenantsBelow{}
 	at := map[string]int{}
 	for _, kv := range kvs {
 		_, owner, ns, _, err := mem.Layout.ParseMember(string(kv.Key))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 		if err != nil {
-			return nil, nil, layout.Unreadable(string(kv.Key), err)
+			return nil, layout.Unreadable(string(kv.Key), err)
 		}
 		m := v.(*law.Member)
 		i, ok := at[ns]
@@ -744,16 +739,8 @@ func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.Ten
 		if m.Admission != law.AdmittedUnderscore {
 			t.Blocking++
 		}
-		if m.Absolute {
-			roster.Absolute++
-		}
-		octets := 0
-		for _, label := range owner.Labels() {
-			octets += len(label) + 1
-		}
-		roster.Longest = max(roster.Longest, octets)
 	}
-	return tenants, roster, nil
+	return tenants, nil
 }
 
 // Stands reports whether the value to be written is in the store already, by a fact that the same transaction proves.

@@ -89,7 +89,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-f", "www", "www.f.example.org.", "A", "192.0.2.8"))
 	record(store.Record("team-g", "feed", "feed.example.org.", "A", "192.0.2.8"))
 
-	// A delegated child with glue, one below it, one in another view, a renamed one, one that is gone.
+	// A delegated child with glue, one below it, one in another view, one that is gone.
 	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))
 	record(store.Record("team-d", "dev-ns2", "ns2.dev.example.org.", "A", "192.0.2.60"))
@@ -106,7 +106,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-a", "inside", "www.example.org.", "A", "10.0.0.1"), func(r *v1alpha1.Record) { r.Spec.View = "inside" })
 	zone(store.Zone("infra", "old", "old.test.", store.Allow("infra", "@", "*")))
 	record(store.Record("infra", "in-old", "mail", "MX", "10 mail"), in("old"))
-	store.Must(s.UpdateZone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.DomainName = "new.test." }))
+	store.Must(s.UpdateZone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.Contact = "dns@old.test" }))
 	zone(store.Zone("infra", "gone", "gone.test.", store.Allow("infra", "*")))
 	record(store.Record("infra", "in-gone", "www", "A", "192.0.2.1"), in("gone"))
 	if err := s.DeleteZone("infra", "gone"); err != nil {

@@ -247,9 +247,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				return true
 			})
 		}},
-		{"follows no zone", "S6.8", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.dev.deep.", func(_ string, h *law.Holding) bool { h.Follows = ""; return true })
-		}},
 		{"the mark of no work", "I4", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
 				h.Works = []law.StandingWork{{ID: "lost"}}

@@ -227,11 +227,6 @@ func (c *check) checkParent(z *zone) {
 
 // isCovered reports whether a standing work decides this record anew.
 func (c *check) isCovered(r *record) bool {
-	for _, w := range c.works {
-		if w.Move != nil && w.Move.UID == r.UID && r.moving {
-			return true
-		}
-	}
 	return r.adopted == nil && c.leftAlone(r.Namespace) || c.isScanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanNamespaces:

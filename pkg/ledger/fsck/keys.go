@@ -47,7 +47,7 @@ func (c *check) readMembers() error {
 			return nil
 		}
 		r.member = &m
-		if want := (law.Member{UID: r.UID, Admission: m.Admission, Absolute: r.Absolute(), Created: r.Created, N: m.N}); m != want {
+		if want := (law.Member{UID: r.UID, Admission: m.Admission, Created: r.Created, N: m.N}); m != want {
 			c.reportDamage(key, "I1", encodeText(m), "%s", encodeText(want))
 		}
 		// A record that changes nothing of the definition comes without a step of its own.
@@ -67,7 +67,7 @@ func (c *check) readMembers() error {
 	for key, r := range byKey {
 		if r.member == nil {
 			c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
-			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Absolute: r.Absolute(), Created: r.Created, N: 1}
+			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Created: r.Created, N: 1}
 		}
 	}
 	for _, z := range c.names {

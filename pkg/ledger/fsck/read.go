@@ -193,12 +193,6 @@ func (c *check) readOutbox() error {
 			}
 		}
 		c.reportOwed(key, "I4", w.Reason, "carried out")
-		if w.Move != nil {
-			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending &&
-				!slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
-				c.reportDamage(c.nameKey(z), "S2.6", "no place for the record of move "+w.ID, "reserved: the record is on its way there")
-			}
-		}
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
 			if z == nil || z.Pending {
@@ -217,7 +211,6 @@ func (c *check) readOutbox() error {
 		return err
 	}
 	for _, z := range c.names {
-		c.checkReserved(z)
 		for _, s := range z.holding.Works {
 			w := c.works[s.ID]
 			if w == nil {
@@ -228,21 +221,6 @@ func (c *check) readOutbox() error {
 		}
 	}
 	return nil
-}
-
-// checkReserved checks that each place that is kept in a zone is of a move, which ends it.
-func (c *check) checkReserved(z *zone) {
-	for _, r := range z.holding.Reserved {
-		w := c.works[r.ID]
-		if w == nil || w.Move == nil || w.Move.UID != r.UID || w.Move.Namespace != r.Namespace || w.Move.To.UID != z.UID {
-			c.reportDamage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, "+
-				"so no write would ever take it or free it")
-		}
-		if r.N > z.N || r.Values < 1 || r.Owner.IsZero() {
-			c.reportDamage(c.nameKey(z), "S2.6", encodeText(r), "a place of one value or more, reserved at a step the zone had, %d at most",
-				z.N)
-		}
-	}
 }
 
 // onlyRetries reports whether the work only decides anew what waits and which the parents are, because something in

@@ -36,7 +36,6 @@ func (z *zone) targetZone() *law.Ref {
 func (c *check) checkZones() error {
 	for _, z := range c.names {
 		c.checkName(z)
-		c.checkRenames(z)
 		c.checkSettled(z)
 		c.checkHolding(z)
 	}
@@ -66,41 +65,20 @@ func (c *check) checkName(z *zone) {
 		}
 	} else if t := z.targetZone(); t == nil {
 		c.reportDamage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
-	} else if up := c.objects[*t]; up != nil && up.UID == z.holding.Follows && !up.Pending {
-		if n, err := name.ParseIn(z.spec.DomainName, up.FQDN()); err != nil || n != z.FQDN() {
-			c.reportDifference(z.renamedTo() == n || up.renamedTo() != up.FQDN(), z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s",
-				z.spec.DomainName, up.FQDN())
-		}
+	} else if !isRelativeTo(z.FQDN(), z.spec.DomainName) {
+		c.reportDamage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "a name that begins with %q", z.spec.DomainName)
 	}
 }
 
-// renamedTo returns the name that a rename under way will give the zone (S6.8).
-func (z *zone) renamedTo() name.Name {
-	for _, s := range z.holding.Works {
-		if !s.Becomes.IsZero() {
-			return s.Becomes
+// isRelativeTo reports whether fqdn is a relative name below some zone. That zone may have gone, or be another one by
+// now: a zone that stands keeps its name (S1.5).
+func isRelativeTo(fqdn name.Name, relative string) bool {
+	for up, ok := fqdn.Parent(); ok; up, ok = up.Parent() {
+		if n, err := name.ParseIn(relative, up); err == nil && n == fqdn {
+			return true
 		}
 	}
-	return z.FQDN()
-}
-
-// checkRenames checks that the marks of a rename agree with each other. A zone that is about
-// to be renamed stands in the work that does it, which renames zones, and no other
-// zone stands where it will be unless that leaves with it.
-func (c *check) checkRenames(z *zone) {
-	for _, s := range z.holding.Works {
-		if s.Becomes.IsZero() {
-			continue
-		}
-		if w := c.works[s.ID]; s.Becomes != z.FQDN() && w != nil && !w.Renames {
-			c.reportDamage(c.nameKey(z), "S6.8", "about to be "+s.Becomes.String(), "its own name: the work %s renames no zone", s.ID)
-		}
-		for _, n := range s.Coming {
-			if !s.Becomes.Encloses(n) || n == s.Becomes {
-				c.reportDamage(c.nameKey(z), "S6.8", "expects zone "+n.String(), "names below %s", s.Becomes)
-			}
-		}
-	}
+	return false
 }
 
 // checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). The mark that a removed
@@ -172,9 +150,6 @@ func (c *check) checkHolding(z *zone) {
 	if h.Delegations != z.given.delegations || h.Listed != len(z.given.listed) {
 		c.reportDamage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d",
 			z.given.delegations, len(z.given.listed))
-	}
-	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
-		c.reportDamage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
 	}
 	if ns := z.apexValues(rdata.NS); !slices.Equal(ns, h.ApexNS) {
 		c.reportDamage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
@@ -258,18 +233,14 @@ func (c *check) checkCuts() error {
 			}
 		}
 	}
-	follows := func(e edge) bool { // counted anew when it is renamed
-		child := c.zones[e.child]
-		return child != nil && !child.Pending && child.renamedTo() != child.FQDN()
-	}
 	for e, w := range want {
 		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
-			c.reportDifference(c.pendingCuts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
+			c.reportDifference(c.pendingCuts[e], c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
 		}
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
-			c.reportDifference(c.pendingCuts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no "+
+			c.reportDifference(c.pendingCuts[e], c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no "+
 				"such zone")
 		}
 	}

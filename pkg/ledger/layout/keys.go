@@ -129,8 +129,6 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key() + "/" + f.Namespace + "/" + f.Object
 	case law.KindTenantsBelow:
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key()
-	case law.KindRoster:
-		return k.Room("members") + f.Zone + "/"
 	}
 	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a new kind without a key is a bug of this package
 }
@@ -138,7 +136,7 @@ func (k Keys) Key(f law.Key) string {
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow,
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindArriving, law.KindHeldBelow,
 		law.KindListedBelow:
 		return true
 	}

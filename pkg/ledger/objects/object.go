@@ -514,6 +514,27 @@ func Moving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
+// Renames returns the path of a field that an update changes and that the zone's name comes from; "": none (S1.5).
+func Renames(before, after *v1alpha1.Zone) string {
+	x, y := &before.Spec, &after.Spec
+	switch {
+	case x.DomainName != y.DomainName:
+		return "spec.domainName"
+	case x.View != y.View:
+		return "spec.view"
+	case !apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef):
+		return "spec.zoneRef"
+	}
+	return ""
+}
+
+// SamePlace reports whether an update changes nothing that says which zone the record belongs to (S2.1).
+func SamePlace(before, after *v1alpha1.Record) bool {
+	x, y := &before.Spec, &after.Spec
+	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
+		apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef)
+}
+
 // SameContent reports whether an update changes nothing that the zone contains or the decision rests on.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {

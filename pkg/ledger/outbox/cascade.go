@@ -15,7 +15,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/klog/v2"
 
@@ -72,7 +71,7 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{}
 	var order []string
 	for _, s := range box.listDue(ctx, all) {
-		name := laneOf(&s.Work)
+		name := s.Work.By
 		if due[name] == nil {
 			order = append(order, name)
 		}
@@ -88,7 +87,7 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 					box.com.Rouse()
 				}
 			}()
-			place, ok := box.lanes.awaitPlace(ctx, name)
+			place, ok := box.lanes.awaitPlace(ctx)
 			if !ok {
 				return
 			}
@@ -163,20 +162,12 @@ func (box *Outbox) tryWork(ctx context.Context, s *standing) (err error) {
 // carryOut does all of a work and consumes its item.
 func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
-	if s.Work.Move != nil {
-		return box.carryOutMove(ctx, s)
-	}
 	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
 		return nil
 	}
 	s.left.times = s.Work.Times
 	if err := box.takeIn(ctx, s); err != nil {
 		return err
-	}
-	if s.Work.Renames {
-		if err := box.renameFollowers(ctx, s); err != nil {
-			return err
-		}
 	}
 	for i := range s.Work.Scans {
 		if s.Work.Scans[i].Kind == law.ScanZones {
@@ -542,7 +533,9 @@ func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after
 		}
 		ask.After = spec
 		ask.Behind = behindOf(before, after)
-		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
+		if before != nil {
+			ask.Renames = objects.Renames(before, after)
+		}
 	}
 	return ask, nil
 }

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package outbox carries out what writes owe to other objects (I4): cascades (cascade.go, window.go, steps.go),
-// Records that move to another zone (move.go), zones that follow a rename (rename.go), cuts that a parent has to
-// count (cuts.go), ends of withdrawn zones (withdrawal.go), keys of zones that are gone (purge.go), and sweeps of
-// what no decision looks at any more (forget.go, serials.go).
+// cuts that a parent has to count (cuts.go), ends of withdrawn zones (withdrawal.go), keys of zones that are gone
+// (purge.go), and sweeps of what no decision looks at any more (forget.go, serials.go).
 //
 // Promises. (1) Each step is a write as a client's is: decided by the law, proved by the same compares (package
 // commit). So it is worth nothing the second time, and two servers may carry out one item. (2) An item is consumed in
@@ -20,5 +19,5 @@
 //
 // It does not know the storage of the API, admission or migrations, and answers no client.
 //
-// Read first: outbox.go, then cascade.go, window.go and steps.go, then cuts.go and move.go.
+// Read first: outbox.go, then cascade.go, window.go and steps.go, then cuts.go.
 package outbox

@@ -6,11 +6,8 @@ package outbox
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"kubi.zone/kubizone/pkg/law"
 )
 
 const (
@@ -43,17 +40,6 @@ type place struct {
 	lost  bool // given up, and not had back before the end
 }
 
-// laneOf returns the name of a work's lane. A move is one record, and waits for no cascade.
-func laneOf(w *law.Work) string {
-	if w.Move != nil {
-		return w.By + moves
-	}
-	return w.By
-}
-
-// moves ends the name of a lane of moves; no namespace ends so.
-const moves = "/moves"
-
 // takeLane takes a lane until leaveLane, and reports whether it was free.
 func (p *lanes) takeLane(name string) bool {
 	p.mu.Lock()
@@ -76,11 +62,8 @@ func (p *lanes) leaveLane(name string) bool {
 	return missed
 }
 
-// awaitPlace waits for a place. It returns nil for moves, which need none, and false where ctx ended.
-func (p *lanes) awaitPlace(ctx context.Context, name string) (*place, bool) {
-	if strings.HasSuffix(name, moves) {
-		return nil, true
-	}
+// awaitPlace waits for a place. It returns false where ctx ended.
+func (p *lanes) awaitPlace(ctx context.Context) (*place, bool) {
 	turn := p.joinQueue()
 	select {
 	case <-turn:

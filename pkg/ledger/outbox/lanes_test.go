@@ -10,36 +10,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"kubi.zone/kubizone/pkg/law"
 )
 
 func newLanes(most int) *lanes {
 	return &lanes{busy: map[string]bool{}, most: most, slice: laneSlice}
 }
 
-// However many cascades run, a move does not wait for one; and works of one namespace follow each other.
-func TestLanes_aMoveWaitsForNoCascade(t *testing.T) {
+// Works of one namespace follow each other.
+func TestLanes_oneOfANamespace(t *testing.T) {
 	p := newLanes(1)
-	cascade, move := laneOf(&law.Work{By: "team-0"}), laneOf(&law.Work{By: "team-0", Move: &law.Move{}})
-	if !p.takeLane(cascade) || p.takeLane(cascade) {
+	if !p.takeLane("team-0") || p.takeLane("team-0") {
 		t.Error("two cascades of one namespace run at once, or none")
 	}
-	at, ok := p.awaitPlace(t.Context(), cascade)
+	at, ok := p.awaitPlace(t.Context())
 	if !ok || p.len() != 1 {
 		t.Error("the first cascade has no place")
 	}
-	if !p.takeLane(move) || p.takeLane(move) {
-		t.Error("a move waits for cascades, or two of one namespace run at once")
-	}
-	if _, ok := p.awaitPlace(t.Context(), move); !ok || p.len() != 1 {
-		t.Error("a move has no place, or takes a cascade's")
-	}
-	if !p.leaveLane(move) {
+	if !p.leaveLane("team-0") {
 		t.Error("a work that came to a busy lane is not told")
 	}
-	p.givePlaceUp(at)
-	if p.leaveLane(cascade); p.len() != 0 {
+	if p.givePlaceUp(at); p.len() != 0 {
 		t.Error("the place of a cascade that ended is still taken")
 	}
 }
@@ -58,7 +48,7 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 			name := fmt.Sprintf("team-%d", i)
 			time.Sleep(time.Millisecond) // they come in this order
 			go func() {
-				at, _ := p.awaitPlace(t.Context(), name)
+				at, _ := p.awaitPlace(t.Context())
 				begins(name)
 				for {
 					select {

@@ -26,7 +26,7 @@ import (
 // A verb of its own would be granted by every Role with all verbs on zones.
 const subresourceEstablish = "establish"
 
-// maxReviews bounds how often one update is authorized anew because the zone was renamed meanwhile.
+// maxReviews bounds how often one update is authorized anew because its name changed meanwhile.
 const maxReviews = 3
 
 // EstablishREST is the subresource establish. It is a permission alone: discovery lists it, so that kubectl knows it,
@@ -179,9 +179,9 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 		return obj, nil
 	}
 	before := old.(*v1alpha1.Zone)
-	// A zone that only drops its zoneRef keeps its name and may become standalone.
-	if before.ResourceVersion != "" && before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef,
-		after.Spec.ZoneRef) {
+	// A zone that stands keeps its name (S1.5), whatever is asked for.
+	same := before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
+	if before.Status.FQDN != "" || before.ResourceVersion != "" && same {
 		return obj, nil
 	}
 	if resource, ok := resourceName(&after.Spec); ok && resource != u.asked {

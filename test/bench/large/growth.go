@@ -142,7 +142,6 @@ func (p *plan) writes(ctx context.Context, s *server, label, zone string) (map[s
 
 // masses are one write of a zone each.
 var masses = []struct{ what, patch string }{
-	{"rename", `{"spec":{"domainName":"renamed.example."}}`},
 	{"withdraw", `{"spec":{"delegations":[]}}`},
 }
 

@@ -37,8 +37,7 @@ type DeliveryStatusApplyConfiguration struct {
 	// conditions: Ready; Drifted is True while the provider's records differ from those that it had confirmed, and
 	// Unknown while they cannot be compared.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// fqdn is the name under which the provider has the zone; a rename changes it. Absent: nothing was ever written
-	// there.
+	// fqdn is the name under which the provider has the zone. Absent: nothing was ever written there.
 	FQDN *string `json:"fqdn,omitempty"`
 	// target identifies the target that confirmed the serial. If the class delivers to another target by now, serial
 	// and hash do not count.
@@ -46,8 +45,8 @@ type DeliveryStatusApplyConfiguration struct {
 	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
 	// records an intent first.
 	Holder *string `json:"holder,omitempty"`
-	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when
-	// the new name is delivered.
+	// former are names under which the provider may still have the zone: it ended and stands again under another
+	// name, and they are withdrawn when that is delivered.
 	Former []DeliveryFormerApplyConfiguration `json:"former,omitempty"`
 	// drift are the RRsets, as "name type", that the last comparison found missing or different at the provider and
 	// that are not repaired, 256 at most.

@@ -16,7 +16,8 @@ import (
 // ZoneSpec is the desired state of a zone.
 type ZoneSpecApplyConfiguration struct {
 	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
-	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
+	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required. A
+	// zone that has a name keeps it: domainName, view and zoneRef do not change then.
 	DomainName *string `json:"domainName,omitempty"`
 	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a
 	// zoneRef it is empty or the view of that zone. Immutable.
