@@ -130,7 +130,7 @@ bench: ##- the ledger against the same server without it, in pairs (10 minutes)
 	$(GO) run ./test/bench $(BENCH)
 
 .PHONY: bench-delivery
-bench-delivery: ##- from a change to the answer of a secondary and the call of a webhook, transfers, memory of the primary (15 minutes)
+bench-delivery: ##- from a change to the answer of a secondary and the call of a webhook (10 minutes)
 	$(GO) run ./test/bench/delivery $(BENCH)
 
 .PHONY: bench-large

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -53,7 +52,6 @@ type batch interface {
 // backend is an API server with its etcd, and a client.
 type backend struct {
 	server, etcd *process
-	config       *rest.Config
 	client       versioned.Interface
 }
 
@@ -64,22 +62,19 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 		return nil, err
 	}
 	started(b.etcd)
-	return &b, b.serve(ctx, filepath.Join(dir, "s"), plain, started)
-}
-
-// serve starts a server on the etcd.
-func (b *backend) serve(ctx context.Context, dir string, plain bool, started func(*process)) (err error) {
-	if b.server, err = start(ctx, role{Kind: "server", Dir: dir, Etcd: b.etcd.Etcd, Plain: plain}); err != nil {
-		return err
+	server := role{Kind: "server", Dir: filepath.Join(dir, "s"), Etcd: b.etcd.Etcd, Plain: plain}
+	if b.server, err = start(ctx, server); err != nil {
+		return nil, err
 	}
 	started(b.server)
-	if b.config, err = clientcmd.BuildConfigFromFlags("", b.server.Kubeconfig); err != nil {
-		return err
+	config, err := clientcmd.BuildConfigFromFlags("", b.server.Kubeconfig)
+	if err != nil {
+		return nil, err
 	}
 	// The client must not be what is measured: no rate limit of its own.
-	b.config.QPS, b.config.UserAgent = -1, "kubizone-bench"
-	b.client, err = versioned.NewForConfig(b.config)
-	return err
+	config.QPS, config.UserAgent = -1, "kubizone-bench"
+	b.client, err = versioned.NewForConfig(config)
+	return &b, err
 }
 
 // zone makes a standalone zone that delegates all names below it, and waits until nothing is owed to it.

@@ -21,7 +21,6 @@ var targets = []figures.Target{
 	{What: "creates by 64 callers in 16 zones ÷ plain", Name: writeName("create", 64, armSixteen+" ÷ "+armPlain) + "/rate", Bound: 0.85},
 	{What: "creates by 16 callers in one zone ÷ plain", Name: writeName("create", 16, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.75},
 	{What: "creates by 64 callers in one zone ÷ plain", Name: writeName("create", 64, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.8},
-	{What: "two servers and 16 callers in one zone: p99 ÷ p50 at the slower", Name: rivals, Most: true, Bound: 10},
 }
 
 // slowTargets are those on a disk that takes 5 ms longer.

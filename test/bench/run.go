@@ -74,10 +74,6 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 	if err := s.writes(ctx, p, results, say); err != nil {
 		return nil, err
 	}
-	say("two servers write one zone")
-	if err := s.twoServers(ctx, dir, p.Rounds, p.Load[1], results); err != nil {
-		return nil, err
-	}
 	if p.Profiles != "" {
 		if err := s.profiles(ctx, p, say); err != nil {
 			return nil, err

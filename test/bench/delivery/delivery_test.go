@@ -19,20 +19,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-func TestMain(m *testing.M) {
-	if played, err := playRole(); played {
-		exit(err)
-	}
-	m.Run()
-}
-
-// The whole benchmark on the smallest scale. Times mean nothing here; counts do: every change was seen, transfers were
-// whole, an idle server writes nothing, and a ratio is of what stands beside it.
+// The whole benchmark on the smallest scale. Times mean nothing here; counts do: every change was seen, and a
+// ratio is of what stands beside it.
 func TestRun_measuresAll(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts eight servers")
+		t.Skip("starts five servers")
 	}
-	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100, Burst: 5, Records: 3000, Stored: 200, Packed: 60_000, IdleZones: 5, Idle: time.Second}
+	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100}
 	r, err := p.run(t.Context(), testWriter{t})
 	rig.SkipMissing(t, err)
 	median := func(name string) float64 {
@@ -56,32 +49,10 @@ func TestRun_measuresAll(t *testing.T) {
 			t.Errorf("%s ÷ %s: %v, want %v", pair[0], pair[1], got, want)
 		}
 	}
-	if got := median("writes/lone/per change"); got < 1 || got > 3 {
-		t.Errorf("a lone change has %v writes made beside it, want the Record's status and at most two more", got)
-	}
-	if got := median("writes/burst/records/status"); got < float64(p.Burst) {
-		t.Errorf("%v Records of %d that changed were written to", got, p.Burst)
-	}
-	if got := median("idle/writes") + median("idle/notifies"); got != 0 {
-		t.Errorf("an idle server made %v writes and NOTIFYs", got)
-	}
-	if median("slow/held")+median("slow/timeouts") == 0 {
-		t.Error("the class that is stuck was not")
-	}
-	if ours, theirs := median("transfer/"+ofPrimary+"/size"), median("transfer/"+ofMemory+"/size"); ours != theirs || ours < 0.06 {
-		t.Errorf("a transfer has %v MB, from memory %v", ours, theirs)
-	}
-	for _, name := range []string{"transfer/primary ÷ from memory/rate", "transfer/Knot/rate", "resident/primary ÷ Knot/3000", "resident/primary ÷ Knot/300", "resident/kubizone primary ÷ Knot/200", "stored/fill"} {
-		if median(name) <= 0 {
-			t.Errorf("no %s", name)
-		}
-	}
 	var out bytes.Buffer
 	report{r}.print(&out)
-	for _, want := range []string{"| kubizone → BIND ÷ Knot → BIND |", "| kubizone primary | 200 |", "| NOTIFYs while idle | ≤ 0 | 0 | met |", "| beside one that times out, ms |"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("not printed: %s", want)
-		}
+	if want := "| kubizone → BIND ÷ Knot → BIND |"; !strings.Contains(out.String(), want) {
+		t.Errorf("not printed: %s", want)
 	}
 	t.Log("\n" + out.String())
 }

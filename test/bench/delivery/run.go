@@ -24,24 +24,12 @@ type plan struct {
 	// due at Rate a second, whether those before were seen or not.
 	Lone, Steady int
 	Rate         float64
-	// Burst is how many changes are made at once to count what they make be written.
-	Burst int
-	// Records and Stored are how many records the big zones have: without the API, and through it.
-	Records, Stored int
-	// Packed is how many records a server packs in a round of transfers at least.
-	Packed int
-	// IdleZones are left alone for Idle.
-	IdleZones int
-	Idle      time.Duration
 	// Kubizone is the program that is measured; empty: it is built first.
 	Kubizone string
-	// Only names the one thing to measure, empty for all.
-	Only     string
-	Profiles string
 }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Burst: 100, Records: 1_000_000, Stored: 100_000, Packed: 3_000_000, IdleZones: 1000}
+	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100}
 }
 
 // fewestRounds a median is made of, whatever the time, unless fewer are asked for.
@@ -53,10 +41,6 @@ func (p *plan) scale(factor float64) {
 	scaled(&p.Zone, 100)
 	scaled(&p.Lone, 4)
 	scaled(&p.Steady, 100)
-	scaled(&p.Burst, 20)
-	scaled(&p.Records, 1000)
-	scaled(&p.Stored, 1000)
-	scaled(&p.IdleZones, 100)
 }
 
 // stage is where a run takes place.
@@ -80,21 +64,9 @@ func (p plan) run(ctx context.Context, log io.Writer) (*figures.Results, error) 
 			return nil, err
 		}
 	}
-	results := figures.New(p.Records)
-	for _, step := range []struct {
-		name string
-		take func(context.Context, *figures.Results) error
-	}{{"changes", s.changes}, {"writes", s.writes}, {"slow", s.slow}, {"idle", s.idle}, {"transfer", s.transfers}} {
-		if p.Only != "" && p.Only != step.name {
-			continue
-		}
-		s.say("%s, load %s", step.name, figures.LoadAverage())
-		if err := step.take(ctx, results); err != nil {
-			return nil, fmt.Errorf("%s: %w", step.name, err)
-		}
-	}
-	if results.Header.Rounds == 0 { // no changes, which may have had no time for all
-		results.Header.Rounds = p.Rounds
+	results := figures.New(0)
+	if err := s.changes(ctx, results); err != nil {
+		return nil, err
 	}
 	results.Header.LoadAfter = figures.LoadAverage()
 	return results, nil

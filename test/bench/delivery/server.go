@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -42,27 +41,26 @@ type program struct {
 	log     string // the file with what it says
 }
 
-// launch starts a program and returns once a line that it says begins with ready; the line is returned.
-func launch(ctx context.Context, dir, path string, args ...string) (*program, string, error) {
+// launch starts a program and returns once a line that it says begins with ready.
+func launch(ctx context.Context, dir, path string, args ...string) (*program, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	p := &program{command: exec.Command(path, args...), ended: make(chan struct{}), log: filepath.Join(dir, "log")}
 	out, err := os.Create(p.log)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer out.Close() // the process has its own
 	p.command.Stdout, p.command.Stderr = out, out
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a Ctrl-C is ours to pass on
 	if err := p.command.Start(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	go func() {
 		_ = p.command.Wait()
 		close(p.ended)
 	}()
-	var line string
 	err = eventually(ctx, "ready", func() (bool, error) {
 		select {
 		case <-p.ended:
@@ -76,7 +74,6 @@ func launch(ctx context.Context, dir, path string, args ...string) (*program, st
 		defer text.Close()
 		for lines := bufio.NewScanner(text); lines.Scan(); {
 			if strings.HasPrefix(lines.Text(), "ready") {
-				line = lines.Text()
 				return true, nil
 			}
 		}
@@ -85,12 +82,10 @@ func launch(ctx context.Context, dir, path string, args ...string) (*program, st
 	if err != nil {
 		p.stop()
 		said, _ := os.ReadFile(p.log)
-		return nil, "", fmt.Errorf("kubizone %s: %w; it says:\n%s", args[0], err, said[max(0, len(said)-4000):])
+		return nil, fmt.Errorf("kubizone %s: %w; it says:\n%s", args[0], err, said[max(0, len(said)-4000):])
 	}
-	return p, line, nil
+	return p, nil
 }
-
-func (p *program) pid() int { return p.command.Process.Pid }
 
 // stop ends it as Ctrl-C does, and waits.
 func (p *program) stop() {
@@ -124,7 +119,6 @@ func eventually(ctx context.Context, what string, so func() (bool, error)) error
 type server struct {
 	*program
 	api             typed.KubizoneV1alpha1Interface
-	raw             rest.Interface
 	kubeconfig, dns string
 	secrets         string
 }
@@ -140,7 +134,7 @@ func (s *stage) up(ctx context.Context, name string, flags ...string) (*server, 
 	if err := os.MkdirAll(u.secrets, 0o700); err != nil {
 		return nil, err
 	}
-	if u.program, _, err = launch(ctx, dir, s.kubizone, append([]string{
+	if u.program, err = launch(ctx, dir, s.kubizone, append([]string{
 		"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", u.dns, "--secrets-dir", u.secrets,
 	}, flags...)...); err != nil {
 		return nil, err
@@ -150,7 +144,7 @@ func (s *stage) up(ctx context.Context, name string, flags ...string) (*server, 
 		config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // it says that nothing signs the calls of a webhook
 		var client *versioned.Clientset
 		if client, err = versioned.NewForConfig(config); err == nil {
-			u.api, u.raw = client.KubizoneV1alpha1(), client.Discovery().RESTClient()
+			u.api = client.KubizoneV1alpha1()
 		}
 	}
 	if err != nil {
@@ -220,84 +214,4 @@ func host(i int) string { return "r" + strconv.Itoa(i) }
 // address is the n-th of a space of 2²⁴.
 func address(space, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", 10+space, n>>16&255, n>>8&255, n&255)
-}
-
-// settle returns when every Zone and every Record is Ready.
-func (u *server) settle(ctx context.Context) error {
-	return eventually(ctx, "everything is Ready", func() (bool, error) {
-		zones, err := u.api.Zones("").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, zone := range zones.Items {
-			if !meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionReady) {
-				return false, nil
-			}
-		}
-		records, err := u.api.Records("").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, record := range records.Items {
-			if !meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
-				return false, nil
-			}
-		}
-		return true, nil
-	})
-}
-
-// writes counts requests to this API that change something, by "resource" or "resource/subresource".
-func (u *server) writes(ctx context.Context) (map[string]int, error) {
-	text, err := u.raw.Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return nil, err
-	}
-	counts := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		labels, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), "} ")
-		labels, of := strings.CutPrefix(labels, "apiserver_request_total{")
-		if !found || !of {
-			continue
-		}
-		label := map[string]string{}
-		for _, pair := range strings.Split(labels, ",") {
-			name, value, _ := strings.Cut(pair, "=")
-			label[name] = strings.Trim(value, `"`)
-		}
-		if label["group"] != v1alpha1.GroupName {
-			continue
-		}
-		switch label["verb"] {
-		case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
-			n, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return nil, fmt.Errorf("metric %q: %w", line, err)
-			}
-			what := label["resource"]
-			if label["subresource"] != "" {
-				what += "/" + label["subresource"]
-			}
-			counts[what] += int(n)
-		}
-	}
-	return counts, nil
-}
-
-// since is what came after before.
-func since(before, now map[string]int) map[string]int {
-	more := map[string]int{}
-	for what, n := range now {
-		if n != before[what] {
-			more[what] = n - before[what]
-		}
-	}
-	return more
-}
-
-func total(counts map[string]int) (n int) {
-	for _, one := range counts {
-		n += one
-	}
-	return n
 }

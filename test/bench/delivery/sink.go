@@ -5,11 +5,9 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
@@ -19,34 +17,12 @@ import (
 type sink struct {
 	*httptest.Server
 	came *arrivals
-
-	mu    sync.Mutex
-	calls int
-	// hold, where it is set, is waited for before anything is answered but health.
-	hold chan struct{}
-	held int
-	// gaveUp are the calls that waited until the caller went.
-	gaveUp int
 }
 
 func newSink() *sink {
 	s := &sink{came: newArrivals()}
 	s.Server = httptest.NewServer(s)
 	return s
-}
-
-// counted are all calls that came.
-func (s *sink) counted() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls
-}
-
-// holding are the calls that wait.
-func (s *sink) holding() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.held
 }
 
 func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,18 +33,8 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(value)
 	}
 	yes, no := true, false
-	s.mu.Lock()
-	s.calls++
-	hold := s.hold
-	s.mu.Unlock()
 	if strings.HasSuffix(r.URL.Path, protocol.HealthPath) {
 		answer(http.StatusOK, protocol.Health{Status: protocol.Healthy, Timestamp: at.UTC().Format(time.RFC3339), Features: []string{protocol.FeatureBatch}})
-		return
-	}
-	if hold != nil {
-		s.wait(hold, r)
-		late := protocol.Refuse(protocol.CodeServerError, "late")
-		answer(late.HTTPStatus(), protocol.Response{Success: &no, Error: late})
 		return
 	}
 	seen := func(record protocol.Record) {
@@ -100,21 +66,4 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(http.StatusOK, protocol.Response{Success: &yes})
 	}
-}
-
-// wait until the caller gives up or the sink lets go.
-func (s *sink) wait(hold chan struct{}, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the caller went
-	s.mu.Lock()
-	s.held++
-	s.mu.Unlock()
-	gaveUp := 0
-	select {
-	case <-r.Context().Done():
-		gaveUp = 1
-	case <-hold:
-	}
-	s.mu.Lock()
-	s.held, s.gaveUp = s.held-1, s.gaveUp+gaveUp
-	s.mu.Unlock()
 }

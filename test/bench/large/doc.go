@@ -6,7 +6,7 @@
 //
 // It promises: (1) what it measures was written through law and ledger, and is kept between runs, compacted, for
 // the next measurement; a server gets a copy. (2) The cost of writes in a big zone is measured in turn with what they
-// cost in the smallest, both servers up. (3) Its tables and plots are docs/performance.md's, made by one command.
+// cost in the smallest, both servers up. (3) Its tables are docs/performance.md's, made by one command.
 //
 // It does not know other software to compare with: ../cluster and ../delivery do.
 //

@@ -33,16 +33,7 @@ func (p *plan) measure(ctx context.Context, r *figures.Results, n int, s, small 
 	if err := p.compare(ctx, r, fmt.Sprint(n), big, s, small); err != nil {
 		return err
 	}
-	if err := p.read(ctx, r, n, s); err != nil {
-		return err
-	}
-	if err := p.follow(ctx, r, n, s); err != nil {
-		return fmt.Errorf("kubizone primary: %w", err)
-	}
-	if err := p.watch(ctx, r, n, s); err != nil {
-		return fmt.Errorf("watchers: %w", err)
-	}
-	return nil
+	return p.read(ctx, r, n, s)
 }
 
 // started adds what the start took, and what the server holds since.

@@ -28,12 +28,8 @@ type plan struct {
 	Rounds, Writes, Burst int
 	// Rest is how long a process is left alone before its memory is looked at.
 	Rest time.Duration
-	// SlowReaders are watches whose clients read nothing.
-	SlowReaders int
 	// Mass is how many records a rename and a withdrawn delegation concern; 0: neither is done.
 	Mass int
-	// Watchers that a server gets at once.
-	Watchers int
 	// Program is the kubizone that is measured.
 	Program string
 	// Fixtures is where filled stores are kept; Dir is where servers work.
@@ -62,15 +58,13 @@ func main() {
 	}
 	cache, err := os.UserCacheDir()
 	exit(err)
-	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second, SlowReaders: 20}
+	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second}
 	sizes := flag.String("sizes", "1000,10000,100000,1000000", "records of the one zone, ascending; the first is what the others are compared with")
 	flag.IntVar(&p.Zones, "zones", 100000, "zones of ten records each; 0 leaves them out")
 	flag.IntVar(&p.Mass, "mass", 100000, "records that a rename and a withdrawn delegation concern; 0 leaves both out")
-	flag.IntVar(&p.Watchers, "watchers", 1000, "watches that are open at once")
 	flag.StringVar(&p.Program, "kubizone", "bin/kubizone", "the program that is measured")
 	flag.StringVar(&p.Fixtures, "fixtures", filepath.Join(cache, "kubizone", "large"), "where filled stores are kept between runs")
 	flag.StringVar(&p.Dir, "dir", os.TempDir(), "where servers work on copies of them")
-	plots := flag.String("plots", "", "directory for the plots; none are drawn without")
 	flag.StringVar(&p.Profiles, "profiles", "", "directory for a heap profile of each server after its start; none are taken without")
 	results := flag.String("results", "test/bench/large/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")
 	keep := flag.Bool("keep", false, "make this run the kept one")
@@ -90,9 +84,6 @@ func main() {
 	failed := p.run(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.print(os.Stdout)
-	if *plots != "" {
-		exit(report{r, p}.plot(*plots))
-	}
 	exit(failed)
 	exit(r.Finish(*results, *keep, os.Stdout))
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,4 +146,20 @@ func (s *server) stop() {
 func (s *server) end() {
 	s.stop()
 	_ = os.RemoveAll(s.dir)
+}
+
+// counter is the value of a line of the server's metrics; 0 where there is none yet.
+func (s *server) counter(ctx context.Context, name string) (float64, error) {
+	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			var value float64
+			_, err := fmt.Sscan(rest, &value)
+			return value, err
+		}
+	}
+	return 0, nil
 }
