@@ -85,14 +85,8 @@ test-race: peers ## the tests of concurrent packages under the race detector
 test-idle: ##- 1,000 zones that do not change: for ten minutes nothing is written and nobody asked (15 minutes)
 	KUBIZONE_TEST_IDLE=10m $(GO) test -count=1 -run Idle -timeout 40m -v ./test/delivery
 
-# SEED is of what test-broken and soak do: a failure prints it. BROKEN are the compares left out: zone, facts or all.
+# SEED is of what soak does: a failure prints it.
 SEED ?= 0
-BROKEN ?= zone
-
-.PHONY: test-broken
-test-broken: ##- servers that leave out a compare: the models find out, and say it in few operations
-	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
-	$(GO) test -vet=off -count=1 -timeout 60m -v -run TestShrink_brokenServers ./test/model -broken $(BROKEN) -seed $(SEED)
 
 .PHONY: judges
 judges: peers ##- the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 60 odd zones and all values that are made of each type through all four

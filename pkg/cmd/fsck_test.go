@@ -6,6 +6,7 @@ package cmd_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // store is a data directory with an empty ledger in it, and etcd running.
@@ -33,7 +36,8 @@ func startStore(t *testing.T) (path string, member *embed.Member, stop func()) {
 		t.Fatal(err)
 	}
 	put(t, member, func(client *clientv3.Client) error {
-		_, err := ledger.OpenStore(t.Context(), client, apiserver.Prefix, nil)
+		config := fmt.Sprintf(`{"format":%d,"leastReader":%[1]d,"hashAlgorithm":%d}`, ledger.Format, sethash.Algorithm)
+		_, err := client.Put(t.Context(), layout.Keys{Prefix: apiserver.Prefix}.Config(), config)
 		return err
 	})
 	stop = func() { member.Stop(); dir.Close() }

@@ -15,7 +15,6 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -169,103 +168,6 @@ func createAt(s *store.Server, i int) error {
 	name := fmt.Sprintf("r%d", i)
 	_, err := s.CreateRecord(context.Background(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
 	return err
-}
-
-// together has n writes of zone infra/z wait behind the creation of one record, "alone", and go in together; it
-// returns what they are answered. then is called when alone is in and they are decided.
-func together(t *testing.T, s *store.Server, g *gate, n int, write func(i int) error, then func()) []error {
-	t.Helper()
-	g.set("before-commit")
-	alone := make(chan error, 1)
-	go func() {
-		_, err := s.CreateRecord(context.Background(), store.Record("team", "alone", "alone.example.org.", "A", "192.0.2.1"))
-		alone <- err
-	}()
-	<-g.reached
-	outcomes := make([]chan error, n)
-	for i := range n {
-		outcomes[i] = make(chan error, 1)
-		go func() { outcomes[i] <- write(i) }()
-		store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == i+1 })
-	}
-	g.set("before-commit")
-	if err := <-alone; err != nil {
-		t.Fatal(err)
-	}
-	<-g.reached
-	then()
-	g.set("")
-	out := make([]error, n)
-	for i := range out {
-		out[i] = <-outcomes[i]
-	}
-	return out
-}
-
-// The records of a batch and their zone are written at one revision of etcd, each with a serial of its own, the zone
-// with the last (I1, I3).
-func TestBatch_isOneTransaction_I1(t *testing.T) {
-	t.Parallel()
-	for what, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(provided("one"))}} {
-		t.Run(what, func(t *testing.T) {
-			st, g := store.New(t, change...), &gate{}
-			s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
-			store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-			s.Run()
-			st.Settle()
-			for _, err := range together(t, s, g, 5, func(i int) error { return createAt(s, i) }, func() {}) {
-				if err != nil {
-					t.Error(err)
-				}
-			}
-			z := s.Zone("infra", "z")
-			at, _ := subrev.Split(revision(z.ResourceVersion))
-			seen, last := map[string]bool{}, int64(0)
-			for i := range 5 {
-				r := s.Record("team", fmt.Sprintf("r%d", i))
-				rev, sub := subrev.Split(revision(r.ResourceVersion))
-				if rev != at || sub != subrev.Last-4+int64(i) || seen[r.ResourceVersion] {
-					t.Errorf("%s has resourceVersion %s, which is revision %d and place %d; the zone is of revision %d", r.Name, r.ResourceVersion, rev, sub, at)
-				}
-				seen[r.ResourceVersion] = true
-				if r.Status.Serial <= last {
-					t.Errorf("%s has serial %d after %d", r.Name, r.Status.Serial, last)
-				}
-				last = r.Status.Serial
-			}
-			if z.Status.Serial != last {
-				t.Errorf("the zone has serial %d, its last record %d", z.Status.Serial, last)
-			}
-		})
-	}
-}
-
-// Writes of one record that wait together are made one after the other, each on what the one before it left.
-func TestBatch_ofOneRecord(t *testing.T) {
-	t.Parallel()
-	st, g := store.New(t), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
-	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	r := store.Record("team", "r", "r.example.org.", "TXT", "first")
-	store.Must(s.CreateRecord(t.Context(), r))
-	sent := s.Ledger.Stats().Transactions.Load()
-	for _, err := range together(t, s, g, 4, func(i int) error {
-		_, err := s.UpdateRecord(context.Background(), "team", "r", func(o *v1alpha1.Record) { o.Spec.Values = append(o.Spec.Values, fmt.Sprint(i)) })
-		return err
-	}, func() {}) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if have := s.Record("team", "r").Spec.Values; len(have) != 5 {
-		t.Errorf("%v: want the first value and four more", have)
-	}
-	// Three are told of the first, two of the next, one of that. One that comes back late may be sent in vain.
-	if n := s.Ledger.Stats().Conflicts.Load(); n > 3 {
-		t.Errorf("%d of %d transactions failed: a write on what is known to have changed is not sent", n, s.Ledger.Stats().Transactions.Load()-sent)
-	}
-	s.Run()
-	st.Settle()
 }
 
 // A write that is answered while it waits for the lock of its zone, since another write of its record went first,

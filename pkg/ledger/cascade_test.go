@@ -9,12 +9,10 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -235,90 +233,6 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 		}
 	})
 	st.Settle() // fsck compares the cut with the child
-}
-
-// While a removed zone's records pass to the zone above it, clients on both
-// servers try to take their names: until the cascade is through they are held
-// as they were in the zone that went (S2.7).
-func TestCascade_noNamespaceStealsANameOfAZoneThatWent_S2_7(t *testing.T) {
-	t.Parallel()
-	tryToSteal(t, func(s *store.Server) {
-		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
-	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
-}
-
-// The same while a zone is made over records of the zone above it: also between
-// the step that takes a record out and the one that takes it in.
-func TestCascade_noNamespaceStealsANameOfAZoneThatComes_S2_7(t *testing.T) {
-	t.Parallel()
-	tryToSteal(t, func(*store.Server) {}, func(s *store.Server) error {
-		_, err := s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*")))
-		return err
-	})
-}
-
-// The same where records that stood by a rule with shared, and held nothing, come to a zone whose rules let them hold.
-func TestCascade_noNamespaceStealsASharedNameOfAZoneThatWent_S2_7(t *testing.T) {
-	t.Parallel()
-	tryToSteal(t, func(s *store.Server) {
-		shared := v1alpha1.DelegationRule{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*", Shared: true}}}
-		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", shared)))
-	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
-}
-
-// tryToSteal lets thieves try for the names of records whose zone changes.
-func tryToSteal(t *testing.T, before func(*store.Server), change func(*store.Server) error) {
-	st := store.New(t)
-	servers := []*store.Server{st.Server(), st.Server()}
-	stop := servers[0].Run()
-	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
-	before(servers[0])
-	st.Settle()
-	stop()
-	n := scale(100, 40)
-	fill(t, servers[0], n, func(i int) *v1alpha1.Record {
-		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.dev.example.org.", i), "TXT", "mine")
-	})
-	ctx := deadline(t)
-	var stolen, refused atomic.Int64
-	var wg sync.WaitGroup
-	done := make(chan struct{})
-	for w := range 4 {
-		wg.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				name := fmt.Sprintf("thief-%d-%d", w, i)
-				_, err := servers[w%2].CreateRecord(ctx, store.Record("team-b", name, fmt.Sprintf("r%d.dev.example.org.", (i*7+w)%n), "TXT", "stolen"))
-				switch {
-				case err == nil:
-					stolen.Add(1)
-				case apierrors.IsForbidden(err):
-					refused.Add(1)
-				default:
-					t.Errorf("thief: %v", err)
-					return
-				}
-			}
-		})
-	}
-	store.Eventually(t, "thieves are at work", func() bool { return refused.Load() > 20 })
-	if err := change(servers[1]); err != nil {
-		t.Fatal(err)
-	}
-	tried := refused.Load()
-	store.Eventually(t, "thieves try in the gap", func() bool { return refused.Load() > tried+20 })
-	servers[0].Run()
-	st.Settle()
-	close(done)
-	wg.Wait()
-	if stolen.Load() > 0 {
-		t.Errorf("%d names went to another namespace while their zone changed", stolen.Load())
-	}
-	t.Logf("%d refused", refused.Load())
 }
 
 // While one tenant's cascade stands still, another's goes through, and the zone that

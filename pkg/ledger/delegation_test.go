@@ -6,7 +6,6 @@ package ledger_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -481,85 +480,6 @@ func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
 	}
 	s.Run()
 	st.Settle()
-}
-
-// BenchmarkDelegations is what a create costs in a zone with 10,000 Delegations beside one with a single one, by
-// turns, and how long it takes to add and to remove a Delegation of the former while others have 10,000 records
-// there.
-func BenchmarkDelegations(b *testing.B) {
-	const tenants, records, round = 10000, 10000, 64
-	st := store.New(b)
-	var w bill
-	s := st.Server(metered(&w))
-	defer s.Run()()
-	zones := []string{"one", "many"}
-	for _, zone := range zones {
-		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".test.", store.Allow("others", "*.others"))))
-		store.Must(s.CreateDelegation(store.Delegation("infra", zone, zone, []string{"team"}, "*.team")))
-	}
-	parallel(8, func(worker int) {
-		for i := worker; i < tenants; i += 8 {
-			store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprintf("t%05d", i), "many", []string{fmt.Sprintf("team-%05d", i)}, fmt.Sprintf("*.t%05d", i))))
-		}
-	})
-	parallel(16, func(worker int) {
-		for i := worker; i < records; i += 16 {
-			store.Must(s.CreateRecord(b.Context(), store.Record("others", fmt.Sprint("r", i), fmt.Sprintf("r%d.others.many.test.", i), "A", "192.0.2.1")))
-		}
-	})
-	store.Eventually(b, "the outbox is empty", st.Quiet)
-	for _, callers := range []int{1, 16} {
-		b.Run(fmt.Sprintf("create/%d", callers), func(b *testing.B) {
-			took, octets := map[string][]time.Duration{}, map[string]int{} // by round, of which the middle one counts: others use the machine too
-			for n := 0; n < b.N; n += round {
-				for _, zone := range zones {
-					var next atomic.Int64
-					w.take()
-					began := time.Now()
-					parallel(callers, func(int) {
-						for at := next.Add(1); at <= round; at = next.Add(1) {
-							object := fmt.Sprintf("%s%d-%d-%d-%d", zone, callers, b.N, n, at)
-							if _, err := s.CreateRecord(b.Context(), store.Record("team", object, object+".team."+zone+".test.", "A", "192.0.2.1")); err != nil {
-								b.Error(err)
-							}
-						}
-					})
-					took[zone] = append(took[zone], time.Since(began)/round)
-					octets[zone] += w.total()
-				}
-			}
-			all := float64((b.N + round - 1) / round * round)
-			middle := map[string]float64{}
-			for _, zone := range zones {
-				slices.Sort(took[zone])
-				middle[zone] = float64(took[zone][len(took[zone])/2].Microseconds())
-				b.ReportMetric(middle[zone], zone+"-µs/op")
-				b.ReportMetric(float64(octets[zone])/all, zone+"-octets/op")
-			}
-			b.ReportMetric(middle["many"]/middle["one"], "÷")
-		})
-	}
-	b.Run("delegation", func(b *testing.B) {
-		took := map[string][]time.Duration{}
-		for n := range b.N {
-			for _, zone := range zones {
-				name := fmt.Sprintf("%s-n%d", zone, n)
-				began := time.Now()
-				store.Must(s.CreateDelegation(store.Delegation("infra", name, zone, []string{"new"}, fmt.Sprintf("*.n%d", n))))
-				added := time.Now()
-				store.Must(0, s.DeleteDelegation("infra", name))
-				took[zone+"-add"] = append(took[zone+"-add"], added.Sub(began))
-				took[zone+"-remove"] = append(took[zone+"-remove"], time.Since(added))
-			}
-		}
-		for what, all := range took {
-			slices.Sort(all)
-			b.ReportMetric(float64(all[len(all)/2].Microseconds()), what+"-p50-µs")
-			b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), what+"-p99-µs")
-		}
-	})
-	store.Eventually(b, "the outbox is empty", st.Quiet)
-	st.Damaged = true // the check of 30,000 objects is another test's
 }
 
 // A Delegation that waits because others leave a namespace no room is in force once they do, and what waits for its

@@ -607,37 +607,6 @@ func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
 	b.MustBeClean()
 }
 
-// BenchmarkDelete is what a delete costs that is counted (by the zone's own namespace) beside one that is not, alone
-// and with fifteen others. The zone lets all through.
-func BenchmarkDelete(b *testing.B) {
-	for _, callers := range []int{1, 16} {
-		st := store.New(b)
-		s := st.Server()
-		defer s.Run()()
-		store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("team", "*"))))
-		st.Settle() // what was never delivered is nothing to count from
-		round := 0
-		for _, namespace := range []string{"infra", "team"} {
-			b.Run(fmt.Sprintf("%s/%d", namespace, callers), func(b *testing.B) {
-				b.StopTimer()
-				round++
-				for i := range b.N {
-					store.Must(s.CreateRecord(b.Context(), store.Record(namespace, fmt.Sprintf("b%d-%d", round, i), fmt.Sprintf("b%d-%d.example.org.", round, i), "A", "192.0.2.1")))
-				}
-				b.StartTimer()
-				var next atomic.Int64
-				parallel(callers, func(int) {
-					for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
-						if err := s.DeleteRecord(b.Context(), namespace, fmt.Sprintf("b%d-%d", round, i)); err != nil {
-							b.Error(err)
-						}
-					}
-				})
-			})
-		}
-	}
-}
-
 // S7.5: the cascade of a withdrawn rule that lets go of many records is one mass deletion. Servers that run and those
 // that start have what is delivered; the rule that comes back puts all back.
 func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
@@ -671,51 +640,6 @@ func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 	t.Logf("they came back in %v", rules(store.Allow("infra", "*"), store.Allow("team", "*")))
 	if z = b.held(false); int(z.Status.RRsetCount) != n+30 {
 		t.Errorf("%d RRsets are back", z.Status.RRsetCount)
-	}
-}
-
-// BenchmarkCreate is what a create costs while a removal of the last ten minutes counts, so that each RRset that
-// comes is marked, beside one of a zone that lets nothing count. Both by turns, so that they meet the same machine.
-func BenchmarkCreate(b *testing.B) {
-	st := store.New(b)
-	s := st.Server()
-	defer s.Run()()
-	zones := []string{"marked", "plain"}
-	for _, name := range zones {
-		store.Must(s.CreateZone(store.Zone("infra", name, name+".example.", store.Allow("infra", "*"))))
-	}
-	st.Settle()
-	for _, name := range []string{"r1", "r2"} {
-		store.Must(s.CreateRecord(b.Context(), store.Record("infra", name, name+".marked.example.", "A", "192.0.2.1")))
-	}
-	for _, callers := range []int{1, 16} {
-		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			took := map[string]time.Duration{}
-			const round = 64
-			for n := 0; n < b.N; n += round {
-				for i, name := range zones {
-					if i == 0 { // keeps what counts young
-						store.Must(0, s.DeleteRecord(b.Context(), "infra", "r1"))
-						store.Must(s.CreateRecord(b.Context(), store.Record("infra", "r1", "r1.marked.example.", "A", "192.0.2.1")))
-					}
-					var next atomic.Int64
-					began := time.Now()
-					parallel(callers, func(int) {
-						for at := next.Add(1); at <= round; at = next.Add(1) {
-							object := fmt.Sprintf("c%d-%d-%d-%d", callers, b.N, n, at)
-							if _, err := s.CreateRecord(b.Context(), store.Record("infra", name+object, object+"."+name+".example.", "A", "192.0.2.1")); err != nil {
-								b.Error(err)
-							}
-						}
-					})
-					took[name] += time.Since(began)
-				}
-			}
-			all := float64((b.N + round - 1) / round * round)
-			for _, name := range zones {
-				b.ReportMetric(float64(took[name].Microseconds())/all, name+"-µs/op")
-			}
-		})
 	}
 }
 

@@ -193,19 +193,3 @@ func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
 		t.Errorf("%d round trips", n)
 	}
 }
-
-// BenchmarkEarlyRecord is what the admission plugin adds to a write that passes.
-func BenchmarkEarlyRecord(b *testing.B) {
-	s := store.New(b).Server()
-	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "@", "*"))))
-	r := store.Record("platform", "www", "", "A", "192.0.2.1")
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		i++
-		r.Spec.DomainName = fmt.Sprintf("www-%d.example.org.", i)
-		if rule, err := s.Ledger.EarlyRecord(s.Ctx, nil, r); rule == "" || err != nil {
-			b.Fatal(rule, err)
-		}
-	}
-}

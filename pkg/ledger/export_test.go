@@ -4,17 +4,24 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
-	"k8s.io/apiserver/pkg/storage"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
@@ -29,9 +36,6 @@ func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slow
 func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }
 func UsageEvery(d time.Duration) func(*Config)   { return func(c *Config) { c.usageEvery = d } }
 func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.maxLeftBy = n } }
-
-// Storage is what a decorated storage of Records is around.
-func Storage(s storage.Interface) storage.Interface { return s.(*records).Interface }
 
 // Migrations of a program that knows more than this one.
 func Migrations(more ...Migration) func(*Config) {
@@ -56,13 +60,51 @@ func MigrationNumbers() (numbers []int) {
 // LeastReader is what the migrations require of programs that read a store.
 func LeastReader() int { return leastReader(migrations) }
 
-// Rewrite, Owe and Layout are what a migration works with.
-func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(string, []byte) ([]byte, error)) error {
-	return m.rewriteValues(ctx, prefix, f)
+// The first migrations that need Rewrite or Owe take it along, with its tests.
+
+// Rewrite writes the values that f returns for those under a prefix. f may be called again for a key, and
+// returns a value that it has made as it is.
+func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
+	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
+		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(100))
+		if err != nil {
+			return err
+		}
+		var cmps []clientv3.Cmp
+		var ops []clientv3.Op
+		octets := 0
+		for _, kv := range r.Kvs {
+			next, err := f(string(kv.Key), kv.Value)
+			if err != nil {
+				return fmt.Errorf("%s: %w", kv.Key, err)
+			}
+			if octets < commit.MaxBatchOctets && !bytes.Equal(next, kv.Value) {
+				octets += len(kv.Key) + len(next)
+				cmps, ops = append(cmps, etcd.RevisionIs(string(kv.Key), kv.ModRevision)), append(ops, etcd.OpPut(string(kv.Key), next))
+			}
+		}
+		if len(ops) > 0 { // and the page is read again: a key was changed meanwhile, or there are more octets
+			if _, err := m.commitLocked(ctx, cmps, ops...); err != nil {
+				return err
+			}
+			continue
+		}
+		if !r.More {
+			return nil
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
 }
 
+// Owe owes a cascade that decides anew what the scans find, which belongs to z or waits for it. When the server
+// runs, the cascade goes as after any write: in the order of S2.7, with a serial for each change, and z is unsettled
+// meanwhile where it changes (S7.2). There is one such work for each zone in a migration, whatever crashes.
 func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
-	return m.oweWork(ctx, z, reason, scans...)
+	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
+		By: z.Namespace, Since: m.mem.Now().Unix()}
+	key := m.mem.Layout.Outbox(w.ID)
+	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))
+	return err
 }
 
 // The rooms tell tests these things, by the names of objects.
@@ -70,36 +112,96 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 func (l *Ledger) Waiting(namespace, zone string) int {
 	return l.com.Waiting(l.mem.Layout.Zone(namespace, zone))
 }
+
+// Locked reports whether the lock of a zone is taken.
 func (l *Ledger) Locked(namespace, zone string) bool {
-	return l.com.Locked(l.mem.Layout.Zone(namespace, zone))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	unlock, err := l.com.Lock(ctx, l.mem.Layout.Zone(namespace, zone))
+	if err == nil {
+		unlock()
+	}
+	return err != nil
 }
+
+// Facts is how many facts are remembered of a zone.
 func (l *Ledger) Facts(namespace, zone string) int {
-	return l.mem.Remembered(l.mem.Layout.Zone(namespace, zone))
+	l.mem.Mu.Lock()
+	defer l.mem.Mu.Unlock()
+	return len(l.mem.Head(l.mem.Layout.Zone(namespace, zone)).Facts)
 }
+
+// Stands reports whether a zone is known to stand.
 func (l *Ledger) Stands(namespace, zone string) bool {
-	return l.mem.Stands(l.mem.Layout.Zone(namespace, zone))
+	l.mem.Mu.Lock()
+	defer l.mem.Mu.Unlock()
+	h := l.mem.Head(l.mem.Layout.Zone(namespace, zone))
+	return h.Loaded && h.Zone != nil
 }
 func (l *Ledger) Forget(since time.Time) { l.mem.Forget(since) }
-func (l *Ledger) LetGo(namespace, zone string) {
-	l.mem.LetGo(l.mem.Layout.Zone(namespace, zone))
-}
-func (l *Ledger) Trimming(namespace, zone string) bool {
-	return l.com.Trimming(l.mem.Layout.Zone(namespace, zone))
-}
-func (l *Ledger) Ops() int64   { return l.mem.Ops.Load() }
-func (l *Ledger) Doubted() int { return l.mem.Doubted() }
 
+// CountTrims counts the trims of journals that run from now on.
+func (l *Ledger) CountTrims() (running *atomic.Int64) {
+	running = &atomic.Int64{}
+	spawn := l.jr.Spawn
+	l.jr.Spawn = func(f func()) {
+		running.Add(1)
+		spawn(func() {
+			defer running.Add(-1)
+			f()
+		})
+	}
+	return running
+}
+func (l *Ledger) Ops() int64 { return l.mem.Ops.Load() }
+
+// Knows reports whether a zone is known to have the name.
 func (l *Ledger) Knows(view, fqdn string) bool {
 	n, err := name.Parse(fqdn)
-	return err == nil && l.mem.Knows(view, n)
+	return err == nil && l.mem.HoldingOf(law.HoldingKey(view, n)) != nil
 }
 
-func (l *Ledger) TakeLate(ctx context.Context, zone string, k law.Key, meanwhile func()) error {
-	return l.mem.TakeLate(ctx, zone, k, meanwhile)
+// TakeLate reads a fact with its zone, and takes the answer in after meanwhile.
+func (l *Ledger) TakeLate(ctx context.Context, k law.Key, meanwhile func()) error {
+	client := l.mem.Client
+	defer func() { l.mem.Client = client }()
+	l.mem.Client = clientv3.NewCtxClient(client.Ctx())
+	l.mem.Client.KV = lateKV{client.KV, func() { l.mem.Client = client; meanwhile() }}
+	return l.mem.Session(false).Read(ctx, []law.Key{k})
 }
 
+type lateKV struct {
+	clientv3.KV
+	meanwhile func()
+}
+
+func (kv lateKV) Txn(ctx context.Context) clientv3.Txn { return lateTxn{kv.KV.Txn(ctx), kv.meanwhile} }
+
+type lateTxn struct {
+	clientv3.Txn
+	meanwhile func()
+}
+
+func (t lateTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	return lateTxn{t.Txn.Then(ops...), t.meanwhile}
+}
+
+func (t lateTxn) Commit() (*clientv3.TxnResponse, error) {
+	defer t.meanwhile()
+	return t.Txn.Commit()
+}
+
+// ReloadLate reads a zone, and takes it in after meanwhile.
 func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) error {
-	return l.mem.ReloadLate(ctx, zone, meanwhile)
+	kv, rev, err := etcd.ReadKey(ctx, l.mem.Client, zone)
+	if err != nil {
+		return err
+	}
+	l.mem.Mu.Lock()
+	h := l.mem.Head(zone)
+	l.mem.Mu.Unlock()
+	meanwhile()
+	return l.mem.Reload(ctx, h, kv, rev)
 }
 
 func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
@@ -110,9 +212,55 @@ func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepC
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
 func (l *Ledger) CarryOut(ctx context.Context)             { l.box.CarryOut(ctx) }
 
-func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
-	return l.box.StepTwice(ctx, namespace, name)
+// WriteTwice writes a Record that is in no zone twice in one transaction, and says how often it was written, and told
+// what had been.
+func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
+	o, mod, err := l.mem.ReadRecord(ctx, namespace, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	var writes []*commit.Write
+	for range 2 {
+		w := l.com.WriteOf("records", o, mod)
+		w.Ask = func(*law.Seen) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
+		w.Primary = func(ctx context.Context, _ *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+			data, err := l.mem.Records.Encode(ctx, w.Key, o)
+			op := etcd.OpPut(w.Key, data)
+			return &op, nil, err
+		}
+		writes = append(writes, w)
+	}
+	for _, a := range l.com.SubmitInOrder(ctx, "", writes) {
+		switch {
+		case a.Err != nil:
+			err = a.Err
+		case a.Out.OK:
+			wrote++
+		case a.Out.KV != nil:
+			told++
+		}
+	}
+	return wrote, told, err
 }
+
+// OpenStore opens a store as Open does, without its migrations.
+func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
+	return newStore(client, prefix, transformer, migrations).openStore(ctx)
+}
+
+// CommitFunc carries out one optimistic write of Kubernetes' storage in a transaction of its own: put nil deletes key,
+// expected 0 means that it is absent. Not ok: key was not at expected, and present is what stands there, nil for
+// nothing.
+type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, rev int64, present *mvccpb.KeyValue, err error)
+
+func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
+	ok, revision, present, err := f(ctx, key, expected, put)
+	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
+}
+
+// WithCommit has f carry out the write that a storage call makes through a client of StorageClient, as the storage of
+// Records and Zones does with functions of their own.
+func WithCommit(ctx context.Context, f CommitFunc) context.Context { return withCommitter(ctx, f) }
 
 func JournalOctets(n int) func(*Config) { return func(c *Config) { c.journalOctets = n } }
 

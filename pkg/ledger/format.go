@@ -100,8 +100,8 @@ func (endsError) Unwrap() error { return ErrFormat }
 //
 // How to add one: append it to migrations with the next number, raise Format, and write its Run in a file of its own.
 //
-//   - Run gets a migrating: client, layout and codecs; rewriteValues to change the values under a prefix, commitLocked
-//     for other changes, and oweWork for ordinary work.
+//   - Run gets a migrating: client, layout and codecs, and commitLocked for its changes. export_test.go has what
+//     rewrites the values under a prefix, and what owes ordinary work: the first that needs one takes it along.
 //   - It must change nothing the second time: a server may be killed after any transaction, and the next one begins
 //     the migration anew. It writes what is not yet as it shall be, and nothing else.
 //   - It never changes what a zone contains: a serial changes in a decision of the law alone (I3). It owes the work

@@ -10,9 +10,4 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(crashDir); dir != "" {
-		os.Exit(crashing(dir))
-	}
-	os.Exit(store.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(store.Main(m)) }

@@ -21,15 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// OpenStore checks that this program may read and write the store, writes the format into an empty one, and returns the
-// client that sees internal values unencrypted, and versions for revisions. It carries no migration out, which Open
-// does. transformer is that of Records, nil for none: where it encrypts, internal values are encrypted as they are
-// written. Where another provider of it is first than the one that the store's key was encrypted by, the key is
-// written anew, so that the old provider can be taken away. Errors: ErrFormat, ErrEncrypted, and what etcd says.
-func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	return newStore(client, prefix, transformer, migrations).openStore(ctx)
-}
-
 // CheckFormat returns ErrFormat where this program must not read the store. It reads one key and writes nothing, so a
 // server asks it before it does anything else to etcd.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
@@ -37,7 +28,7 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns the client of OpenStore, without writing anything. A config key that is missing or damaged is
+// ReadStore returns the client that sees internal values unencrypted, and versions for revisions. It writes nothing. A config key that is missing or damaged is
 // left to fsck. Errors: ErrFormat, ErrEncrypted, and errors of etcd.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
@@ -73,6 +64,11 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
+// openStore checks that this program may read and write the store, writes the format into an empty one, and returns the
+// client that sees internal values unencrypted, and versions for revisions. It carries no migration out, which Open
+// does. Where the transformer of Records encrypts, internal values are encrypted as they are written. Where another
+// provider of it is first than the one that the store's key was encrypted by, the key is written anew, so that the old
+// provider can be taken away. Errors: ErrFormat, ErrEncrypted, and what etcd says.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)

@@ -10,9 +10,7 @@
 //     fsck, the objects against a small model that knows zones, records and rules and
 //     nothing of ledgers.
 //  2. Operations follow from -seed alone; how they meet does not. A failure prints the seed,
-//     is done again in parts, each on servers and a store of its own, until few operations
-//     are left (-shrink says for how long), and what was asked, answered and committed is
-//     written as a text to read. -broken shows it with servers that leave out compares.
+//     and what was asked, answered and committed is written as a text to read.
 //  3. Histories of clients are linearizable, zone by zone: an acknowledged write is in every
 //     later read by either server, and a tenant's write stands before or after a change of
 //     its delegation, never beside it.
@@ -20,6 +18,5 @@
 // It does not know how the server decides: law, ledger and views are asked by what they
 // show to clients, or by fsck, which recomputes.
 //
-// Read first: forest_test.go (what is done), then objects_test.go (the model), then
-// shrink_test.go (what becomes of a failure).
+// Read first: forest_test.go (what is done), then objects_test.go (the model).
 package model

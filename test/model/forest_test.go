@@ -315,12 +315,12 @@ func TestForest_everyRevisionIsTrue(t *testing.T) {
 	r := w.run(t, ops)
 	if r.wrong != nil {
 		t.Error(r.wrong)
-		smallest, text := w.shrunk(t, ops, r)
+		text := fmt.Sprintf("%v\n\n%s", r.wrong, scenario(r.asked, r.history, r.about))
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("kubizone-model-%d.txt", *seed))
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		t.Fatalf("seed %d; what led to it, in %d operations of %d, is in %s", *seed, len(smallest), len(ops), path)
+		t.Fatalf("seed %d; what led to it is in %s", *seed, path)
 	}
 	accepted := 0
 	for _, a := range r.asked {
@@ -373,4 +373,39 @@ func (w *world) sameEntries(t *testing.T) error {
 		}
 	}
 	return nil
+}
+
+// scenario is what led to a failure, for people: what was asked and what came of it, cut down to the objects that it is
+// about, the zones that they were in, and what else was there.
+func scenario(asked []answered, h history, about []string) string {
+	keep := map[string]bool{}
+	for _, o := range about {
+		keep[o] = true
+	}
+	for _, c := range h {
+		if c.record == nil || !keep[c.object] {
+			continue
+		}
+		if ref := c.record.Status.ZoneRef; ref != nil {
+			keep[ref.Namespace+"/"+ref.Name] = true
+		}
+		if ref := c.record.Spec.ZoneRef; ref != nil {
+			keep[ref.Namespace+"/"+ref.Name] = true
+		}
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "seed %d\n\nasked:\n", *seed)
+	for _, a := range asked {
+		fields := strings.Fields(a.what)
+		if len(about) == 0 || keep[fields[2]] {
+			fmt.Fprintln(&out, a)
+		}
+	}
+	fmt.Fprintf(&out, "\ncommitted:\n")
+	for _, c := range h {
+		if len(about) == 0 || keep[c.object] {
+			fmt.Fprintln(&out, c)
+		}
+	}
+	return out.String()
 }

@@ -4,9 +4,6 @@
 package model
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,65 +98,6 @@ func TestSequential_findsWhatIsWrong(t *testing.T) {
 		c.then.ClientId, c.then.Call, c.then.Return = 1, 3, 4
 		if got, _ := porcupine.CheckOperationsVerbose(sequential, []porcupine.Operation{put, c.then}, time.Minute); got != c.want {
 			t.Errorf("%+v is %s, want %s", c.then, got, c.want)
-		}
-	}
-}
-
-// TestReplay_isAScenarioOfTheLaw: what is written for people is run by pkg/law, which says what comes of it.
-func TestReplay_isAScenarioOfTheLaw(t *testing.T) {
-	z := zoneAt(1, "org", "org.", 1, "a", v1alpha1.DelegationRule{Namespaces: []string{"a", "b"}, Zones: []string{"x"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"A"}}}})
-	z.zone.Generation, z.zone.Spec.DomainName, z.zone.Spec.View = 1, "org.", "inside"
-	z.zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
-	r := recordAt(2, "a", "www.org.", "org", 2)
-	r.record.Spec = v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Namespace: "owner", Name: "org"}, Type: "A", RData: "192.0.2.1"}
-	trace, gone := z, r
-	trace.revision, gone.revision, gone.gone = lone(2), lone(3), true
-	const want = `zone owner/org establish view=inside
-org.
-ns ns1 192.0.2.53
-zones x to a b
-allow * types=A to a b
-----
-
-settle
-----
-
-record a/r ref=owner/org
-www A 192.0.2.1
-----
-
-settle
-----
-
-delete record a/r
-----
-
-settle
-----
-
-`
-	got := replay(history{z, trace, r, gone})
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	file := filepath.Join(t.TempDir(), "scenario.txt")
-	if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("go", "test", "kubi.zone/kubizone/pkg/law", "-run", "^TestScenarios$", "-count=1", "-rewrite", "-scenarios", file).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	said, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, says := range []string{
-		"zone org. serial 2026010100, Delegated=True Standalone, Servable=True Servable\n",
-		"adopted www.org., serial 2026010101, in zone org. by delegation pattern \"*\"\n",
-		"zone org. serial 2026010102, Delegated=True Standalone, Servable=True Servable\n",
-	} {
-		if !strings.Contains(string(said), says) {
-			t.Errorf("the law does not say %q:\n%s", says, said)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -124,7 +125,7 @@ func (w *world) watched(t testing.TB, server int, kind string, from int64) (hist
 				return nil, fmt.Errorf("the watch of %s from %d ended at %d", kind, from, h.last())
 			}
 			if e.Type == watch.Error {
-				return nil, errorOf(e.Object)
+				return nil, apierrors.FromObject(e.Object)
 			}
 			o, err := apimeta.Accessor(e.Object)
 			if err != nil {

@@ -9,12 +9,9 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,8 +42,6 @@ var (
 	seed       = flag.Uint64("seed", 0, "of what clients do; 0: one of its own, which is printed")
 	operations = flag.Int("operations", 25, "operations of each client")
 	clients    = flag.Int("clients", 4, "clients of the forest, each of which does so many")
-	shrinking  = flag.Duration("shrink", 3*time.Minute, "how long a failure may be made smaller, by doing parts of it again")
-	broken     = flag.String("broken", "", "compares that the servers leave out (zone, facts, all): what the tests find then")
 )
 
 // home is where everything of this test binary lies; TestMain removes it.
@@ -60,8 +55,6 @@ type world struct {
 	config  [2]kuberig.ServerConfig
 	servers [2]*kuberig.Server
 	client  *kubernetes.Client
-	// borrowed: the control plane is another world's.
-	borrowed bool
 }
 
 var shared *world
@@ -113,7 +106,7 @@ func (w *world) start(ctx context.Context) (err error) {
 	built := make(chan error, 1)
 	go func() {
 		var err error
-		program, err = build(ctx)
+		program, err = rig.Kubizone(ctx, home, "")
 		built <- err
 	}()
 	w.dir = home
@@ -136,38 +129,6 @@ func (w *world) start(ctx context.Context) (err error) {
 	return w.serve(ctx)
 }
 
-// build returns the program, as it is, or with the compares left out that -broken names: what the ledger's own tests
-// leave out by its field dropGuards is set where it is opened.
-func build(ctx context.Context) (program string, err error) {
-	if *broken == "" {
-		return rig.Kubizone(ctx, home, "")
-	}
-	const file, at = "../../pkg/ledger/ledger.go", "	if config.JournalSteps == 0 {"
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	without := strings.Replace(string(source), at, fmt.Sprintf("	config.dropGuards = %q\n", *broken)+at, 1)
-	if without == string(source) {
-		return "", fmt.Errorf("%s has no line %q at which to break it", file, at)
-	}
-	whole, err := filepath.Abs(file)
-	if err != nil {
-		return "", err
-	}
-	instead, overlay := filepath.Join(home, "ledger.go"), filepath.Join(home, "overlay.json")
-	if err := errors.Join(os.WriteFile(instead, []byte(without), 0o600),
-		os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, whole, instead), 0o600)); err != nil {
-		return "", err
-	}
-	program = filepath.Join(home, "kubizone")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "-overlay", overlay, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build kubizone: %w\n%s", err, out)
-	}
-	return program, nil
-}
-
 // serve starts an etcd and two servers in the world's directory.
 func (w *world) serve(ctx context.Context) (err error) {
 	if w.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(w.dir, "etcd")); err != nil {
@@ -185,23 +146,6 @@ func (w *world) serve(ctx context.Context) (err error) {
 	}
 	w.client, err = kubernetes.New(clientv3.Config{Endpoints: []string{w.etcd.Endpoint}, DialTimeout: 10 * time.Second})
 	return err
-}
-
-// fresh is a world with nothing in it beside the one that is there, of the same cluster. The caller closes it.
-func (w *world) fresh(ctx context.Context) (*world, error) {
-	dir, err := os.MkdirTemp(home, "fresh-")
-	if err != nil {
-		return nil, err
-	}
-	f := &world{dir: dir, kube: w.kube, config: w.config, borrowed: true}
-	for i := range f.config {
-		f.config[i].Addr = netip.AddrPort{}
-	}
-	if err := f.serve(ctx); err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // restart kills a server that runs, as a power failure does, and starts it where it was.
@@ -226,9 +170,7 @@ func (w *world) close() {
 	if w.etcd != nil {
 		w.etcd.Close()
 	}
-	if w.borrowed {
-		os.RemoveAll(w.dir)
-	} else if w.kube != nil {
+	if w.kube != nil {
 		w.kube.Close()
 	}
 }

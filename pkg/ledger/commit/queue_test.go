@@ -66,7 +66,7 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	last := com.queueAt("in use")
 	last.sem <- struct{}{}
 	for i := range facts.MaxHeads + more {
-		mem.Head(fmt.Sprint(i)) // it is read before it is written
+		mem.Head(fmt.Sprint(i)).Mod = 1 // it is read before it is written
 		com.queueAt(fmt.Sprint(i))
 	}
 	if len(com.queues) != facts.MaxHeads || com.queueAt("in use") != last {
@@ -75,7 +75,7 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	known := 0
 	for i := range facts.MaxHeads + more {
 		key := fmt.Sprint(i)
-		if q := com.queues[key]; mem.HasHead(key) != (q != nil) || q != nil && q.Head != mem.Head(key) {
+		if q := com.queues[key]; (mem.Head(key).Mod == 1) != (q != nil) || q != nil && q.Head != mem.Head(key) {
 			t.Fatalf("zone %d: queue %v", i, q)
 		} else if q != nil {
 			known++

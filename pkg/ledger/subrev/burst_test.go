@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -78,22 +77,4 @@ func (w *world) burst(s *server, name string, watchers, objects, rounds int) bur
 		w.t.Errorf("%d of %d watchers are torn", torn.Load(), watchers)
 	}
 	return burstResult{watchers, objects, rounds, closed.Load(), time.Since(begin), fresh / time.Duration(rounds)}
-}
-
-// BenchmarkBurst prints what the pause costs and what it saves: go test -run none -bench Burst -benchtime 1x
-func BenchmarkBurst(b *testing.B) {
-	for _, pause := range []time.Duration{0, 200 * time.Microsecond, time.Millisecond} {
-		for _, objects := range []int{1, 2, 4, 8, 12, 40, 64, 128} {
-			b.Run(fmt.Sprintf("pause=%s/objects=%d", pause, objects), func(b *testing.B) {
-				defer subrev.SetPause(pause)()
-				for b.Loop() {
-					w := newWorld(b)
-					r := w.burst(w.server(true), "burst", 24, objects, 20)
-					b.ReportMetric(float64(r.closed), "closed")
-					b.ReportMetric(float64(r.objects*r.rounds)/r.took.Seconds(), "objects/s")
-					b.ReportMetric(float64(r.fresh.Microseconds()), "µs-to-a-fresh-list")
-				}
-			})
-		}
-	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package storage
+package ledger_test
 
 import (
 	"context"
@@ -124,8 +124,7 @@ var suites = []suite{
 	}},
 }
 
-// compacting are the suites that compact etcd, which all tests share: others
-// read from its first revision on, so these come last.
+// compacting are the suites that compact etcd, so they have one of their own: others read from its first revision on.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
 func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examine(t, revisions, false, false) }
@@ -146,7 +145,7 @@ func examine(t *testing.T, m mode, cached, compacts bool) {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
-			ctx, e := newExam(t, m, cached, s.name == "WatchSemantics") // which watches from revision 1
+			ctx, e := newExam(t, m, cached, compacts || s.name == "WatchSemantics") // which watches from revision 1
 			s.run(ctx, t, e, cached)
 		})
 	}
