@@ -41,12 +41,8 @@ type Listed struct {
 // ListedBelow are the names strictly below one that Delegations list so.
 type ListedBelow struct{ Names []name.Rel }
 
-// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone, and MaxListed the
-// names with shared: true of one Delegation (S4.8).
-const (
-	MaxDelegatedOctets = 32 << 10
-	MaxListed          = 16
-)
+// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.8).
+const MaxDelegatedOctets = 32 << 10
 
 // RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
 func RulesKey(zone, namespace string) Key {

@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -24,35 +25,19 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	if config.JournalSteps == 0 {
-		config.JournalSteps = journal.JournalSteps
-	}
-	if config.slowCommit == 0 {
-		config.slowCommit = commit.SlowCommit
-	}
-	if config.journalOctets == 0 {
-		config.journalOctets = journal.JournalOctets
-	}
+	config.JournalSteps = cmp.Or(config.JournalSteps, journal.JournalSteps)
+	config.journalOctets = cmp.Or(config.journalOctets, journal.JournalOctets)
+	config.slowCommit = cmp.Or(config.slowCommit, commit.SlowCommit)
+	config.serialsEvery = cmp.Or(config.serialsEvery, outbox.SerialsEvery)
+	config.usageEvery = cmp.Or(config.usageEvery, outbox.UsageEvery)
+	config.maxLeftBy = cmp.Or(config.maxLeftBy, outbox.MaxLeftBy)
+	config.olderEnd = cmp.Or(config.olderEnd, olderEnd)
+	config.lockSeconds = cmp.Or(config.lockSeconds, lockSeconds)
 	if config.migrations == nil {
 		config.migrations = migrations
 	}
-	if config.serialsEvery == 0 {
-		config.serialsEvery = outbox.SerialsEvery
-	}
-	if config.usageEvery == 0 {
-		config.usageEvery = outbox.UsageEvery
-	}
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
-	}
-	if config.maxLeftBy == 0 {
-		config.maxLeftBy = outbox.MaxLeftBy
-	}
-	if config.olderEnd == 0 {
-		config.olderEnd = olderEnd
-	}
-	if config.lockSeconds == 0 {
-		config.lockSeconds = lockSeconds
 	}
 	now := config.Now
 	if now == nil {

@@ -64,9 +64,6 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// NamesNoServer reports whether the SOA's mname depends on the apex NS (S6.3).
-func (h Header) NamesNoServer() bool { return h.PrimaryNameServer == "" && len(h.NameServers) == 0 }
-
 // Resolve makes the entries of one RRset: names absolute, each rdata once,
 // in canonical rdata order (RFC 4034 §6.3), all with the RRset's TTL. It does
 // not add what nameServers make for the same owner and type.

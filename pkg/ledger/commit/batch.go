@@ -1018,7 +1018,7 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range b.com.mem.Layout.Waiting(plan.Orphan, w.Resource, w.Namespace, w.Name) {
-			b.Puts.Set(key, layout.WaiterOf(w.waits.uid, w.waits.created, plan.Orphan.Left))
+			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Left: plan.Orphan.Left})
 		}
 	}
 }

@@ -699,14 +699,14 @@ func (mem *Memory) decodeArriving(kvs []*mvccpb.KeyValue) (*law.Arriving, error)
 			return nil, layout.Unreadable(string(kv.Key), err)
 		}
 		_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
-		if w.Left() == "" || !ok {
+		if w.Left == "" || !ok {
 			continue
 		}
 		fqdn, err := mem.Layout.ParseWaiting(string(kv.Key))
 		if err != nil {
 			return nil, layout.Unreadable(string(kv.Key), err)
 		}
-		out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left()})
+		out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left})
 	}
 	return out, nil
 }

@@ -50,10 +50,6 @@ type Finding struct {
 	Have, Want string
 }
 
-func (f Finding) String() string {
-	return fmt.Sprintf("%s: %s: have %s, want %s", f.Key, f.Rule, f.Have, f.Want)
-}
-
 // MaxFindings are kept of each kind; more are only counted.
 const MaxFindings = 1000
 

@@ -82,14 +82,6 @@ func (c *check) memberKey(r *record) string {
 
 // findHolders works out which namespace holds which base name of a zone (S4.6) from the zone's members.
 func (c *check) findHolders(z *zone) {
-	oldest := func(h *law.Holders, ns string) *law.Holder {
-		i := slices.IndexFunc(h.List, func(x law.Holder) bool { return x.Namespace == ns })
-		if i < 0 {
-			h.List = append(h.List, law.Holder{Namespace: ns})
-			i = len(h.List) - 1
-		}
-		return &h.List[i]
-	}
 	for _, r := range z.records {
 		if r.member.Admission != law.AdmittedPlain {
 			continue
@@ -103,7 +95,7 @@ func (c *check) findHolders(z *zone) {
 			h = &law.Holders{}
 			z.bases[base] = h
 		}
-		x := oldest(h, r.Namespace)
+		x := holderIn(&h.List, r.Namespace)
 		if x.Count++; x.First == 0 || r.member.N < x.First {
 			x.First = r.member.N
 		}

@@ -117,42 +117,42 @@ type record struct {
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
-	o := z.owners[r.owner]
-	if o == nil {
-		o = &law.Owner{}
-		z.owners[r.owner] = o
-	}
+	o := z.ownerAt(r.owner)
 	for _, v := range r.Values {
 		want := law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1}
 		if wire, err := v.Pack(z.FQDN()); err == nil {
 			want.Size = len(wire)
 		}
-		i, found := slices.BinarySearchFunc(o.Values, want, compareValues)
-		if found {
-			o.Values[i].Count++
-		} else {
-			o.Values = slices.Insert(o.Values, i, want)
-		}
+		o.Values = countValue(o.Values, want)
 	}
+}
+
+// ownerAt returns what the zone has at an owner, empty where that is nothing yet.
+func (z *zone) ownerAt(owner name.Rel) *law.Owner {
+	o := z.owners[owner]
+	if o == nil {
+		o = &law.Owner{}
+		z.owners[owner] = o
+	}
+	return o
+}
+
+func countValue(values []law.OwnerValue, want law.OwnerValue) []law.OwnerValue {
+	i, found := slices.BinarySearchFunc(values, want, compareValues)
+	if !found {
+		return slices.Insert(values, i, want)
+	}
+	values[i].Count++
+	return values
 }
 
 // addCut counts a delegated child's cut in its parent's owners.
 func (z *zone) addCut(cut *law.CountedCut) {
 	for _, set := range cut.Sets {
-		o := z.owners[set.Owner]
-		if o == nil {
-			o = &law.Owner{}
-			z.owners[set.Owner] = o
-		}
+		o := z.ownerAt(set.Owner)
 		ttl := set.TTL.Seconds
 		for _, data := range set.Data {
-			want := law.OwnerValue{Type: set.Type, Digest: law.DigestOf(data), TTL: &ttl, Count: 1}
-			i, found := slices.BinarySearchFunc(o.Cut, want, compareValues)
-			if found {
-				o.Cut[i].Count++
-			} else {
-				o.Cut = slices.Insert(o.Cut, i, want)
-			}
+			o.Cut = countValue(o.Cut, law.OwnerValue{Type: set.Type, Digest: law.DigestOf(data), TTL: &ttl, Count: 1})
 		}
 	}
 }
@@ -166,17 +166,17 @@ func sameShares(have, want []law.Holder) bool {
 
 // addSpeaker counts a record of a namespace at the wildcard or an underscore name of a base name (S4.6).
 func (z *zone) addSpeaker(base name.Rel, namespace string) {
-	o := z.owners[base]
-	if o == nil {
-		o = &law.Owner{}
-		z.owners[base] = o
-	}
-	i := slices.IndexFunc(o.Speaks, func(x law.Holder) bool { return x.Namespace == namespace })
+	holderIn(&z.ownerAt(base).Speaks, namespace).Count++
+}
+
+// holderIn returns the entry of a namespace in a list, which gets one where it has none.
+func holderIn(list *[]law.Holder, namespace string) *law.Holder {
+	i := slices.IndexFunc(*list, func(x law.Holder) bool { return x.Namespace == namespace })
 	if i < 0 {
-		o.Speaks = append(o.Speaks, law.Holder{Namespace: namespace})
-		i = len(o.Speaks) - 1
+		*list = append(*list, law.Holder{Namespace: namespace})
+		i = len(*list) - 1
 	}
-	o.Speaks[i].Count++
+	return &(*list)[i]
 }
 
 // compareValues orders by type, digest and ttl, inherited first.

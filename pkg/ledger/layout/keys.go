@@ -263,26 +263,8 @@ func (k Keys) ParseWaiting(key string) (name.Name, error) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Held says that the record held its base name in the zone that it left. Never is the admission by which it never
-	// held there.
-	Held  bool          `json:"h,omitempty"`
-	Never law.Admission `json:"a,omitempty"`
-}
-
-// WaiterOf is the value for an object; left as in law.Waiting.
-func WaiterOf(uid string, created int64, left law.Admission) Waiter {
-	if left == law.AdmittedPlain {
-		return Waiter{UID: uid, Created: created, Held: true}
-	}
-	return Waiter{UID: uid, Created: created, Never: left}
-}
-
-// Left says how the record was admitted in the zone that it left, see law.Waiting.
-func (w *Waiter) Left() law.Admission {
-	if w.Held {
-		return law.AdmittedPlain
-	}
-	return w.Never
+	// Left says how the record was admitted in the zone that it left, see law.Waiting.
+	Left law.Admission `json:"a,omitempty"`
 }
 
 // ParseMember reads zone, owner, namespace and object from a member key.
@@ -362,5 +344,5 @@ func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
 // WaitingValue is the value under each of the keys of Waiting; left as in law.Waiting.
 func WaitingValue(uid string, created int64, left law.Admission) string {
-	return string(Encode(WaiterOf(uid, created, left)))
+	return string(Encode(Waiter{uid, created, left}))
 }

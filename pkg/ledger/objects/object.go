@@ -40,11 +40,6 @@ type ObjectCodec struct {
 	Transformer value.Transformer
 }
 
-// storageKey binds an encrypted value to its key, as etcd3's store does.
-type storageKey string
-
-func (k storageKey) AuthenticatedData() []byte { return []byte(k) }
-
 // Encode returns an object as it stands in etcd under key.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
@@ -52,18 +47,16 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	}
 	data, err := runtime.Encode(c.Codec, obj)
 	if err == nil && c.Transformer != nil {
-		data, err = c.Transformer.TransformToStorage(ctx, data, storageKey(key))
+		data, err = c.Transformer.TransformToStorage(ctx, data, value.DefaultContext(key))
 	}
 	return data, err
 }
 
 // Decode reads an object as it stands in etcd under key.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
-	var err error
-	if c.Transformer != nil {
-		if data, _, err = c.Transformer.TransformFromStorage(ctx, data, storageKey(key)); err != nil {
-			return err
-		}
+	data, err := c.decrypt(ctx, key, data)
+	if err != nil {
+		return err
 	}
 	if _, _, err = c.Codec.Decode(data, nil, into); err != nil {
 		return err
@@ -73,13 +66,20 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 
 // DecodeNew reads an object of a kind that its text says.
 func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
-	if c.Transformer != nil {
-		var err error
-		if data, _, err = c.Transformer.TransformFromStorage(ctx, data, storageKey(key)); err != nil {
-			return nil, err
-		}
+	data, err := c.decrypt(ctx, key, data)
+	if err != nil {
+		return nil, err
 	}
 	return runtime.Decode(c.Codec, data)
+}
+
+// decrypt returns what was encrypted for key, to which an encrypted value is bound as by etcd3's store.
+func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]byte, error) {
+	if c.Transformer == nil {
+		return data, nil
+	}
+	data, _, err := c.Transformer.TransformFromStorage(ctx, data, value.DefaultContext(key))
+	return data, err
 }
 
 // LawZone is the zone an object says it is.

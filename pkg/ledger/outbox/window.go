@@ -184,7 +184,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
 					continue
 				}
-				c.uid, c.created, c.left = w.UID, w.Created, w.Left()
+				c.uid, c.created, c.left = w.UID, w.Created, w.Left
 				c.came = c.left
 			}
 			found(c)
