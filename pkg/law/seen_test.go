@@ -190,32 +190,3 @@ func deepHosts(n int) (values []string) {
 	}
 	return values
 }
-
-// BenchmarkSeen decides, with all facts at hand, what takes many of them.
-func BenchmarkSeen(b *testing.B) {
-	w := newWorld()
-	w.quick = true
-	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
-		b.Fatal(refusal)
-	}
-	w.settle()
-	for what, r := range map[string]law.Record{
-		"address of 120 labels":    recordOf("b", "deep", strings.Repeat("x.", 119)+"org.", rdata.A, "192.0.2.1"),
-		"MX with 100 hosts of 110": recordOf("owner", "mx", "org.", rdata.MX, deepHosts(100)...),
-		"address of 3 labels":      recordOf("b", "few", "x.y.org.", rdata.A, "192.0.2.1"),
-	} {
-		b.Run(what, func(b *testing.B) {
-			seen, out := w.decided(r)
-			if out.Plan == nil {
-				b.Fatal(out.Refusal)
-			}
-			ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace, WorkID: "work"}
-			facts, _ := w.rests(seen, "")
-			b.ResetTimer()
-			for range b.N {
-				law.DecideRecord(seen, ask)
-			}
-			b.ReportMetric(float64(facts), "facts/op")
-		})
-	}
-}

@@ -5,7 +5,6 @@ package ledger_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -136,66 +135,6 @@ func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Records are written, by two servers, while the only rule for them comes and goes: what stands in the end is what
-// the rules allow, and every serial is a change.
-func TestRace_delegationAgainstRecords_S4_8(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	servers := []*store.Server{st.Server(), st.Server()}
-	for _, s := range servers {
-		s.Run()
-	}
-	ctx := deadline(t)
-	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("b", "*"))))
-	var refused, taken atomic.Int64
-	writes := scale(400, 60)
-	parallel(6, func(w int) {
-		s, rnd := servers[w%2], rand.New(rand.NewPCG(uint64(w), 3))
-		for i := range writes {
-			name := fmt.Sprintf("r-%d-%d", w, i)
-			if w == 0 { // the owner
-				d := store.Delegation("infra", "team-a", "example", []string{"a"}, "*")
-				if rnd.IntN(3) == 0 {
-					d.Spec.Records[0].Pattern, d.Spec.Records[0].Shared = "feed", true
-				}
-				if _, err := s.CreateDelegation(d); err != nil {
-					t.Errorf("making it: %v", err)
-				}
-				if _, err := s.UpdateDelegation("infra", "team-a", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"a", fmt.Sprint("n", i)} }); err != nil && !apierrors.IsTooManyRequests(err) {
-					t.Errorf("changing it: %v", err)
-				}
-				if i < writes-1 {
-					if err := s.DeleteDelegation("infra", "team-a"); err != nil && !apierrors.IsTooManyRequests(err) {
-						t.Errorf("removing it: %v", err)
-					} else if err != nil {
-						break
-					}
-				}
-				continue
-			}
-			ns := []string{"a", "a", "b"}[rnd.IntN(3)]
-			owner := name
-			if rnd.IntN(10) == 0 {
-				owner = "feed"
-			}
-			_, err := s.CreateRecord(ctx, store.Record(ns, name, owner+".example.org.", "TXT", name))
-			switch {
-			case err == nil:
-				taken.Add(1)
-			case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-				refused.Add(1)
-			default:
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	})
-	st.Settle()
-	if taken.Load() == 0 || refused.Load() == 0 {
-		t.Errorf("%d taken in and %d refused: nothing met", taken.Load(), refused.Load())
-	}
-	t.Logf("%d taken in, %d refused", taken.Load(), refused.Load())
 }
 
 // A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from

@@ -4,10 +4,7 @@
 package ledger_test
 
 import (
-	"fmt"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/store"
@@ -126,58 +123,6 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	}
 	other.Run() // not before: a cascade's step makes the memory stale that is asked here
 	st.Settle()
-}
-
-// Another server gives and withdraws the delegation all the time: a request while it stands is never refused.
-func TestEarlyRecord_isNeverRefusedWhileDelegated_S2_2(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s, other := st.Server(), st.Server()
-	other.Run()
-	given, withdrawn := []v1alpha1.DelegationRule{store.Allow("team-a", "*")}, []v1alpha1.DelegationRule{store.Allow("platform", "*")}
-	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", given...)))
-	// Even: nothing is under way; a multiple of four: it is given.
-	var epoch atomic.Int64
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := range scale(60, 24) {
-			epoch.Add(1)
-			store.Must(other.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) {
-				if z.Spec.Delegations = withdrawn; i%2 == 1 {
-					z.Spec.Delegations = given
-				}
-			}))
-			epoch.Add(1)
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	allowed, refused := 0, 0
-	for i := 0; ; i++ {
-		select {
-		case <-done:
-			if allowed == 0 || refused == 0 {
-				t.Errorf("%d allowed, %d refused: both must have happened", allowed, refused)
-			}
-			st.Settle()
-			return
-		default:
-		}
-		r := store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
-		before := epoch.Load()
-		_, err := s.Ledger.EarlyRecord(s.Ctx, nil, r)
-		if after := epoch.Load(); err != nil && before == after && before%4 == 0 {
-			t.Fatalf("delegated from before to after, and refused: %v", err)
-		}
-		if err != nil {
-			refused++
-		} else {
-			allowed++
-		}
-		if i%20 == 0 { // the write brings what is remembered up to date
-			_, _ = s.CreateRecord(s.Ctx, r)
-		}
-	}
 }
 
 // A server that has not met the zone knows nothing to refuse by.

@@ -71,64 +71,6 @@ func TestWrite_refusalReads_S2_2(t *testing.T) {
 	}
 }
 
-func TestCascade_orphanIsAdopted_S2_3(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "www", "www.example.org.", "A", "192.0.2.1")))
-	if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); c == nil || c.Reason != v1alpha1.ReasonNoEnclosingZone {
-		t.Fatalf("condition %+v", c)
-	}
-	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
-	store.Eventually(t, "adoption", func() bool { return s.Record("default", "www").Status.ZoneRef != nil })
-	store.Eventually(t, "settled", func() bool {
-		return meta.IsStatusConditionTrue(s.Zone("default", "example-org").Status.Conditions, v1alpha1.ConditionSettled)
-	})
-	store.Must(s.UpdateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
-	store.Eventually(t, "release", func() bool {
-		c := meta.FindStatusCondition(s.Record("default", "www").Status.Conditions, v1alpha1.ConditionAdopted)
-		return c.Reason == v1alpha1.ReasonDelegationWithdrawn
-	})
-	store.Must(s.UpdateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "www")} }))
-	store.Eventually(t, "adoption again", func() bool { return s.Record("default", "www").Status.ZoneRef != nil })
-	if err := s.DeleteZone("default", "example-org"); err != nil {
-		t.Fatal(err)
-	}
-	store.Eventually(t, "release", func() bool { return s.Record("default", "www").Status.ZoneRef == nil })
-	st.Settle()
-}
-
-func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
-	t.Parallel()
-	s := store.New(t).Server()
-	s.Run()
-	parent := store.Zone("default", "example-org", "example.org.", v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"dev"}})
-	store.Must(s.CreateZone(parent))
-	child := store.Zone("team-a", "dev", "dev.example.org.", store.Allow("team-a", "@", "*"))
-	before := s.Zone("default", "example-org")
-	c := store.Must(s.CreateZone(child))
-	if c.Status.ParentRef == nil || c.Status.ParentRef.Name != "example-org" {
-		t.Fatalf("child: %+v", c.Status)
-	}
-	after := s.Zone("default", "example-org")
-	if after.Status.EntryCount != before.Status.EntryCount+2 {
-		t.Errorf("entryCount %d → %d, want the child's NS and glue", before.Status.EntryCount, after.Status.EntryCount)
-	}
-	store.Must(s.CreateRecord(s.Ctx, store.Record("team-a", "ns", "dev.example.org.", "NS", "ns2")))
-	store.Must(s.CreateRecord(s.Ctx, store.Record("team-a", "ns2", "ns2.dev.example.org.", "AAAA", "2001:db8::2")))
-	if z := s.Zone("default", "example-org"); z.Status.EntryCount != after.Status.EntryCount+2 {
-		t.Errorf("entryCount %d, want %d", z.Status.EntryCount, after.Status.EntryCount+2)
-	}
-	if err := s.DeleteZone("team-a", "dev"); err != nil {
-		t.Fatal(err)
-	}
-	store.Eventually(t, "the cut goes", func() bool {
-		z := s.Zone("default", "example-org")
-		return z.Status.EntryCount == before.Status.EntryCount && z.Status.ContentState == before.Status.ContentState && z.Status.SettledSerial == z.Status.Serial
-	})
-}
-
 func TestWrite_deepNames_S1_4(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()

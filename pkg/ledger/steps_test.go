@@ -6,8 +6,6 @@ package ledger_test
 import (
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,59 +36,6 @@ func withdraw(t *testing.T, s *store.Server) {
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-b", "*")}
 	}))
-}
-
-// Two servers that start both find the work, and clients of both write into the zone:
-// each record is let go once, with a serial of its own, and no write is lost.
-func TestRace_twoServersCarryOutOneCascade_I3(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	servers := []*store.Server{st.Server(today), st.Server(today)}
-	n := scale(400, 120)
-	populated(t, st, servers[0], n)
-	withdraw(t, servers[0])
-	before := servers[0].Zone("infra", "example").Status
-	ctx := deadline(t)
-	done := make(chan struct{})
-	var acked atomic.Int64
-	var wg sync.WaitGroup
-	for w := range 4 {
-		wg.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				name := fmt.Sprintf("b-%d-%d", w, i)
-				if _, err := servers[w%2].CreateRecord(ctx, store.Record("team-b", name, name+".example.org.", "A", "192.0.2.2")); err != nil {
-					t.Errorf("client %d: %v", w, err)
-					return
-				}
-				acked.Add(1)
-			}
-		})
-	}
-	servers[0].Run()
-	servers[1].Run()
-	store.Eventually(t, "the zone settles", func() bool {
-		return meta.IsStatusConditionTrue(servers[0].Zone("infra", "example").Status.Conditions, v1alpha1.ConditionSettled)
-	})
-	close(done)
-	wg.Wait()
-	st.Settle()
-	after := servers[1].Zone("infra", "example").Status
-	if want := int64(n) + acked.Load(); after.ContentGeneration-before.ContentGeneration != want || after.Serial-before.Serial != want {
-		t.Errorf("%d steps and %d serials for %d records let go and %d taken in", after.ContentGeneration-before.ContentGeneration, after.Serial-before.Serial, n, acked.Load())
-	}
-	for _, r := range servers[1].ListRecords("team-a") {
-		if r.Status.ZoneRef != nil || r.Labels[v1alpha1.LabelParentZone] != "" {
-			t.Fatalf("record %s is still adopted", r.Name)
-		}
-	}
-	for i, s := range servers {
-		t.Logf("server %d: %d steps, %d conflicts", i, s.Ledger.Stats().CascadeSteps.Load(), s.Ledger.Stats().Conflicts.Load())
-	}
 }
 
 // A name that is served in the zone above stays with its holder, however old what waited for the new zone is, and

@@ -8,7 +8,7 @@
 // It promises:
 //
 //  1. Before that it prints what go test prints without -v: the output of tests that failed, and a line for
-//     each package when the package has ended. Of a failed test the short messages come last, just before its result.
+//     each package when the package has ended.
 //  2. It ends with the exit code of go test.
 //  3. A result from go test's cache counts for nothing: it took no time.
 //

@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -139,51 +137,12 @@ func (r *report) take(e event) {
 
 func (r *report) endTest(p *pkg, e event) {
 	if text := p.output[e.Test]; text != nil && e.Action == "fail" {
-		io.WriteString(r.out, orderMessages(text.String()))
+		io.WriteString(r.out, text.String())
 	}
 	delete(p.output, e.Test)
 	if !strings.Contains(e.Test, "/") {
 		p.tests = append(p.tests, taken{e.Elapsed, e.Package + " " + e.Test})
 	}
-}
-
-const (
-	// longMessage is from how many lines on a message comes before shorter ones, and maxMessage how many of its last
-	// lines are shown.
-	longMessage = 10
-	maxMessage  = 200
-)
-
-// messageStart begins a message of a test. Further lines of it have eight spaces.
-var messageStart = regexp.MustCompile(`^    \S+\.go:\d+: `)
-
-// orderMessages puts the long messages of a failed test before shorter ones. Long ones are mostly logs of processes,
-// which a test writes while it cleans up: the cause would be far above them, and services that run tests show the last
-// lines alone. The result of the test, and the lines that a panic writes behind it, stay last.
-func orderMessages(output string) string {
-	messages, result := output, ""
-	if at := strings.Index("\n"+output, "\n--- "); at >= 0 {
-		messages, result = output[:at], output[at:]
-	}
-	var all [][]string
-	for line := range strings.Lines(messages) {
-		if len(all) == 0 || messageStart.MatchString(line) {
-			all = append(all, nil)
-		}
-		all[len(all)-1] = append(all[len(all)-1], line)
-	}
-	// Those of about one length stay in their order.
-	length := func(message []string) int { return bits.Len(uint(len(message) / longMessage)) }
-	slices.SortStableFunc(all, func(a, b []string) int { return cmp.Compare(length(b), length(a)) })
-	var ordered strings.Builder
-	for _, message := range all {
-		if cut := len(message) - maxMessage; cut > 0 {
-			fmt.Fprintf(&ordered, "%s        (%d lines are left out)\n", message[0], cut)
-			message = message[cut+1:]
-		}
-		ordered.WriteString(strings.Join(message, ""))
-	}
-	return ordered.String() + result
 }
 
 func (r *report) endPackage(p *pkg, e event) {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -56,38 +55,5 @@ slowest tests:
 	}
 	if r.summary(); out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
-	}
-}
-
-// A log of a process that is written last does not part the cause from the result.
-func TestOrderMessages_endWithTheCause(t *testing.T) {
-	log := func(first, last int) (text string) {
-		for i := first; i <= last; i++ {
-			text += fmt.Sprintf("        line %d\n", i)
-		}
-		return text
-	}
-	const cause = "    a_test.go:7: bad:\n        1\n        2\n"
-	for title, test := range map[string]struct{ output, want string }{
-		"a log": {
-			cause + "    b.go:12: it said:\n" + log(1, 20) + "--- FAIL: TestA (0.00s)\n",
-			"    b.go:12: it said:\n" + log(1, 20) + cause + "--- FAIL: TestA (0.00s)\n",
-		},
-		"a log that is cut": {
-			cause + "    b.go:12: it said:\n" + log(1, 1000) + "--- FAIL: TestA (0.00s)\n",
-			"    b.go:12: it said:\n        (801 lines are left out)\n" + log(802, 1000) + cause + "--- FAIL: TestA (0.00s)\n",
-		},
-		"a cause of several lines between logs": {
-			"    b.go:11: it said:\n" + log(1, 30) + "    a.go:7: bad:\n" + log(1, 15) + "    b.go:12: it said:\n" + log(1, 99) + "--- FAIL: TestA (0.00s)\n",
-			"    b.go:12: it said:\n" + log(1, 99) + "    b.go:11: it said:\n" + log(1, 30) + "    a.go:7: bad:\n" + log(1, 15) + "--- FAIL: TestA (0.00s)\n",
-		},
-		"a panic": {cause + "--- FAIL: TestA (0.00s)\npanic: x\n" + log(1, 20), cause + "--- FAIL: TestA (0.00s)\npanic: x\n" + log(1, 20)},
-		"nothing": {"--- FAIL: TestA (0.00s)\n", "--- FAIL: TestA (0.00s)\n"},
-	} {
-		t.Run(title, func(t *testing.T) {
-			if got := orderMessages(test.output); got != test.want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, test.want)
-			}
-		})
 	}
 }

@@ -736,22 +736,3 @@ func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
 		t.Errorf("%d pods", len(got))
 	}
 }
-
-// An informer of the time before resumes with a version that is 128 times too small: it is told to list.
-func TestCache_tellsInformersOfBeforeToList(t *testing.T) {
-	w := newWorld(t)
-	store.Must(w.raw().KV.Put(t.Context(), w.key("pods", "ns/old"), w.encoded("ns/old", "x")))
-	_, before, err := listed(w.server(false).raw, "/pods/", storage.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := w.server(true)
-	version := store.Must(strconv.ParseInt(before.ResourceVersion, 10, 64))
-	if got := listen(s.cached, "/pods/", version, 1); !strings.Contains(got[0], "too old resource version") {
-		t.Errorf("after %d: %q", version, got)
-	}
-	got, _, err := listed(s.cached, "/pods/", storage.ListOptions{})
-	if err != nil || !strings.HasPrefix(got["ns/old"], "x@") {
-		t.Errorf("%v %v", got, err)
-	}
-}

@@ -10,9 +10,4 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(memberEnv) != "" {
-		runMember()
-	}
-	os.Exit(store.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(store.Main(m)) }
