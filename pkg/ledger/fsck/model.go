@@ -74,15 +74,13 @@ type edge struct{ parent, child string }
 type zone struct {
 	*law.Zone
 	key      string
-	revision int64
 	created  int64
 	spec     v1alpha1.ZoneSpec
 	status   v1alpha1.ZoneStatus
 	deleting bool
 
 	// holding is the holding under the zone's name; nil where it is of another zone or none.
-	holding         *law.Holding
-	holdingRevision int64
+	holding *law.Holding
 
 	// given is what Delegations add to its rules.
 	given given
@@ -99,14 +97,13 @@ type zone struct {
 // record is one Record object.
 type record struct {
 	*law.Record
-	key      string
-	revision int64
-	fqdn     name.Name // zero: unknown
-	view     string
-	serial   int64
-	adopted  *v1alpha1.AdoptingZone
-	claims   bool // condition Adopted is True
-	moving   bool // it is False with reason Moving
+	key     string
+	fqdn    name.Name // zero: unknown
+	view    string
+	serial  int64
+	adopted *v1alpha1.AdoptingZone
+	claims  bool // condition Adopted is True
+	moving  bool // it is False with reason Moving
 
 	zone   *zone // standing, and adopting it; nil otherwise
 	owner  name.Rel

@@ -90,7 +90,7 @@ func (c *check) readZones() error {
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return nil
 		}
-		x := &zone{Zone: z, key: key, revision: kv.ModRevision, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
+		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
 			deleting: o.DeletionTimestamp != nil,
 			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}, bases: map[name.Rel]*law.Holders{}}
 		x.spec.Delegations = nil // parsed in z; the text is not needed
@@ -141,7 +141,7 @@ func (c *check) readNames() error {
 		if h.Ref != z.Ref {
 			c.reportDamage(key, "S1.6", fmt.Sprintf("%+v", h.Ref), "%+v", z.Ref)
 		}
-		z.holding, z.holdingRevision = &h, kv.ModRevision
+		z.holding = &h
 		return nil
 	})
 	if err != nil {
@@ -300,7 +300,7 @@ func (c *check) readRecords() error {
 		if key != c.layout.Record(o.Namespace, o.Name) {
 			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
 		}
-		r := &record{Record: l, key: key, revision: kv.ModRevision, view: o.Status.View, serial: o.Status.Serial,
+		r := &record{Record: l, key: key, view: o.Status.View, serial: o.Status.Serial,
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
