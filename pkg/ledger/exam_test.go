@@ -40,7 +40,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The ledger's storage is held against Kubernetes' own exam, the RunTest suites of k8s.io/apiserver/pkg/storage/testing:
+// The ledger's storage is held against Kubernetes' own exam, the suites of k8s.io/apiserver/pkg/storage/testing:
 //
 //  1. The storage hook (StorageClient) under etcd3's store, and under the watch cache above it, keeps every promise of
 //     storage.Interface while each write is a transaction of two keys: the suites write example Pods, and a decorator

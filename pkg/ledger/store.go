@@ -28,8 +28,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns the client that sees internal values unencrypted, and versions for revisions. It writes nothing. A config key that is missing or damaged is
-// left to fsck. Errors: ErrFormat, ErrEncrypted, and errors of etcd.
+// ReadStore returns the client that sees internal values unencrypted, and versions for revisions. It writes nothing. A
+// config key that is missing or damaged is left to fsck. Errors: ErrFormat, ErrEncrypted, and errors of etcd.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
