@@ -92,9 +92,8 @@
 //	test              shows                                                                                        rests on
 //	TestRace_*        16 clients of two or three servers: as many serials as changes, one holder of a name, no     I3, I5
 //	                  record behind a rule that went; with a compare left out the damage is seen
-//	TestRace_records* and cascades of two servers beside writers that want the names: none is stolen, lost or      I2, I4
-//	TestCascade_*     written twice
-//	TestCrash_*       the process with etcd is killed: what was acknowledged stands                                I4
+//	TestStories       the same step by step, with servers that die: none is stolen, lost or written twice          I2, I4
+//	TestCascade_*     a cascade goes on wherever it was interrupted; test/crash kills servers in it (F1)           I4
 //
 // # Promises
 //
