@@ -5,13 +5,13 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 const installBIND = "apt-get install bind9 bind9-utils bind9-dnsutils"
@@ -63,13 +63,9 @@ type BINDConfig struct {
 
 // BIND is a running named on a loopback port.
 type BIND struct {
-	Addr netip.AddrPort
-
-	dir     string
+	peer
 	rndc    string
 	control netip.AddrPort
-	process *Process
-	start   func() (*Process, error)
 }
 
 // StartBIND starts named and waits until it answers. A missing program is a *Missing. The
@@ -86,39 +82,23 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	if _, err := Find("dig", installBIND); err != nil {
 		return nil, err
 	}
-	return startNamed(ctx, named, rndc, c)
-}
-
-func startNamed(ctx context.Context, named, rndc string, c BINDConfig) (*BIND, error) {
-	dir, err := os.MkdirTemp("", "kubizone-bind-")
-	if err != nil {
-		return nil, err
-	}
-	b := &BIND{dir: dir, rndc: rndc}
-	if b.Addr = c.Addr; !b.Addr.IsValid() {
-		b.Addr, err = FreePort()
-	}
-	if err == nil {
-		b.control, err = FreePort()
-	}
-	if err == nil {
-		err = b.configure(c)
-	}
-	if err == nil {
-		// -n 1: one worker is plenty, and machines that test have few processors.
-		b.start = func() (*Process, error) {
-			return StartProcess(nil, dir, named, "-g", "-4", "-n", "1", "-c", filepath.Join(dir, "named.conf"))
+	b := &BIND{peer: peer{name: "named"}, rndc: rndc}
+	b.checkUp = func(context.Context) error {
+		log := b.Log()
+		if strings.Contains(log, "address in use") {
+			b.process.End()
+		} else if strings.Contains(log, ": running") || strings.Contains(log, " running\n") {
+			return nil
 		}
-		b.process, err = b.start()
+		return errors.New("it is not running")
 	}
-	if err == nil {
-		err = b.waitUp(ctx)
-	}
-	if err != nil {
-		b.Close()
-		return nil, fmt.Errorf("named: %w", err)
-	}
-	return b, nil
+	return b, b.launch(ctx, c.Addr, func() ([]string, error) {
+		if b.control, err = FreePort(); err != nil {
+			return nil, err
+		}
+		// -n 1: one worker is plenty, and machines that test have few processors.
+		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.configure(c)
+	})
 }
 
 func (b *BIND) configure(c BINDConfig) error {
@@ -197,59 +177,6 @@ func zoneFile(zone string) string {
 	return strings.ReplaceAll(text, "/", "~") + ".db"
 }
 
-// waitUp returns when named says that it runs.
-func (b *BIND) waitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		log := b.Log()
-		if strings.Contains(log, "address in use") {
-			return fmt.Errorf("address in use:\n%s", log)
-		}
-		if strings.Contains(log, ": running") || strings.Contains(log, " running\n") {
-			return nil
-		}
-		select {
-		case <-b.process.Ended():
-			return fmt.Errorf("it ended at once: %v\n%s", b.process.Err(), b.Log())
-		case <-ctx.Done():
-			return fmt.Errorf("not running in time:\n%s", b.Log())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// Log is what named wrote so far (its last megabyte at least).
-func (b *BIND) Log() string {
-	if b.process == nil {
-		return ""
-	}
-	return b.process.Log()
-}
-
-// Pid is the process id.
-func (b *BIND) Pid() int { return b.process.Pid() }
-
-// Stop ends named and keeps what it has.
-func (b *BIND) Stop() { b.process.End() }
-
-// Start starts it again with what it had, and an empty log.
-func (b *BIND) Start(ctx context.Context) error {
-	var err error
-	if b.process, err = b.start(); err != nil {
-		return err
-	}
-	return b.waitUp(ctx)
-}
-
-// Close ends named and removes its directory.
-func (b *BIND) Close() error {
-	if b.process != nil {
-		b.process.End()
-	}
-	return os.RemoveAll(b.dir)
-}
-
 // Rndc runs a command of named's control channel and returns what it printed.
 func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
@@ -260,49 +187,5 @@ func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }
 
-// Dir is the directory of named, where it keeps zones that are added at run time.
-func (b *BIND) Dir() string { return b.dir }
-
 // ZoneFile is where named loads a zone of its Primaries from.
 func (b *BIND) ZoneFile(zone string) string { return filepath.Join(b.dir, zoneFile(zone)) }
-
-// Serial is the SOA serial that this server answers with for the zone. ok is false while
-// it has none to serve.
-func (b *BIND) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {
-	out, err := Dig{Server: b.Addr}.Run(ctx, "+short", "+norecurse", "SOA", zone)
-	if err != nil {
-		return 0, false, err
-	}
-	fields := strings.Fields(out)
-	if len(fields) != 7 {
-		return 0, false, nil
-	}
-	_, err = fmt.Sscan(fields[2], &serial)
-	return serial, err == nil, err
-}
-
-// WaitSerial returns when the server answers with that serial, and an error with named's
-// log when it has not by the end of ctx.
-func (b *BIND) WaitSerial(ctx context.Context, zone string, want uint32) error {
-	var last uint32
-	for {
-		got, ok, err := b.Serial(ctx, zone)
-		if err == nil && ok && got == want {
-			return nil
-		}
-		last = got
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("zone %s: serial %d is not here, the last seen was %d (zero: none); named says:\n%s", zone, want, last, b.Log())
-		case <-b.process.Ended():
-			return fmt.Errorf("named ended: %v\n%s", b.process.Err(), b.Log())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// Transfer is the zone as this server hands it on by AXFR, as a canonical list of records
-// (see Canonical).
-func (b *BIND) Transfer(ctx context.Context, zone string) ([]string, error) {
-	return Dig{Server: b.Addr}.Transfer(ctx, zone)
-}

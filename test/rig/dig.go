@@ -51,9 +51,9 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 }
 
 // Serial is the SOA serial that the server answers with for the zone; ok is false while it has none to serve. No answer
-// in a second is an error.
-func (d Dig) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {
-	out, err := d.Run(ctx, "+short", "+norecurse", "+tries=1", "+time=1", "SOA", zone)
+// in a second is an error, but where options of dig say otherwise.
+func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
+	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
 		return 0, false, err
 	}

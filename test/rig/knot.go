@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -40,11 +39,7 @@ type KnotConfig struct {
 
 // Knot is a running knotd on a loopback port.
 type Knot struct {
-	Addr netip.AddrPort
-
-	dir     string
-	process *Process
-	start   func() (*Process, error)
+	peer
 }
 
 // StartKnot starts knotd and waits until it answers for its zones. A missing program is a *Missing. The caller calls
@@ -57,33 +52,22 @@ func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	if _, err := Find("dig", installBIND); err != nil {
 		return nil, err
 	}
-	return startKnotd(ctx, knotd, c)
-}
-
-func startKnotd(ctx context.Context, knotd string, c KnotConfig) (*Knot, error) {
-	dir, err := os.MkdirTemp("", "kubizone-knot-")
-	if err != nil {
-		return nil, err
+	k := &Knot{peer{name: "knotd", timeout: time.Duration(len(c.Zones)) * time.Second / 4}}
+	loads := c.Zones
+	k.checkUp = func(ctx context.Context) error {
+		if err := k.checkAnswer(ctx); err != nil {
+			return err
+		}
+		for ; len(loads) > 0; loads = loads[1:] {
+			if _, ok, err := (Dig{Server: k.Addr}).Serial(ctx, loads[0].Zone); err != nil || !ok {
+				return fmt.Errorf("it has no SOA of %s: %v", loads[0].Zone, err)
+			}
+		}
+		return nil
 	}
-	k := &Knot{dir: dir}
-	if k.Addr = c.Addr; !k.Addr.IsValid() {
-		k.Addr, err = FreePort()
-	}
-	if err == nil {
-		err = k.configure(c)
-	}
-	if err == nil {
-		k.start = func() (*Process, error) { return StartProcess(nil, dir, knotd, "-c", filepath.Join(dir, "knot.conf")) }
-		k.process, err = k.start()
-	}
-	if err == nil {
-		err = k.waitUp(ctx, c)
-	}
-	if err != nil {
-		k.Close()
-		return nil, fmt.Errorf("knotd: %w", err)
-	}
-	return k, nil
+	return k, k.launch(ctx, c.Addr, func() ([]string, error) {
+		return []string{knotd, "-c", filepath.Join(k.dir, "knot.conf")}, k.configure(c)
+	})
 }
 
 func (k *Knot) configure(c KnotConfig) error {
@@ -158,80 +142,4 @@ func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	return run(ctx, k.dir, "", knotc, append([]string{"-s", filepath.Join(k.dir, "knot.sock")}, args...)...)
-}
-
-// waitUp returns when it answers, and for each zone that it loads.
-func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout+time.Duration(len(c.Zones))*time.Second/4)
-	defer cancel()
-	for _, z := range append([]PrimaryZone{{Zone: "."}}, c.Zones...) {
-		for {
-			_, ok, err := Dig{Server: k.Addr}.Serial(ctx, z.Zone)
-			if err == nil && (ok || z.Zone == ".") {
-				break
-			}
-			select {
-			case <-k.process.Ended():
-				return fmt.Errorf("it ended at once: %v\n%s", k.process.Err(), k.Log())
-			case <-ctx.Done():
-				return fmt.Errorf("no SOA of %s in time:\n%s", z.Zone, k.Log())
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}
-	return nil
-}
-
-// WaitSerial returns when the server answers with that serial, and an error with knotd's log when it has not by the end
-// of ctx.
-func (k *Knot) WaitSerial(ctx context.Context, zone string, want uint32) error {
-	for {
-		out, err := Dig{Server: k.Addr}.Run(ctx, "+short", "+norecurse", "+tries=1", "+time=1", "SOA", zone)
-		if fields := strings.Fields(out); err == nil && len(fields) == 7 && fields[2] == strconv.FormatUint(uint64(want), 10) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("zone %s: serial %d is not here, the last SOA was %q; knotd says:\n%s", zone, want, out, k.Log())
-		case <-k.process.Ended():
-			return fmt.Errorf("knotd ended: %v\n%s", k.process.Err(), k.Log())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// Transfer is the zone as this server hands it on by AXFR, as a canonical list of records (see Canonical).
-func (k *Knot) Transfer(ctx context.Context, zone string) ([]string, error) {
-	return Dig{Server: k.Addr}.Transfer(ctx, zone)
-}
-
-// Log is what knotd wrote so far (its last megabyte at least).
-func (k *Knot) Log() string {
-	if k.process == nil {
-		return ""
-	}
-	return k.process.Log()
-}
-
-// Pid is the process id.
-func (k *Knot) Pid() int { return k.process.Pid() }
-
-// Stop ends knotd and keeps what it has.
-func (k *Knot) Stop() { k.process.End() }
-
-// Start starts it again with what it had, and an empty log.
-func (k *Knot) Start(ctx context.Context) error {
-	var err error
-	if k.process, err = k.start(); err != nil {
-		return err
-	}
-	return k.waitUp(ctx, KnotConfig{})
-}
-
-// Close ends knotd and removes its directory.
-func (k *Knot) Close() error {
-	if k.process != nil {
-		k.process.End()
-	}
-	return os.RemoveAll(k.dir)
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 const installNSD = "apt-get install nsd"
@@ -25,10 +24,7 @@ type NSDConfig struct {
 
 // NSD is a running nsd on a loopback port.
 type NSD struct {
-	Addr netip.AddrPort
-
-	dir     string
-	process *Process
+	peer
 }
 
 // StartNSD starts nsd and waits until it answers. A missing program is a *Missing. The caller calls Close, which ends
@@ -38,32 +34,11 @@ func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startNSD(ctx, nsd, c)
-}
-
-func startNSD(ctx context.Context, nsd string, c NSDConfig) (*NSD, error) {
-	dir, err := os.MkdirTemp("", "kubizone-nsd-")
-	if err != nil {
-		return nil, err
-	}
-	n := &NSD{dir: dir}
-	if n.Addr = c.Addr; !n.Addr.IsValid() {
-		n.Addr, err = FreePort()
-	}
-	if err == nil {
-		err = n.configure(c)
-	}
-	if err == nil {
-		n.process, err = StartProcess(nil, dir, nsd, "-d", "-c", filepath.Join(dir, "nsd.conf"))
-	}
-	if err == nil {
-		err = n.waitUp(ctx)
-	}
-	if err != nil {
-		n.Close()
-		return nil, fmt.Errorf("nsd: %w", err)
-	}
-	return n, nil
+	n := &NSD{peer{name: "nsd"}}
+	n.checkUp = n.checkAnswer
+	return n, n.launch(ctx, c.Addr, func() ([]string, error) {
+		return []string{nsd, "-d", "-c", filepath.Join(n.dir, "nsd.conf")}, n.configure(c)
+	})
 }
 
 func (n *NSD) configure(c NSDConfig) error {
@@ -105,38 +80,4 @@ remote-control:
 		fmt.Fprintf(&conf, "zone:\n\tname: %q\n\tzonefile: %q\n\tprovide-xfr: 127.0.0.0/8 NOKEY\n", z.Zone, zoneFile(z.Zone))
 	}
 	return os.WriteFile(filepath.Join(n.dir, "nsd.conf"), []byte(conf.String()), 0o600)
-}
-
-// waitUp returns when it answers at all.
-func (n *NSD) waitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		if _, _, err := (Dig{Server: n.Addr}).Serial(ctx, "."); err == nil {
-			return nil
-		}
-		select {
-		case <-n.process.Ended():
-			return fmt.Errorf("it ended at once: %v\n%s", n.process.Err(), n.Log())
-		case <-ctx.Done():
-			return fmt.Errorf("no answer in time:\n%s", n.Log())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// Log is what nsd wrote so far (its last megabyte at least).
-func (n *NSD) Log() string {
-	if n.process == nil {
-		return ""
-	}
-	return n.process.Log()
-}
-
-// Close ends nsd and removes its directory.
-func (n *NSD) Close() error {
-	if n.process != nil {
-		n.process.End()
-	}
-	return os.RemoveAll(n.dir)
 }

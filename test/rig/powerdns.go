@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 const (
@@ -31,10 +30,7 @@ type PowerDNSConfig struct {
 
 // PowerDNS is a running pdns_server on a loopback port, with a database of its own.
 type PowerDNS struct {
-	Addr netip.AddrPort
-
-	dir     string
-	process *Process
+	peer
 }
 
 // StartPowerDNS starts pdns_server and waits until it answers. A missing program is a *Missing. The caller calls Close,
@@ -51,32 +47,11 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	if _, err := os.Stat(schemaPowerDNS); errors.Is(err, os.ErrNotExist) {
 		return nil, &Missing{Program: schemaPowerDNS, Install: installPowerDNS}
 	}
-	return startPowerDNS(ctx, programs, c)
-}
-
-func startPowerDNS(ctx context.Context, programs map[string]string, c PowerDNSConfig) (*PowerDNS, error) {
-	dir, err := os.MkdirTemp("", "kubizone-pdns-")
-	if err != nil {
-		return nil, err
-	}
-	p := &PowerDNS{dir: dir}
-	if p.Addr = c.Addr; !p.Addr.IsValid() {
-		p.Addr, err = FreePort()
-	}
-	if err == nil {
-		err = p.configure(ctx, programs, c)
-	}
-	if err == nil {
-		p.process, err = StartProcess(nil, dir, programs["pdns_server"], "--config-dir="+dir)
-	}
-	if err == nil {
-		err = p.waitUp(ctx)
-	}
-	if err != nil {
-		p.Close()
-		return nil, fmt.Errorf("pdns_server: %w", err)
-	}
-	return p, nil
+	p := &PowerDNS{peer{name: "pdns_server"}}
+	p.checkUp = p.checkAnswer
+	return p, p.launch(ctx, c.Addr, func() ([]string, error) {
+		return []string{programs["pdns_server"], "--config-dir=" + p.dir}, p.configure(ctx, programs, c)
+	})
 }
 
 func (p *PowerDNS) configure(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
@@ -137,24 +112,6 @@ loglevel=6
 	return nil
 }
 
-// waitUp returns when it answers at all.
-func (p *PowerDNS) waitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		if _, _, err := (Dig{Server: p.Addr}).Serial(ctx, "."); err == nil {
-			return nil
-		}
-		select {
-		case <-p.process.Ended():
-			return fmt.Errorf("it ended at once: %v\n%s", p.process.Err(), p.Log())
-		case <-ctx.Done():
-			return fmt.Errorf("no answer in time:\n%s", p.Log())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
 // List is the zone as a master file of what the database has.
 func (p *PowerDNS) List(ctx context.Context, zone string) (string, error) {
 	pdnsutil, err := Find("pdnsutil", installPowerDNS)
@@ -162,20 +119,4 @@ func (p *PowerDNS) List(ctx context.Context, zone string) (string, error) {
 		return "", err
 	}
 	return run(ctx, p.dir, "", pdnsutil, "--config-dir="+p.dir, "list-zone", zone)
-}
-
-// Log is what pdns_server wrote so far (its last megabyte at least).
-func (p *PowerDNS) Log() string {
-	if p.process == nil {
-		return ""
-	}
-	return p.process.Log()
-}
-
-// Close ends pdns_server and removes its directory.
-func (p *PowerDNS) Close() error {
-	if p.process != nil {
-		p.process.End()
-	}
-	return os.RemoveAll(p.dir)
 }
