@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 	"testing"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -15,14 +16,8 @@ func TestBinary_isStatic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
 	}
-	binary, err := rig.Kubizone(t.Context(), t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
+	file := must.Get(elf.Open(binary))(t)
 	defer file.Close()
 	for _, part := range file.Progs {
 		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {

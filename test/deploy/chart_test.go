@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -30,8 +31,7 @@ const chart = "../../charts/kubizone"
 // helm runs the program with caches of its own and returns what it prints; what it says beside that is in the error.
 func helm(t *testing.T, environment []string, arguments ...string) (string, error) {
 	t.Helper()
-	program, err := rig.Tool("helm")
-	rig.SkipMissing(t, err)
+	program := rig.Need(rig.Tool("helm"))(t)
 	home := t.TempDir()
 	command := exec.CommandContext(t.Context(), program, arguments...)
 	command.Env = slices.Concat(os.Environ(), []string{"HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}, environment)
@@ -50,10 +50,7 @@ func template(t *testing.T, values ...string) string {
 	for _, value := range values {
 		arguments = append(arguments, "--set", value)
 	}
-	out, err := helm(t, nil, arguments...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(helm(t, nil, arguments...))(t)
 	return out
 }
 
@@ -123,16 +120,12 @@ var components = map[string]string{
 // M6: what kustomize takes is what helm renders, file by file.
 func TestChart_isTheSourceOfTheManifests(t *testing.T) {
 	if *update {
-		if err := os.WriteFile(dashboardFile, dashboard(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(dashboardFile, dashboard(), 0o644))
 	}
 	for name, want := range rendered(t) {
 		name = filepath.Join(manifests, name)
 		if *update {
-			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(name, []byte(want), 0o644))
 		}
 		got, err := os.ReadFile(name)
 		if err != nil || string(got) != want {
@@ -199,10 +192,7 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 // M6: the kustomization that the component fleet shows runs servers in a further namespace, with an image of the
 // user's, as the values of the chart do.
 func TestChart_isEqualToTheShownFleet(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(manifests, "fleet", "kustomization.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(manifests, "fleet", "kustomization.yaml")))(t)
 	var shown, command string
 	for line := range strings.Lines(string(text)) {
 		if line, ok := strings.CutPrefix(line, "#   "); ok {
@@ -214,23 +204,15 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	base, err := filepath.Abs(manifests)
-	if err != nil {
-		t.Fatal(err)
-	}
-	relative, err := filepath.Rel(dir, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.Abs(manifests))(t)
+	relative := must.Get(filepath.Rel(dir, base))(t)
 	create := exec.CommandContext(t.Context(), kubectl(t), strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
 	binding, err := create.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, binding)
 	}
 	for file, text := range map[string]string{"kustomization.yaml": strings.ReplaceAll(shown, "../", relative+"/"), "team-dns.yaml": string(binding)} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	of := func(objects []*unstructured.Unstructured) map[string]any {
 		parts := map[string]any{}
@@ -289,10 +271,7 @@ func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 }
 
 func TestChart_installsTheVersionOfTheProgram(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(chart, "Chart.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(chart, "Chart.yaml")))(t)
 	next := strings.TrimSuffix(version.Number(), "-dev")
 	for _, line := range []string{"version: " + next, "appVersion: " + next} {
 		if !strings.Contains(string(text), "\n"+line+"\n") {

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -48,28 +49,17 @@ func newPods(r *release, members int) []*pod {
 	for n := range members {
 		p := &pod{r: r, name: fmt.Sprintf("%s-%d", kuberig.ServerName, n), root: r.t.TempDir()}
 		for _, at := range []*netip.AddrPort{&p.serving, &p.peer} {
-			var err error
-			if *at, err = rig.FreePort(); err != nil {
-				r.t.Fatal(err)
-			}
+
+			*at = must.Get(rig.FreePort())(r.t)
 		}
 		host := p.name + ".kubizone-etcd." + kuberig.InstallNamespace + ".svc"
 		fmt.Fprintf(&hosts, "127.0.0.1 %s\n", host)
 		peers = append(peers, host+":2380", fmt.Sprintf("%s:%d", host, p.peer.Port()))
 		pods = append(pods, p)
 	}
-	account, err := r.kube.ServiceAccount(r.context(), kuberig.InstallNamespace, kuberig.ServerName)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	kubeconfig, err := os.ReadFile(account)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	program, err := os.ReadFile(r.binary)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	account := must.Get(r.kube.ServiceAccount(r.context(), kuberig.InstallNamespace, kuberig.ServerName))(r.t)
+	kubeconfig := must.Get(os.ReadFile(account))(r.t)
+	program := must.Get(os.ReadFile(r.binary))(r.t)
 	for _, p := range pods {
 		p.peers = peers
 		for name, file := range map[string]struct {
@@ -82,9 +72,7 @@ func newPods(r *release, members int) []*pod {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as in an image
 				r.t.Fatal(err)
 			}
-			if err := os.WriteFile(path, file.text, file.mode); err != nil {
-				r.t.Fatal(err)
-			}
+			must.Succeed(r.t, os.WriteFile(path, file.text, file.mode))
 		}
 	}
 	return pods
@@ -99,9 +87,7 @@ func (p *pod) mount(of corev1.Container) {
 			p.r.t.Fatal(err)
 		}
 		if os.Getuid() == 0 {
-			if err := os.Chown(path, podUser, podUser); err != nil {
-				p.r.t.Fatal(err)
-			}
+			must.Succeed(p.r.t, os.Chown(path, podUser, podUser))
 		}
 	}
 }
@@ -145,9 +131,7 @@ func (p *pod) start(template corev1.PodTemplateSpec) {
 	p.log = &buffer{}
 	command := p.command(template.Spec.Containers[0], "--bind-address=127.0.0.1")
 	command.Stdout, command.Stderr = p.log, p.log
-	if err := command.Start(); err != nil {
-		p.r.t.Fatal(err)
-	}
+	must.Succeed(p.r.t, command.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	running := true
@@ -183,15 +167,10 @@ func servers(t *testing.T, objects []*unstructured.Unstructured) appsv1.Stateful
 func TestHelm_threeServers(t *testing.T) {
 	t.Parallel()
 	r := newRelease(t)
-	service, err := rig.StartBalancer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(rig.StartBalancer())(t)
 	t.Cleanup(service.Close)
 	r.serveAt(service.Addr)
-	if err := os.WriteFile(r.values, []byte("mode: ha\nimage: {repository: registry.example/kubizone}\ncontroller: {enabled: false}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(r.values, []byte("mode: ha\nimage: {repository: registry.example/kubizone}\ncontroller: {enabled: false}\n"), 0o600))
 	r.must("create", "namespace", "team-a")
 	r.mustHelm("install", "kubizone", chart, "--create-namespace")
 	of := servers(t, r.objects())

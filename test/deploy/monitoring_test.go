@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -29,8 +30,7 @@ const (
 // promtool is Prometheus' own checker; what it finds wrong fails the test.
 func promtool(t *testing.T, arguments ...string) {
 	t.Helper()
-	program, err := rig.Find("promtool", "hack/install-peers.sh")
-	rig.SkipMissing(t, err)
+	program := rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(t)
 	if out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput(); err != nil {
 		t.Errorf("promtool %s: %v\n%s", strings.Join(arguments, " "), err, out)
 	}
@@ -45,14 +45,9 @@ type alert struct {
 
 func alerts(t *testing.T) []alert {
 	t.Helper()
-	text, err := os.ReadFile(alertsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(alertsFile))(t)
 	var file struct{ Groups []struct{ Rules []alert } }
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.Unmarshal(text, &file))
 	return file.Groups[0].Rules
 }
 
@@ -61,10 +56,7 @@ func TestAlerts_ring(t *testing.T) {
 	const tests = "testdata/alerts.yaml"
 	promtool(t, "check", "rules", alertsFile)
 	promtool(t, "test", "rules", tests)
-	text, err := os.ReadFile(tests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(tests))(t)
 	for _, one := range alerts(t) {
 		if !strings.Contains(string(text), `{alertname="`+one.Alert+`"`) {
 			t.Errorf("%s has no case of %s", tests, one.Alert)
@@ -229,9 +221,7 @@ func TestChart_dashboardHasEveryMetric(t *testing.T) {
 		t.Errorf("%s is not of the metrics in test/metrics/testdata/metrics.txt (%v): run go test ./test/deploy -run Chart -update", dashboardFile, err)
 	}
 	var read struct{ Panels []panel }
-	if err := json.Unmarshal(got, &read); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(got, &read))
 	var rules []string
 	for _, one := range read.Panels {
 		for _, target := range one.Targets {
@@ -240,8 +230,6 @@ func TestChart_dashboardHasEveryMetric(t *testing.T) {
 	}
 	// promtool reads expressions in rules.
 	file := filepath.Join(t.TempDir(), "panels.yaml")
-	if err := os.WriteFile(file, []byte("groups:\n- name: panels\n  rules:\n"+strings.Join(rules, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte("groups:\n- name: panels\n  rules:\n"+strings.Join(rules, "\n")+"\n"), 0o600))
 	promtool(t, "check", "rules", file)
 }

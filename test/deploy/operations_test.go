@@ -13,15 +13,13 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/test/must"
 )
 
 // M5: what is pasted from the page, or from a --help, works in the pods that are installed: the image has no PATH,
 // and the data is where the manifests put it.
 func TestOperations_nameThePodsOwnPaths(t *testing.T) {
-	image, err := os.ReadFile("../../hack/build-release.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(os.ReadFile("../../hack/build-release.sh"))(t)
 	built := regexp.MustCompile(`(?m)^build_image (kubizone) `).FindSubmatch(image)
 	if built == nil || !bytes.Contains(image, []byte(`--entrypoint "/$1"`)) {
 		t.Fatal("the image has no entrypoint")
@@ -29,10 +27,7 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	entrypoint := "/" + string(built[1])
 	var directories []string
 	for _, form := range []string{"embedded", "ha"} {
-		text, err := os.ReadFile(filepath.Join(manifests, form, "workload.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(manifests, form, "workload.yaml")))(t)
 		for _, found := range regexp.MustCompile(`--etcd-data-dir=(\S+)`).FindAllSubmatch(text, -1) {
 			directories = append(directories, string(found[1]))
 		}
@@ -41,10 +36,7 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 		t.Fatalf("data directories %q of two forms", directories)
 	}
 
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/operations.md"))(t)
 	texts := map[string]string{"docs/operations.md": string(page)}
 	for _, command := range cmd.New().Commands() {
 		texts[command.CommandPath()] = command.Example

@@ -14,6 +14,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // M10: a text of a picture with data-process is the program and the command of that workload; one with data-port has
@@ -47,10 +49,7 @@ func TestPictures_areOfTheChart(t *testing.T) {
 		"processes.svg": {"10250", "2380", "53", "8080"},
 		"write.svg":     nil,
 	} {
-		text, err := os.ReadFile("../../docs/images/" + picture)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("../../docs/images/" + picture))(t)
 		var drawn struct {
 			Title string `xml:"title"`
 			Texts []struct {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -34,8 +35,7 @@ const manifests = "../../artifacts/deploy"
 
 func kubectl(t *testing.T) string {
 	t.Helper()
-	program, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
+	program := rig.Need(rig.KubeProgram("kubectl"))(t)
 	return program
 }
 
@@ -43,19 +43,11 @@ func kubectl(t *testing.T) string {
 func kustomization(t *testing.T, form, further string) string {
 	t.Helper()
 	dir := t.TempDir()
-	base, err := filepath.Abs(manifests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.Abs(manifests))(t)
 	// Roots of kustomize are relative.
-	relative, err := filepath.Rel(dir, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relative := must.Get(filepath.Rel(dir, base))(t)
 	text := "resources: [" + filepath.Join(relative, form) + "]\n" + strings.ReplaceAll(further, "DEPLOY", relative)
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600))
 	return dir
 }
 
@@ -115,14 +107,9 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	))))
 	const golden = "testdata/rbac.golden"
 	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(golden, []byte(got.String()), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if got.String() != string(want) {
 		t.Errorf("what is granted has changed; if that is meant: go test ./test/deploy -run RBAC -update\n%s", got.String())
 	}

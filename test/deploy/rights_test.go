@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // callers are the packages that ask the API in the name of a component. The controller takes of transferclass what
@@ -64,15 +66,10 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 // readRules are the rules of all roles of a component.
 func readRules(t *testing.T, component string) (rules []rbacv1.PolicyRule) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(manifests, component, "rbac.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(manifests, component, "rbac.yaml")))(t)
 	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		var role rbacv1.ClusterRole // a Role has its rules in the same place
-		if err := yaml.Unmarshal(document, &role); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, yaml.Unmarshal(document, &role))
 		rules = append(rules, role.Rules...)
 	}
 	return rules
@@ -89,10 +86,7 @@ func findRequests(t *testing.T) map[string]map[request]string {
 			patterns = append(patterns, module+from)
 		}
 	}
-	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax}, patterns...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := must.Get(packages.Load(&packages.Config{Mode: packages.LoadSyntax}, patterns...))(t)
 	asked := map[string]map[request]string{}
 	for _, of := range loaded {
 		for _, wrong := range of.Errors {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -45,27 +45,16 @@ func TestUp_namesAFullDisk(t *testing.T) {
 	}
 	refused := func(says string) {
 		t.Helper()
-		p, err := start(t.TempDir(), os.Environ(), binaries.kubizone, "up", "--data-dir", data, "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-p.done:
-		case <-time.After(waitTimeout):
-			p.kill()
-		}
-		if want := "data-dir " + data + ": the disk is full" + says; p.err == nil || !strings.Contains(p.output(), want) || !strings.Contains(p.output(), "free some space and start again") {
-			t.Errorf("up ends with %v, and says\n%swant %q", p.err, p.output(), want)
+		p := must.Get(start(t.TempDir(), os.Environ(), binaries.kubizone, "up", "--data-dir", data, "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"))(t)
+		err := p.waitEnd()
+		if want := "data-dir " + data + ": the disk is full" + says; err == nil || !strings.Contains(p.Log(), want) || !strings.Contains(p.Log(), "free some space and start again") {
+			t.Errorf("up ends with %v, and says\n%swant %q", err, p.Log(), want)
 		}
 	}
 	refused(" (")
-	if err := file.Truncate(256 << 20); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, file.Truncate(256<<20))
 	refused(": 63 MiB are free, 144 MiB are needed")
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(ballast))
 	file.Close()
 	runUp(t, data).zone("example-org", "example.org.")
 }

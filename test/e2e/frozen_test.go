@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/test/must"
 )
 
 // flip changes one octet of the stored value whose key has a part in it.
@@ -24,23 +25,15 @@ func (r *running) flip(part, value, damaged string) {
 		r.t.Fatal(err)
 	}
 	defer release()
-	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	client := must.Get(clientv3.New(clientv3.Config{Endpoints: endpoints}))(r.t)
 	defer client.Close()
-	all, err := client.Get(r.t.Context(), "/registry/kubizone/", clientv3.WithPrefix())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	all := must.Get(client.Get(r.t.Context(), "/registry/kubizone/", clientv3.WithPrefix()))(r.t)
 	for _, kv := range all.Kvs {
 		if !strings.Contains(string(kv.Key), part) || !bytes.Contains(kv.Value, []byte(value)) {
 			continue
 		}
 		wrong := bytes.Replace(kv.Value, []byte(value), []byte(damaged), 1)
-		if _, err := client.Put(r.t.Context(), string(kv.Key), string(wrong)); err != nil {
-			r.t.Fatal(err)
-		}
+		must.Get(client.Put(r.t.Context(), string(kv.Key), string(wrong)))(r.t)
 		return
 	}
 	r.t.Fatalf("no key with %s has %s in its value", part, value)
@@ -62,9 +55,7 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	if answer := r.ask(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("what was proven is not what is served: %v", answer)
 	}
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.stop())
 
 	r = runUp(t, dir)
 	if answer := r.ask(r.dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
@@ -90,8 +81,8 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	if got := r.metrics().all(); got["kubizone_view_frozen_zones"] != 1 || got["kubizone_view_proofs_failed_total"] < 1 || got["kubizone_primary_zones"] != 1 {
 		t.Errorf("frozen %v, failed proofs %v, zones served %v", got["kubizone_view_frozen_zones"], got["kubizone_view_proofs_failed_total"], got["kubizone_primary_zones"])
 	}
-	if !strings.Contains(r.output(), "A zone is frozen") || strings.Contains(r.output(), "192.0.2.3") {
-		t.Errorf("the log does not say it as it should:\n%s", r.output())
+	if !strings.Contains(r.Log(), "A zone is frozen") || strings.Contains(r.Log(), "192.0.2.3") {
+		t.Errorf("the log does not say it as it should:\n%s", r.Log())
 	}
 	verify := exec.Command(binaries.kubizone, "verify", "--kubeconfig", filepath.Join(dir, "kubeconfig"), "dns/org", "--name-server", r.dns)
 	if out, err := verify.CombinedOutput(); err == nil || !strings.Contains(string(out), "frozen") {
@@ -110,7 +101,7 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	apart, dns, health := r.primary()
 	eventually(t, "the primary by itself says that a zone is frozen", func() bool { return metricsOf(t, health).all()["kubizone_view_frozen_zones"] == 1 })
 	if err := apart.waitLine(ready); err != nil {
-		t.Fatalf("%v\n%s", err, apart.output())
+		t.Fatalf("%v\n%s", err, apart.Log())
 	}
 	if answer := r.ask(dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 {
 		t.Errorf("another zone, from a primary by itself: %v", answer)
@@ -120,9 +111,7 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	}
 
 	r.flip("/records/dns/org-www", "192.0.2.3", "192.0.2.1")
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.stop())
 	r = runUp(t, dir)
 	if answer := r.ask(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("mended: %v", answer)
@@ -133,9 +122,6 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 // ready is a Zone with its conditions.
 func (r *running) ready(zone string) string {
 	r.t.Helper()
-	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(zone).DoRaw(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(zone).DoRaw(r.t.Context()))(r.t)
 	return string(text)
 }

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -24,10 +25,7 @@ func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int)
 	if q.SetAxfr(fqdn); since > 0 {
 		q.SetIxfr(fqdn, since, "ns.", "host.")
 	}
-	parts, err := new(mdns.Transfer).In(q, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(new(mdns.Transfer).In(q, server))(t)
 	for part := range parts {
 		if part.Error != nil {
 			t.Fatal(part.Error)
@@ -102,7 +100,7 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 
 	apart, dns, health := r.primary()
 	if err := apart.waitLine(ready); err != nil {
-		t.Fatalf("%v\n%s", err, apart.output())
+		t.Fatalf("%v\n%s", err, apart.Log())
 	}
 	transferFrom(t, dns, "example.org.", 0)
 	r.ask(dns, "www.example.org.", mdns.TypeA)
@@ -150,9 +148,6 @@ func check(t *testing.T, got metricsText, wants map[string]float64) {
 // deaf is an address at which no process listens.
 func deaf(t *testing.T) string {
 	t.Helper()
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(rig.FreePort())(t)
 	return at.String()
 }

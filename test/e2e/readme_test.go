@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -108,38 +109,21 @@ var logged = regexp.MustCompile(`^[IWEF]\d{4} `)
 // The whole root zone, and what is said of its size, are of the long form, as in the story root.
 func TestReadme_tourIsTrue(t *testing.T) {
 	needPrograms(t)
-	steps, err := rig.ReadConsole("../../docs/tour.md", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := rig.ReadConsole("../../README.md", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(rig.ReadConsole("../../docs/tour.md", ""))(t)
+	first := must.Get(rig.ReadConsole("../../README.md", ""))(t)
 	if len(steps) < 5 || steps[0].Line != "make run\n" || len(first) < 3 || !strings.Contains(first[len(first)-1].Output, "Error from server") {
 		t.Fatalf("%d commands found, want some, and make run first; %d in README.md, want three, the last of which is refused", len(steps), len(first))
 	}
 	steps = append(steps, first...)
-	shown, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := must.Get(os.ReadFile("../../README.md"))(t)
 	manifest, err := os.ReadFile("../../artifacts/tour/first.yaml")
 	if err != nil || !strings.Contains(string(shown), "```yaml\n"+string(manifest)+"```") {
 		t.Errorf("README.md does not show artifacts/tour/first.yaml: %v", err)
 	}
 	dir := t.TempDir()
-	if err := os.Symlink(binaries.kubectl, filepath.Join(dir, "kubectl")); err != nil {
-		t.Fatal(err)
-	}
-	api, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(binaries.kubectl, filepath.Join(dir, "kubectl")))
+	api := must.Get(rig.FreePort())(t)
+	dns := must.Get(rig.FreePort())(t)
 	data, port := filepath.Join(dir, "data"), strconv.Itoa(int(dns.Port()))
 	replaced := []string{"bin/kubizone", binaries.kubizone, ".kubizone", data, "-p 5300", "-p " + port}
 	if !rig.Long() {
@@ -163,10 +147,7 @@ func TestReadme_tourIsTrue(t *testing.T) {
 		}
 	}
 	env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")+":/usr/sbin", "HOME="+dir, "TZ=UTC")
-	recipe, err := exec.Command("make", "-C", "../..", "--no-print-directory", "-n", "run").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	recipe := must.Get(exec.Command("make", "-C", "../..", "--no-print-directory", "-n", "run").Output())(t)
 	_, flags, found := strings.Cut(string(recipe), "bin/kubizone up")
 	if !found {
 		t.Fatalf("make run does not start kubizone up:\n%s", recipe)
@@ -175,13 +156,13 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.kill)
+	t.Cleanup(server.Kill)
 	if err := server.waitLine(ready); err != nil {
-		t.Fatalf("%v\n%s", err, server.output())
+		t.Fatalf("%v\n%s", err, server.Log())
 	}
-	compare(steps[0], server.output())
+	compare(steps[0], server.Log())
 	if rig.Long() { // the short form has a part of the root zone, of which there are other warnings
-		fitsScreen(t, string(recipe)+there.Replace(server.output()))
+		fitsScreen(t, string(recipe)+there.Replace(server.Log()))
 	}
 	for _, try := range regexp.MustCompile(`(?m)^try: (.*\n)`).FindAllStringSubmatch(steps[0].Output, -1) {
 		if !slices.ContainsFunc(steps, func(s rig.Command) bool { return s.Line == try[1] }) {

@@ -22,6 +22,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -34,15 +35,15 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 	defer cancel()
 	var ports [2]netip.AddrPort
 	for i := range ports {
-		ports[i] = must(rig.FreePort())(t)
+		ports[i] = must.Get(rig.FreePort())(t)
 	}
-	bind := must(rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: ports[1]}}}))(t)
+	bind := must.Get(rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: ports[1]}}}))(t)
 	defer bind.Close()
 	serve := func(data string) *running {
 		t.Helper()
 		r := runUp(t, data, "--listen", ports[0].String(), "--dns-listen", ports[1].String(), "--transfer-to", bind.Addr.String())
 		r.config.QPS = -1
-		r.client = must(versioned.NewForConfig(r.config))(t)
+		r.client = must.Get(versioned.NewForConfig(r.config))(t)
 		return r
 	}
 	var written int
@@ -61,16 +62,12 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 		if out, err := exec.CommandContext(ctx, binaries.kubizone, "restore", backup, "--data-dir", data).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if err := os.CopyFS(filepath.Join(data, "pki"), os.DirFS(filepath.Join(dir, "original", "pki"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.CopyFS(filepath.Join(data, "pki"), os.DirFS(filepath.Join(dir, "original", "pki"))))
 		return data
 	}
 	end := func(r *running) {
 		t.Helper()
-		if err := r.stop(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.stop())
 	}
 
 	original := serve(filepath.Join(dir, "original"))
@@ -96,7 +93,7 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 	written = 0
 	for _, n := range []int{25, 45} {
 		write(second, "second", n)
-		zone := must(second.client.KubizoneV1alpha1().Zones("dns").Get(ctx, "org", metav1.GetOptions{}))(t)
+		zone := must.Get(second.client.KubizoneV1alpha1().Zones("dns").Get(ctx, "org", metav1.GetOptions{}))(t)
 		serial := uint32(zone.Status.Serial)
 		if int32(serial-had) <= 0 {
 			t.Errorf("after %d writes the zone has serial %d; the first restore gave up to %d", written, serial, had)
@@ -106,11 +103,11 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 		if err := bind.WaitSerial(within, "example.org.", serial); err != nil {
 			t.Error(err)
 		}
-		want := must(rig.Canonical(ctx, "example.org.", must(second.entries("org"))(t)))(t)
-		if got := must(bind.Transfer(ctx, "example.org."))(t); !slices.Equal(got, want) {
+		want := must.Get(rig.Canonical(ctx, "example.org.", must.Get(second.entries("org"))(t)))(t)
+		if got := must.Get(bind.Transfer(ctx, "example.org."))(t); !slices.Equal(got, want) {
 			t.Errorf("at serial %d BIND serves\n%q\nnot\n%q", serial, got, want)
 		}
-		list := must(records.List(ctx, metav1.ListOptions{}))(t)
+		list := must.Get(records.List(ctx, metav1.ListOptions{}))(t)
 		versions := map[string]string{}
 		for _, r := range list.Items {
 			versions[r.Namespace+"/"+r.Name] = r.ResourceVersion
@@ -121,16 +118,5 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 		if has := informer.Has(); !maps.Equal(has, versions) {
 			t.Errorf("the informer has %d records:\n%v\nand a list %d:\n%v", len(has), has, len(versions), versions)
 		}
-	}
-}
-
-// must returns a function that fails the test on an error.
-func must[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
 	}
 }

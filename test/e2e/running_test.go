@@ -21,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -39,28 +40,18 @@ func runUp(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	ports := [2]string{}
 	for i := range ports {
-		at, err := rig.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(rig.FreePort())(t)
 		ports[i] = at.String()
 	}
 	args = append([]string{"up", "--data-dir", dir, "--listen", ports[0], "--dns-listen", ports[1]}, args...)
-	p, err := start(t.TempDir(), os.Environ(), binaries.kubizone, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.kill)
+	p := must.Get(start(t.TempDir(), os.Environ(), binaries.kubizone, args...))(t)
+	t.Cleanup(p.Kill)
 	if err := p.waitLine(ready); err != nil {
-		t.Fatalf("%v\n%s", err, p.output())
+		t.Fatalf("%v\n%s", err, p.Log())
 	}
 	r := &running{process: p, t: t, dir: dir, dns: ports[1]}
-	if r.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig")); err != nil {
-		t.Fatal(err)
-	}
-	if r.client, err = versioned.NewForConfig(r.config); err != nil {
-		t.Fatal(err)
-	}
+	r.config = must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig")))(t)
+	r.client = must.Get(versioned.NewForConfig(r.config))(t)
 	return r
 }
 
@@ -69,20 +60,14 @@ func (r *running) primary() (apart *process, dns, metrics string) {
 	r.t.Helper()
 	ports := [2]string{}
 	for i := range ports {
-		at, err := rig.FreePort()
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		at := must.Get(rig.FreePort())(r.t)
 		ports[i] = at.String()
 	}
-	apart, err := start(r.t.TempDir(), os.Environ(), binaries.kubizone, "primary", "--kubeconfig", filepath.Join(r.dir, "kubeconfig"),
-		"--dns-listen", ports[0], "--health-listen", ports[1], "--secrets-dir", r.t.TempDir())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(apart.kill)
+	apart = must.Get(start(r.t.TempDir(), os.Environ(), binaries.kubizone, "primary", "--kubeconfig", filepath.Join(r.dir, "kubeconfig"),
+		"--dns-listen", ports[0], "--health-listen", ports[1], "--secrets-dir", r.t.TempDir()))(r.t)
+	r.t.Cleanup(apart.Kill)
 	if err := apart.waitLine(regexp.MustCompile(`(?m)^health on`)); err != nil {
-		r.t.Fatalf("%v\n%s", err, apart.output())
+		r.t.Fatalf("%v\n%s", err, apart.Log())
 	}
 	return apart, ports[0], "http://" + ports[1] + "/metrics"
 }
@@ -95,18 +80,14 @@ func (r *running) zone(object, fqdn string) {
 		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
-	if _, err := r.client.KubizoneV1alpha1().Zones("dns").Create(r.t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Get(r.client.KubizoneV1alpha1().Zones("dns").Create(r.t.Context(), zone, metav1.CreateOptions{}))(r.t)
 	r.record(object+"-www", "www."+fqdn, "192.0.2.1")
 }
 
 func (r *running) record(object, fqdn, address string) {
 	r.t.Helper()
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", RData: address}}
-	if _, err := r.client.KubizoneV1alpha1().Records("dns").Create(r.t.Context(), record, metav1.CreateOptions{}); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Get(r.client.KubizoneV1alpha1().Records("dns").Create(r.t.Context(), record, metav1.CreateOptions{}))(r.t)
 }
 
 // entries is the master file of a zone, or why there is none.
@@ -131,10 +112,7 @@ func (r *running) ask(server, qname string, qtype uint16) *mdns.Msg {
 // served waits until a DNS server has the zone as its status tells, and returns the serial.
 func (r *running) served(zone, server string) (serial uint32) {
 	r.t.Helper()
-	is, err := r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	is := must.Get(r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{}))(r.t)
 	eventually(r.t, server+" with the serial of "+zone, func() bool {
 		answer := r.ask(server, is.Spec.DomainName, mdns.TypeSOA).Answer
 		return len(answer) == 1 && int64(answer[0].(*mdns.SOA).Serial) == int64(is.Status.Serial)
@@ -155,10 +133,7 @@ func eventually(t *testing.T, what string, true func() bool) {
 // metrics reads /metrics of the API server.
 func (r *running) metrics() metricsText {
 	r.t.Helper()
-	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context()))(r.t)
 	return metricsText(text)
 }
 
@@ -178,10 +153,7 @@ func (f metricsText) all() map[string]float64 {
 // metricsOf reads a listener without credentials.
 func metricsOf(t *testing.T, url string) metricsText {
 	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.Get(url))(t)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {

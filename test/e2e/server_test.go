@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -16,8 +15,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -45,7 +42,7 @@ func storyOf(ts *testscript.TestScript) *story { return ts.Value(storyKey{}).(*s
 
 func (s *story) end() {
 	if s.server != nil {
-		s.server.kill()
+		s.server.Kill()
 	}
 	for _, b := range s.secondaries {
 		_ = b.Close()
@@ -61,80 +58,55 @@ func (s *story) choosePorts(ts *testscript.TestScript) {
 
 // process is a program that runs beside the story.
 type process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the program has ended
-	err  error         // what Wait said; valid after done
-
-	mu  sync.Mutex
-	out bytes.Buffer
+	*rig.Process
+	name string
 }
 
 func start(dir string, env []string, name string, args ...string) (*process, error) {
-	p := &process{cmd: exec.Command(name, args...), done: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env = dir, env
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	// A story that is killed must not leave its server behind.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
-	return p, nil
-}
-
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.Write(b)
-}
-
-func (p *process) output() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.String()
+	command := exec.Command(name, args...)
+	command.Dir, command.Env = dir, env
+	started, err := rig.StartCommand(command)
+	return &process{started, filepath.Base(name)}, err
 }
 
 // waitLine returns when a line of the output matches, or says why none will.
 func (p *process) waitLine(line *regexp.Regexp) error {
-	deadline := time.After(waitTimeout)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-p.done:
-			if line.MatchString(p.output()) {
-				return nil
-			}
-			return fmt.Errorf("%s ended (%v) before %q", filepath.Base(p.cmd.Path), p.err, line)
-		case <-deadline:
-			return fmt.Errorf("%s did not print %q within %s", filepath.Base(p.cmd.Path), line, waitTimeout)
-		case <-tick.C:
-			if line.MatchString(p.output()) {
-				return nil
-			}
+	for end := time.Now().Add(waitTimeout); !line.MatchString(p.Log()); time.Sleep(20 * time.Millisecond) {
+		if p.ended() && !line.MatchString(p.Log()) {
+			return fmt.Errorf("%s ended (%v) before %q", p.name, p.Err(), line)
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s did not print %q within %s", p.name, line, waitTimeout)
 		}
 	}
+	return nil
 }
 
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	<-p.done
+func (p *process) ended() bool {
+	select {
+	case <-p.Ended():
+		return true
+	default:
+		return false
+	}
 }
 
 // stop asks the program to end, as Ctrl-C does, and returns what it says to that.
 func (p *process) stop() error {
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := p.Signal(os.Interrupt); err != nil {
 		return err
 	}
+	return p.waitEnd()
+}
+
+// waitEnd returns what the program says when it ends, and kills it where it does not.
+func (p *process) waitEnd() error {
 	select {
-	case <-p.done:
-		return p.err
+	case <-p.Ended():
+		return p.Err()
 	case <-time.After(waitTimeout):
-		p.kill()
-		return fmt.Errorf("%s did not end within %s of Ctrl-C", filepath.Base(p.cmd.Path), waitTimeout)
+		p.Kill()
+		return fmt.Errorf("%s did not end within %s", p.name, waitTimeout)
 	}
 }
 
@@ -164,24 +136,20 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	p, err := start(ts.MkAbs("."), environ(ts), binaries.kubizone, args...)
 	ts.Check(err)
 	if neg {
-		select {
-		case <-p.done:
-		case <-time.After(waitTimeout):
-			p.kill()
-		}
-		fmt.Fprint(ts.Stderr(), p.output())
-		if p.err == nil {
+		err := p.waitEnd()
+		fmt.Fprint(ts.Stderr(), p.Log())
+		if err == nil {
 			ts.Fatalf("up ended without an error")
 		}
 		return
 	}
 	if s.server != nil {
-		p.kill()
+		p.Kill()
 		ts.Fatalf("up: the story has a server already")
 	}
 	s.server = p
 	err = p.waitLine(ready)
-	fmt.Fprint(ts.Stdout(), p.output())
+	fmt.Fprint(ts.Stdout(), p.Log())
 	ts.Check(err)
 	_, dnsPort, _ := net.SplitHostPort(s.dns)
 	ts.Setenv("KUBECONFIG", filepath.Join(data, "kubeconfig"))
@@ -199,11 +167,11 @@ func down(ts *testscript.TestScript, neg bool, args []string) {
 	s.server = nil
 	var err error
 	if len(args) == 1 && args[0] == "-kill" {
-		p.kill()
+		p.Kill()
 	} else {
 		err = p.stop()
 	}
-	fmt.Fprint(ts.Stdout(), p.output())
+	fmt.Fprint(ts.Stdout(), p.Log())
 	ts.Check(err)
 }
 

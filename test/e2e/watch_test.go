@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/test/must"
 )
 
 // follow opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
@@ -53,10 +54,7 @@ func TestChanges_areWatched(t *testing.T) {
 	// A user that may not get zones/changes is told so before any stream begins.
 	stranger := rest.CopyConfig(r.config)
 	stranger.Impersonate.UserName = "jane"
-	jane, err := versioned.NewForConfig(stranger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jane := must.Get(versioned.NewForConfig(stranger))(t)
 	if _, err := jane.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(t.Context()); err == nil || !strings.Contains(err.Error(), `"jane"`) {
 		t.Errorf("a stranger: %v", err)
 	}

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // root is the module's root, seen from this package's directory, where go test runs it.
@@ -54,10 +56,7 @@ func files(t *testing.T) []string {
 
 func read(t *testing.T, p string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(root, p)))(t)
 	return string(b)
 }
 

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // uses is how many names of a package have a word that goes, by "word package". A file of that form is what code has
@@ -67,9 +69,7 @@ func TestWords_thatGo(t *testing.T) {
 		for _, key := range slices.Sorted(maps.Keys(now)) {
 			fmt.Fprintln(&lines, key, now[key])
 		}
-		if err := os.WriteFile(usesFile, []byte(lines.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(usesFile, []byte(lines.String()), 0o644))
 		return
 	}
 	for key, n := range now {
@@ -86,10 +86,7 @@ func TestWords_thatGo(t *testing.T) {
 
 // declaredWords are the words, in lower case, of which the names that a file declares are made.
 func declaredWords(t *testing.T, p string) (words []string) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution))(t)
 	add := func(names ...*ast.Ident) {
 		for _, name := range names {
 			words = append(words, wordsOf(name.Name)...)
@@ -167,10 +164,7 @@ func TestWords_nameTheNoun(t *testing.T) {
 				continue
 			}
 			set := token.NewFileSet()
-			file, err := parser.ParseFile(set, filepath.Join(root, p), nil, parser.ParseComments|parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(parser.ParseFile(set, filepath.Join(root, p), nil, parser.ParseComments|parser.SkipObjectResolution))(t)
 			for _, group := range file.Comments {
 				judge(set.Position(group.Pos()).String(), strings.Join(strings.Fields(group.Text()), " "))
 				seen++

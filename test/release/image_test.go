@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // descriptor and what follows are the OCI image specification's own words.
@@ -63,9 +65,7 @@ func readBlob(t *testing.T, dist string, d descriptor, mediaType string) []byte 
 // decodeBlob reads one that is JSON.
 func decodeBlob[T any](t *testing.T, dist string, d descriptor, mediaType string) (v T) {
 	t.Helper()
-	if err := json.Unmarshal(readBlob(t, dist, d, mediaType), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(readBlob(t, dist, d, mediaType), &v))
 	return v
 }
 
@@ -98,7 +98,7 @@ func judgeImage(t *testing.T, release string, of image) {
 		t.Errorf("the image is for %q, the programs for %q", platforms, built)
 	}
 	tarred := unpack(t, bytes.NewReader(readFile(t, release, of.program+"-"+tag+"-image.tar")))
-	if err := filepath.WalkDir(filepath.Join(dist, "image"), func(path string, entry os.DirEntry, err error) error {
+	must.Succeed(t, filepath.WalkDir(filepath.Join(dist, "image"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -107,9 +107,7 @@ func judgeImage(t *testing.T, release string, of image) {
 			t.Errorf("the packed layout has another %s", name)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func judgePlatform(t *testing.T, release string, of image, platform string, m manifest) {
@@ -122,14 +120,8 @@ func judgePlatform(t *testing.T, release string, of image, platform string, m ma
 	if len(m.Layers) != 1 || len(c.RootFS.DiffIDs) != 1 {
 		t.Fatalf("%s: %d layers, %d of them in the configuration", platform, len(m.Layers), len(c.RootFS.DiffIDs))
 	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(readBlob(t, dist, m.Layers[0], "layer.v1.tar+gzip")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer, err := io.ReadAll(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unpacked := must.Get(gzip.NewReader(bytes.NewReader(readBlob(t, dist, m.Layers[0], "layer.v1.tar+gzip"))))(t)
+	layer := must.Get(io.ReadAll(unpacked))(t)
 	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(layer)); sum != c.RootFS.DiffIDs[0] {
 		t.Errorf("%s: the layer is %s, not %s", platform, sum, c.RootFS.DiffIDs[0])
 	}
@@ -158,10 +150,7 @@ func judgePlatform(t *testing.T, release string, of image, platform string, m ma
 
 // judgeStatic finds what a program wants of a system: there is no loader in the image, and no library.
 func judgeStatic(t *testing.T, platform string, program []byte) {
-	file, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(elf.NewFile(bytes.NewReader(program)))(t)
 	for _, part := range file.Progs {
 		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {
 			t.Errorf("%s: the program has %v", platform, part.Type)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 const (
@@ -52,9 +54,7 @@ func readMod(t *testing.T, arguments ...string) (m goMod) {
 	if err != nil {
 		t.Fatalf("go %s: %v", strings.Join(arguments, " "), err)
 	}
-	if err := json.Unmarshal(out, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(out, &m))
 	return m
 }
 
@@ -87,9 +87,7 @@ func judgeModules(t *testing.T) {
 	proxy, outside := filepath.Join(work, "proxy"), filepath.Join(work, "client")
 	publishModule(t, proxy, product, "go.mod", "HEAD", append([]string{"--", ".", ":!vendor"}, nestedModules(t)...)...)
 	publishModule(t, proxy, api, "api/go.mod", "HEAD:api")
-	if err := os.MkdirAll(outside, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(outside, 0o755))
 	cached := strings.TrimSpace(runGo(t, ".", nil, "env", "GOMODCACHE"))
 	env := []string{
 		// A module cache of its own: a version that was never released must not stay in that of the user.
@@ -105,9 +103,7 @@ func judgeModules(t *testing.T) {
 	}
 
 	program := readFile(t, "../../api/examples/publish/main.go")
-	if err := os.WriteFile(filepath.Join(outside, "main.go"), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(outside, "main.go"), program, 0o600))
 	runGo(t, outside, env, "mod", "init", "example.org/client")
 	runGo(t, outside, env, "get", api+"@"+tag)
 	runGo(t, outside, env, "mod", "tidy")
@@ -121,10 +117,7 @@ func judgeModules(t *testing.T) {
 // nestedModules are the directories below the root that are modules of their own, as paths that git leaves out.
 func nestedModules(t *testing.T) (left []string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "*/go.mod").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "*/go.mod").Output())(t)
 	for _, file := range strings.Fields(string(out)) {
 		if !strings.HasPrefix(file, "vendor/") {
 			left = append(left, ":!"+filepath.Dir(file))
@@ -137,17 +130,13 @@ func nestedModules(t *testing.T) (left []string) {
 func publishModule(t *testing.T, proxy, module, goMod, tree string, paths ...string) {
 	t.Helper()
 	at := filepath.Join(proxy, module, "@v")
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(at, 0o755))
 	arguments := append([]string{"-C", "../..", "archive", "--format", "zip", "--prefix", module + "@" + tag + "/", "--output", filepath.Join(at, tag+".zip"), tree}, paths...)
 	if out, err := exec.CommandContext(t.Context(), "git", arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("git archive: %v\n%s", err, out)
 	}
 	for name, text := range map[string]string{"list": tag + "\n", tag + ".info": `{"Version":"` + tag + `"}`, tag + ".mod": string(readFile(t, "../..", goMod))} {
-		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o600))
 	}
 }
 

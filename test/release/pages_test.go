@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -35,8 +36,7 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 // R7: the commands by which README.md installs from a clone build, push and name what is in dist; test/deploy runs the
 // installation.
 func judgeReadme(t *testing.T, dist string) {
-	crane, err := rig.Tool("crane")
-	rig.SkipMissing(t, err)
+	crane := rig.Need(rig.Tool("crane"))(t)
 	address := startRegistry(t, crane)
 	_, section, _ := strings.Cut(string(readFile(t, "../../README.md")), "\n## Install\n")
 	_, section, _ = strings.Cut(section, "```sh\n")
@@ -59,10 +59,7 @@ func judgeReadme(t *testing.T, dist string) {
 		t.Errorf("%s does not build a release:\n%s", commands[0], recipe)
 	}
 	run(strings.NewReplacer("dist/image", filepath.Join(dist, "image"), "YOUR-REGISTRY", address).Replace(commands[1]))
-	digest, err := exec.CommandContext(t.Context(), crane, "digest", address+"/kubizone:"+tag).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	digest := must.Get(exec.CommandContext(t.Context(), crane, "digest", address+"/kubizone:"+tag).Output())(t)
 	if image := strings.TrimSpace(string(readFile(t, dist, "image.txt"))); !strings.HasSuffix(image, "@"+strings.TrimSpace(string(digest))) {
 		t.Errorf("%s pushed %s, and the chart names %s", commands[1], digest, image)
 	}

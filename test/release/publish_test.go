@@ -12,14 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // R6: images and charts arrive in a registry; what is signed and released are those, and the files with their
 // checksums. cosign and gh, which ask servers of others, are programs here that write down how they were called.
 func judgePublication(t *testing.T, dist string) {
-	crane, err := rig.Tool("crane")
-	rig.SkipMissing(t, err)
+	crane := rig.Need(rig.Tool("crane"))(t)
 	address := startRegistry(t, crane)
 
 	bin, called := t.TempDir(), filepath.Join(t.TempDir(), "called")
@@ -33,9 +33,7 @@ func judgePublication(t *testing.T, dist string) {
 		name := filepath.Join(of.dir, "image.txt")
 		_, digest, _ := strings.Cut(strings.TrimSpace(string(readFile(t, name))), "@")
 		digests[of.program] = digest
-		if err := os.WriteFile(name, []byte(address+"/acme/"+of.program+":"+tag+"@"+digest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(name, []byte(address+"/acme/"+of.program+":"+tag+"@"+digest), 0o600))
 	}
 	publish := exec.CommandContext(t.Context(), "../../hack/publish-release.sh", dist)
 	publish.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "COSIGN_KEY=its.key")
@@ -83,18 +81,10 @@ func judgePublication(t *testing.T, dist string) {
 func startRegistry(t *testing.T, crane string) string {
 	t.Helper()
 	registry := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")
-	said, err := registry.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := registry.Start(); err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(registry.StderrPipe())(t)
+	must.Succeed(t, registry.Start())
 	lines := bufio.NewReader(said)
-	first, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(lines.ReadString('\n'))(t)
 	go io.Copy(io.Discard, lines) //nolint:errcheck // until the registry ends, with the context of the test
 	t.Cleanup(func() { _ = registry.Wait() })
 	port := first[strings.LastIndex(first, " ")+1:]

@@ -26,6 +26,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -56,11 +57,9 @@ func images(dist string) []image {
 func makeRelease(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"crane", "helm"} {
-		_, err := rig.Tool(tool)
-		rig.SkipMissing(t, err)
+		rig.Need(rig.Tool(tool))(t)
 	}
-	_, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
+	rig.Need(rig.KubeProgram("kubectl"))(t)
 	dist := t.TempDir()
 	for _, architecture := range []string{"amd64", "arm64"} {
 		programs := filepath.Join(dist, "programs", "linux-"+architecture)
@@ -75,9 +74,7 @@ func makeRelease(t *testing.T) string {
 			t.Fatal(err)
 		}
 		for _, other := range []string{filepath.Join(programs, "bind-agent"), filepath.Join(programs, "webhook-server"), filepath.Join(gardener, "kubizone-gardener")} {
-			if err := os.Link(first, other); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.Link(first, other))
 		}
 	}
 	runBuilder(t, dist)
@@ -123,9 +120,7 @@ func TestRelease(t *testing.T) {
 		sums := readFile(t, dist, "SHA256SUMS")
 		again := t.TempDir()
 		for _, programs := range []string{"programs", "gardener/programs"} {
-			if err := os.CopyFS(filepath.Join(again, programs), os.DirFS(filepath.Join(dist, programs))); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.CopyFS(filepath.Join(again, programs), os.DirFS(filepath.Join(dist, programs))))
 		}
 		runBuilder(t, again)
 		if second := readFile(t, again, "SHA256SUMS"); !bytes.Equal(sums, second) {
@@ -151,10 +146,7 @@ func TestRelease_isOfTheTreesVersion(t *testing.T) {
 
 // R1
 func judgeChecksums(t *testing.T, dist string) {
-	entries, err := os.ReadDir(dist)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dist))(t)
 	var want []string
 	for _, entry := range entries {
 		// Published beside the files: the image, from its layout, and the notes and sums themselves.
@@ -172,16 +164,10 @@ func judgeChecksums(t *testing.T, dist string) {
 
 // R2, R4: each platform has the programs that were built for it, the licences of what is in them, and their SBOM.
 func judgeArchives(t *testing.T, dist string) {
-	platforms, err := os.ReadDir(filepath.Join(dist, "programs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	platforms := must.Get(os.ReadDir(filepath.Join(dist, "programs")))(t)
 	for _, platform := range platforms {
 		name := "kubizone-" + tag + "-" + platform.Name()
-		unpacked, err := gzip.NewReader(bytes.NewReader(readFile(t, dist, name+".tar.gz")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, name+".tar.gz"))))(t)
 		files := unpack(t, unpacked)
 		for _, program := range []string{"kubizone", "bind-agent", "webhook-server"} {
 			want := readFile(t, dist, "programs", platform.Name(), program)
@@ -199,10 +185,7 @@ func judgeArchives(t *testing.T, dist string) {
 // judgeProgram finds how a program was built, its modules in the SBOM, and their licences among the files beside it.
 func judgeProgram(t *testing.T, platform, program string, content []byte, bill map[string]string, files map[string]packed) {
 	t.Helper()
-	info, err := buildinfo.Read(bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(buildinfo.Read(bytes.NewReader(content)))(t)
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
@@ -239,9 +222,7 @@ func readBill(t *testing.T, dist, name string) map[string]string {
 			Checksums         []struct{ ChecksumValue string }
 		}
 	}
-	if err := json.Unmarshal(readFile(t, dist, name), &bill); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(readFile(t, dist, name), &bill))
 	listed := map[string]string{}
 	for _, p := range bill.Packages {
 		listed[p.Name+" "+p.VersionInfo] = ""
@@ -285,10 +266,7 @@ func judgeImages(t *testing.T, of image, name, manifests string, containers int)
 // R3
 func judgeChart(t *testing.T, dist string, of image) {
 	chart := of.program + "-" + tag[1:] + ".tgz"
-	unpacked, err := gzip.NewReader(bytes.NewReader(readFile(t, dist, chart)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, chart))))(t)
 	files := unpack(t, unpacked)
 	lines := strings.Split(string(files[of.program+"/Chart.yaml"].content), "\n")
 	for _, want := range []string{"version: " + tag[1:], "appVersion: " + tag[1:]} {
@@ -296,8 +274,7 @@ func judgeChart(t *testing.T, dist string, of image) {
 			t.Errorf("Chart.yaml is without %q", want)
 		}
 	}
-	helm, err := rig.Tool("helm")
-	rig.SkipMissing(t, err)
+	helm := rig.Need(rig.Tool("helm"))(t)
 	out, err := exec.CommandContext(t.Context(), helm, "template", of.program, filepath.Join(dist, chart)).Output()
 	if err != nil {
 		t.Fatalf("without values it cannot be rendered: %v", err)
@@ -350,10 +327,7 @@ func unpack(t *testing.T, archive io.Reader) map[string]packed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(io.ReadAll(reader))(t)
 		if !fs.ValidPath(path.Clean(header.Name)) || header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeDir {
 			t.Fatalf("the archive has %s of type %c", header.Name, header.Typeflag)
 		}
@@ -363,9 +337,6 @@ func unpack(t *testing.T, archive io.Reader) map[string]packed {
 
 func readFile(t *testing.T, elements ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(elements...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(elements...)))(t)
 	return text
 }

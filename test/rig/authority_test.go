@@ -6,30 +6,17 @@ package rig
 import (
 	"crypto/x509"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // A certificate of an authority is good for its own names and uses alone.
 func TestAuthority_signsServersAndClients(t *testing.T) {
-	ours, err := NewAuthority("ours")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := NewAuthority("other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	serving, err := ours.Serving("a.example", "127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := serving.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(pair.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := must.Get(NewAuthority("ours"))(t)
+	other := must.Get(NewAuthority("other"))(t)
+	serving := must.Get(ours.Serving("a.example", "127.0.0.1"))(t)
+	pair := must.Get(serving.TLS())(t)
+	leaf := must.Get(x509.ParseCertificate(pair.Certificate[0]))(t)
 	for _, c := range []struct {
 		by   *Authority
 		host string

@@ -12,15 +12,14 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // Connections go round the backends whose probe passes; a backend that fails it gets no new one and keeps those it
 // has; without any, a client is refused.
 func TestBalancer_followsTheProbes(t *testing.T) {
-	balancer, err := StartBalancer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	balancer := must.Get(StartBalancer())(t)
 	defer balancer.Close()
 	type backend struct {
 		*httptest.Server

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestFind_namesWhatBringsTheProgram(t *testing.T) {
@@ -36,20 +38,13 @@ func TestBIND_primaryTakesUpdatesAndCloseEndsIt(t *testing.T) {
 	if _, err := Nsupdate(ctx, bind.Addr, nil, "zone example.org.\nupdate add a.example.org. 300 A 192.0.2.2\nsend\n"); err == nil {
 		t.Error("an unsigned update passes")
 	}
-	if _, err := Nsupdate(ctx, bind.Addr, &key, "zone example.org.\nupdate add a.example.org. 300 TXT \"two  spaces\"\nsend\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := bind.WaitSerial(ctx, "example.org.", 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Nsupdate(ctx, bind.Addr, &key, "zone example.org.\nupdate add a.example.org. 300 TXT \"two  spaces\"\nsend\n"))(t)
+	must.Succeed(t, bind.WaitSerial(ctx, "example.org.", 2))
 	text, err := Dig{Server: bind.Addr, Key: &key}.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", "example.org.")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := Canonical(ctx, "example.org.", strings.Join(withoutTSIG(text), "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must.Get(Canonical(ctx, "example.org.", strings.Join(withoutTSIG(text), "\n")))(t)
 	if len(lines) != 4 || lines[0] != "a.example.org. 300 IN TXT \"two  spaces\"" {
 		t.Errorf("%q", lines)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // A port is given once: not again in this process, not to another process that begins its search at the same port, and
@@ -21,17 +23,12 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	const inChild = "KUBIZONE_RIG_PORTS"
 	reserve := func(r *reserved) netip.AddrPort {
 		t.Helper()
-		at, err := r.reserve()
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(r.reserve())(t)
 		return at
 	}
 	if path := os.Getenv(inChild); path != "" {
 		var begin int
-		if _, err := fmt.Sscan(os.Getenv(inChild+"_BEGIN"), &begin); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(os.Getenv(inChild+"_BEGIN"), &begin))(t)
 		fmt.Printf("child: %s\n", reserve(&reserved{path: path, next: begin, left: ports}))
 		return
 	}
@@ -54,10 +51,7 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	if err != nil || !found || parsed != nil || other == first {
 		t.Fatalf("%s is reserved here; another process: %v %v\n%s", first, err, parsed, out)
 	}
-	listener, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(other))
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.ListenUDP("udp", net.UDPAddrFromAddrPort(other)))(t)
 	defer listener.Close()
 	if second := reserve(r); second == first || second == other {
 		t.Errorf("%s after %s, and something listens on %s", second, first, other)
@@ -88,13 +82,8 @@ func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
 	defer starting.Wait()
 	defer close(done)
 	for range 500 {
-		at, err := FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := listen(at); err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(FreePort())(t)
+		must.Succeed(t, listen(at))
 	}
 }
 

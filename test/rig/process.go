@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,7 @@ func Find(program, install string) (string, error) {
 // TB is what the rig needs of a *testing.T or *testing.B.
 type TB interface {
 	Helper()
+	Cleanup(func())
 	Skipf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
@@ -70,6 +72,25 @@ func SkipMissing(t TB, err error) {
 		return
 	}
 	t.Fatalf("%v", err)
+}
+
+// Need returns what a test needs. The test is skipped, with the reason, where a program for it is missing.
+func Need[T any](value T, err error) func(TB) T {
+	return func(t TB) T {
+		t.Helper()
+		SkipMissing(t, err)
+		return value
+	}
+}
+
+// NeedServer is Need for a server, which is closed when the test ends.
+func NeedServer[T io.Closer](server T, err error) func(TB) T {
+	return func(t TB) T {
+		t.Helper()
+		SkipMissing(t, err)
+		t.Cleanup(func() { _ = server.Close() })
+		return server
+	}
 }
 
 // Process is a server that the rig started. It is ended by its own id and by no other way.

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -49,10 +50,7 @@ func manyRecords() string {
 }
 
 func rootZone(t *testing.T) string {
-	text, err := os.ReadFile("../../testdata/root-2018031200.zone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../testdata/root-2018031200.zone"))(t)
 	return string(text)
 }
 
@@ -80,21 +78,11 @@ func TestBINDHoldsExactlyTheZone(t *testing.T) {
 				serving.Put(subject.Zone(t, z.text), true)
 				bindConfig.Secondaries = append(bindConfig.Secondaries, rig.SecondaryZone{Zone: z.name, Primary: serving.Addr, Key: keyName})
 			}
-			bind, err := rig.StartBIND(ctx, bindConfig)
-			rig.SkipMissing(t, err)
-			defer bind.Close()
+			bind := rig.NeedServer(rig.StartBIND(ctx, bindConfig))(t)
 			for _, z := range zones {
-				if err := bind.WaitSerial(ctx, z.name, z.serial); err != nil {
-					t.Fatal(err)
-				}
-				got, err := bind.Transfer(ctx, z.name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want, err := rig.Canonical(ctx, z.name, z.text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, bind.WaitSerial(ctx, z.name, z.serial))
+				got := must.Get(bind.Transfer(ctx, z.name))(t)
+				want := must.Get(rig.Canonical(ctx, z.name, z.text))(t)
 				if len(want) != z.records+1 {
 					t.Fatalf("zone %s: the original has %d records, %d were meant", z.name, len(want), z.records+1)
 				}
@@ -109,19 +97,12 @@ func TestDigReadsTheStream(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	text := manyRecords()
 	serving := subject.Start(t, primary.Config{}, subject.Zone(t, text))
-	out, err := rig.Dig{Server: serving.Addr}.Run(ctx, "+tcp", "+nocomments", "+nocmd", "+nostats", "AXFR", "many.example.")
-	rig.SkipMissing(t, err)
+	out := rig.Need(rig.Dig{Server: serving.Addr}.Run(ctx, "+tcp", "+nocomments", "+nocmd", "+nostats", "AXFR", "many.example."))(t)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if first, last := lines[0], lines[len(lines)-1]; first != last || !strings.Contains(first, "\tSOA\t") {
 		t.Errorf("the stream begins with %q and ends with %q", first, last)
 	}
-	got, err := rig.Canonical(ctx, "many.example.", strings.Join(lines[1:], "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := rig.Canonical(ctx, "many.example.", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(rig.Canonical(ctx, "many.example.", strings.Join(lines[1:], "\n")))(t)
+	want := must.Get(rig.Canonical(ctx, "many.example.", text))(t)
 	subject.SameRecords(t, got, want)
 }

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -53,9 +54,7 @@ func (c consumer) addr() netip.AddrPort { return netip.MustParseAddrPort(c.at) }
 // has waits until the server has the zone at that serial, 0: not at all.
 func (c consumer) has(t *testing.T, ctx context.Context, zone string, want uint32) {
 	t.Helper()
-	if err := c.waitFor(ctx, zone, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.waitFor(ctx, zone, want))
 }
 
 func (c consumer) waitFor(ctx context.Context, zone string, want uint32) error {
@@ -105,26 +104,18 @@ func follow(t *testing.T, ctx context.Context, serving subject.Serving, signedMe
 	})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { b.Close() })
-	k, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &key, Catalogs: signedCatalog})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { k.Close() })
+	k := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Key: &key, Catalogs: signedCatalog}))(t)
 	p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Catalogs: []rig.SecondaryZone{{Zone: "plain.catalog.example.", Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { p.Close() })
 	keys := subject.Keys(t, key.Statement())
-	signed, err = serving.Primary.AddClass(primary.ClassConfig{
+	signed = must.Get(serving.Primary.AddClass(primary.ClassConfig{
 		Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
 		Notify: []primary.Target{{Addr: b.Addr}, {Addr: k.Addr}},
-	}, signedMembers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err = serving.Primary.AddClass(primary.ClassConfig{
+	}, signedMembers))(t)
+	plain = must.Get(serving.Primary.AddClass(primary.ClassConfig{
 		Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: p.Addr}},
-	}, plainMembers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, plainMembers))(t)
 	return signed, plain, consumer{"BIND", b.Addr.String(), b.Log}, consumer{"Knot", k.Addr.String(), k.Log}, consumer{"PowerDNS", p.Addr.String(), p.Log}
 }
 
@@ -192,9 +183,7 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: bind.addr()}, {Addr: knot.addr()}}},
 		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: pdns.addr()}}},
 	} {
-		if _, err := again.Primary.AddClass(config, members); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(again.Primary.AddClass(config, members))(t)
 	}
 	for _, c := range []consumer{bind, knot, pdns} {
 		c.has(t, ctx, "third.example.", 300)
@@ -212,9 +201,7 @@ func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { n.Close() })
 	keys := subject.Keys(t, key.Statement())
-	if _, err := serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: n.Addr}}}, of(1, zone)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: n.Addr}}}, of(1, zone)))(t)
 	nsd := consumer{"NSD", n.Addr.String(), n.Log}
 	nsd.has(t, ctx, "first.example.", 100)
 	serving.Put(made(t, "uid-1", "first.example.", 101), true)

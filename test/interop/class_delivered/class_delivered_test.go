@@ -23,6 +23,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -57,12 +58,8 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)
 	s := start(t)
 	catalogs := []rig.SecondaryZone{{Zone: redCatalog, Primary: s.dns, Key: red.Name}}
-	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{red}, Catalogs: catalogs})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	knot, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &red, Catalogs: catalogs})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { knot.Close() })
+	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{red}, Catalogs: catalogs}))(t)
+	knot := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Key: &red, Catalogs: catalogs}))(t)
 	nsd, err := rig.StartNSD(ctx, rig.NSDConfig{Keys: []rig.TSIGKey{red}, Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: s.dns, Key: red.Name}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { nsd.Close() })
@@ -116,14 +113,10 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	if err != nil || member(before, "example.org.") == "" {
 		t.Fatalf("%v\n%s", err, before)
 	}
-	if err := s.KubizoneV1alpha1().Records("team").Delete(ctx, "www", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.KubizoneV1alpha1().Records("team").Delete(ctx, "www", metav1.DeleteOptions{}))
 	remove := func() {
 		t.Helper()
-		if err := s.KubizoneV1alpha1().Zones("team").Delete(ctx, "org", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.KubizoneV1alpha1().Zones("team").Delete(ctx, "org", metav1.DeleteOptions{}))
 		until(t, func() (bool, string) {
 			_, err := s.KubizoneV1alpha1().Zones("team").Get(ctx, "org", metav1.GetOptions{})
 			return err != nil, "the Zone does not go; " + s.deliveries(t)
@@ -138,9 +131,7 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	if id := member(after, "example.org."); err != nil || id == "" || id == member(before, "example.org.") {
 		t.Errorf("member %q, was %q, %v", id, member(before, "example.org."), err)
 	}
-	if err := s.KubizoneV1alpha1().Zones("team").Delete(ctx, "again", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.KubizoneV1alpha1().Zones("team").Delete(ctx, "again", metav1.DeleteOptions{}))
 	for _, server := range []string{"BIND", "Knot", "PowerDNS"} {
 		until(t, func() (bool, string) {
 			_, there, err := answer(all[server], "www.example.org.")
@@ -184,9 +175,7 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	gone(redCatalog, &red)
 	pause := func(paused bool) {
 		t.Helper()
-		if _, err := s.KubizoneV1alpha1().DNSClasses().Patch(t.Context(), "blue", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%v}}`, paused), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.KubizoneV1alpha1().DNSClasses().Patch(t.Context(), "blue", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%v}}`, paused), metav1.PatchOptions{}))(t)
 	}
 	back := func(catalog, zone string, key *rig.TSIGKey) {
 		t.Helper()
@@ -222,9 +211,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	inView := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "inside", Namespace: "team"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "inside.test.", View: "inside", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "red"}},
 	}}
-	if _, err := s.KubizoneV1alpha1().Zones("team").Create(t.Context(), inView, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Zones("team").Create(t.Context(), inView, metav1.CreateOptions{}))(t)
 	second, _ := s.primary(t)
 	third, stopThird := s.primary(t)
 	var text string
@@ -268,9 +255,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 		}
 	})
 	stopThird()
-	if err := s.KubizoneV1alpha1().Zones("team").Delete(t.Context(), "zone-0", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.KubizoneV1alpha1().Zones("team").Delete(t.Context(), "zone-0", metav1.DeleteOptions{}))
 	third, _ = s.primary(t)
 	same(zones, s.dns, second, third)
 	// The server with it all, started anew: what is stored is what is served.
@@ -288,14 +273,8 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	ctx := subject.Within(t, 4*time.Minute)
 	s := start(t)
-	atBIND, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	atKnot, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	atBIND := must.Get(rig.FreePort())(t)
+	atKnot := must.Get(rig.FreePort())(t)
 	s.class(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keep(t, "red", red), Secondaries: listed(atBIND, atKnot)})
 	s.zone(t, "org", "example.org.", "red")
 	// A zone of some size: of one that is as short as the difference the whole would be sent.
@@ -303,9 +282,7 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	for i := range 100 {
 		big.Spec.Values = append(big.Spec.Values, fmt.Sprintf("192.0.2.%d", i))
 	}
-	if _, err := s.KubizoneV1alpha1().Records("team").Create(ctx, big, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Records("team").Create(ctx, big, metav1.CreateOptions{}))(t)
 	s.record(t, "www", "www.example.org.", "first")
 	until(t, func() (bool, string) {
 		_, err := axfr(t, s.dns, "example.org.", &red)
@@ -313,12 +290,8 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	})
 	// They come when the zone is there: one that is refused what it was made to serve waits long before it asks again.
 	zones := []rig.SecondaryZone{{Zone: "example.org.", Primary: s.dns, Key: red.Name}}
-	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Keys: []rig.TSIGKey{red}, Secondaries: zones})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: atKnot, Key: &red, Secondaries: zones})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { knot.Close() })
+	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Keys: []rig.TSIGKey{red}, Secondaries: zones}))(t)
+	knot := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Addr: atKnot, Key: &red, Secondaries: zones}))(t)
 	s.ready(t, "www")
 	bind.Stop()
 	knot.Stop()
@@ -340,12 +313,8 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	writing.Wait()
 	s.change(t, "www", "last")
 	t.Logf("%d changes in %s", changes, time.Since(begun).Round(time.Millisecond))
-	if err := bind.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := knot.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, bind.Start(ctx))
+	must.Succeed(t, knot.Start(ctx))
 	begun = time.Now()
 	s.ready(t, "www")
 	t.Logf("both have them after %s", time.Since(begun).Round(time.Millisecond))
@@ -393,9 +362,7 @@ func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 		t.Fatalf("it went to %d without being let", zone.Status.Serial)
 	}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/accept-serial":"%d"}}}`, far)
-	if _, err := s.KubizoneV1alpha1().Zones("team").Patch(ctx, "org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Zones("team").Patch(ctx, "org", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	until(t, func() (bool, string) {
 		var err error
 		zone, err = s.KubizoneV1alpha1().Zones("team").Get(ctx, "org", metav1.GetOptions{})

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -48,9 +49,7 @@ func startLocalRoot(ctx context.Context, t *testing.T, servers []netip.AddrPort)
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "root.db")
-	if err := os.WriteFile(file, []byte(rootZone), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(rootZone), 0o600))
 	var targets strings.Builder
 	for _, at := range servers {
 		fmt.Fprintf(&targets, "%s port %d; ", at.Addr(), at.Port())
@@ -69,9 +68,7 @@ zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }
 		key := keys[0].(*mdns.DNSKEY)
 		r.digest = key.ToDS(mdns.SHA256).Digest
 		anchor := fmt.Sprintf("trust-anchors { \".\" static-key %d %d %d %q; };\n", key.Flags, key.Protocol, key.Algorithm, key.PublicKey)
-		if err := os.WriteFile(r.anchors, []byte(anchor), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(r.anchors, []byte(anchor), 0o600))
 		return true, ""
 	})
 	return r
@@ -106,21 +103,16 @@ func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner
 // startResolver starts a resolver with a cache that validates from the root down, and asks the servers of the root.
 func (r *localRoot) startResolver(ctx context.Context, t *testing.T) *rig.BIND {
 	t.Helper()
-	anchors, err := os.ReadFile(r.anchors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	anchors := must.Get(os.ReadFile(r.anchors))(t)
 	var servers strings.Builder
 	for _, at := range r.servers {
 		fmt.Fprintf(&servers, "%s port %d; ", at.Addr(), at.Port())
 	}
-	resolver, err := rig.StartBIND(ctx, rig.BINDConfig{Statements: fmt.Sprintf(`view "resolver" {
+	resolver := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Statements: fmt.Sprintf(`view "resolver" {
 recursion yes; dnssec-validation yes; max-ncache-ttl 2; servfail-ttl 0;
 %szone "." { type forward; forward only; forwarders { %s}; };
 };
-`, anchors, servers.String())})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { resolver.Close() })
+`, anchors, servers.String())}))(t)
 	return resolver
 }
 

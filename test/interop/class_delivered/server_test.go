@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -101,14 +102,9 @@ func start(t *testing.T) *server {
 // startBelow starts one of which the parents that are no Zones have the servers that a function finds.
 func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 	t.Helper()
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dns := must.Get(rig.FreePort())(t)
 	s := &server{dir: t.TempDir(), dns: dns, parentServers: parentServers}
-	if err := os.Mkdir(s.secrets(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(s.secrets(), 0o700))
 	s.start(t)
 	return s
 }
@@ -121,23 +117,15 @@ func (s *server) start(t *testing.T) {
 	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(), s.secrets()
 	options.TransferAllow = nil
 	out := &said{}
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(options.Complete(out))(t)
 	if s.parentServers != nil {
 		config.ParentServers = s.parentServers
 	}
 	_, s.stop = run(t, out, `^(ready): `, config.Run)
 	s.kubeconfig = filepath.Join(options.DataDir, "kubeconfig")
-	client, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(t)
 	client.QPS = -1
-	if s.Interface, err = versioned.NewForConfig(client); err != nil {
-		t.Fatal(err)
-	}
+	s.Interface = must.Get(versioned.NewForConfig(client))(t)
 }
 
 func (s *server) secrets() string { return filepath.Join(s.dir, "secrets") }
@@ -148,14 +136,9 @@ func (s *server) primary(t *testing.T) (at netip.AddrPort, stop func()) {
 	o := primarycmd.NewOptions()
 	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
 	o.AddFlags(flags)
-	if err := flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}))
 	out := &said{}
-	config, err := o.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(o.Complete(out))(t)
 	text, stop := run(t, out, `^ready: DNS on (\S+)$`, config.Run)
 	return netip.MustParseAddrPort(text), stop
 }
@@ -164,13 +147,9 @@ func (s *server) primary(t *testing.T) (at netip.AddrPort, stop func()) {
 func (s *server) keep(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {
 	t.Helper()
 	dir := filepath.Join(s.secrets(), "dns", secret)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(dir, 0o700))
 	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	return &v1alpha1.SecretReference{Namespace: "dns", Name: secret}
 }
@@ -181,9 +160,7 @@ func (s *server) class(t *testing.T, name string, block v1alpha1.TransferProvide
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{
 		AllowLocalAddresses: true, Views: []string{"*"}, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Transfer: &block,
 	}}
-	if _, err := s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), of, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), of, metav1.CreateOptions{}))(t)
 }
 
 func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
@@ -196,28 +173,19 @@ func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
 	for _, class := range classes {
 		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})
 	}
-	if _, err := s.KubizoneV1alpha1().Zones("team").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Zones("team").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 }
 
 func (s *server) record(t *testing.T, object, fqdn, text string) {
 	t.Helper()
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "TXT", RData: text}}
-	if _, err := s.KubizoneV1alpha1().Records("team").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Records("team").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 }
 
 func (s *server) change(t *testing.T, object, text string) {
 	t.Helper()
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"rdata": text}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.KubizoneV1alpha1().Records("team").Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	patch := must.Get(json.Marshal(map[string]any{"spec": map[string]any{"rdata": text}}))(t)
+	must.Get(s.KubizoneV1alpha1().Records("team").Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 }
 
 // until waits for a fact, and says what is so instead where it does not come.
@@ -283,10 +251,7 @@ func axfr(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (strin
 	t.Helper()
 	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}
 	if key != nil {
-		keys, err := primary.ParseKeys(key.Statement())
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := must.Get(primary.ParseKeys(key.Statement()))(t)
 		source.Key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 	}
 	text, err := transfer.Receive(t.Context(), source)

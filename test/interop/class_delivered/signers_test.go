@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -32,10 +33,7 @@ var transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256"
 // page has the files of docs/dnssec.md below each of its headings.
 func page(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/dnssec.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../docs/dnssec.md"))(t)
 	files := map[string]string{}
 	for _, section := range regexp.MustCompile(`(?m)^#+ `).Split(string(text), -1) {
 		heading, _, _ := strings.Cut(section, "\n")
@@ -64,24 +62,18 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 			s := start(t)
 			at := make([]netip.AddrPort, 2)
 			for i := range at {
-				var err error
-				if at[i], err = rig.FreePort(); err != nil {
-					t.Fatal(err)
-				}
+
+				at[i] = must.Get(rig.FreePort())(t)
 			}
 			signer, public := at[0], at[1]
 			s.keep(t, "transfer", transferKey)
 			class := &v1alpha1.DNSClass{}
-			if err := yaml.UnmarshalStrict([]byte(placed(files["DNSSEC"], "%s:%d", s.dns, signer, public)), class); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, yaml.UnmarshalStrict([]byte(placed(files["DNSSEC"], "%s:%d", s.dns, signer, public)), class))
 			class.Spec.AllowLocalAddresses = true
 			if program == "BIND" {
 				class.Spec.Transfer.Secondaries[0].Catalog = v1alpha1.CatalogIgnore
 			}
-			if _, err := s.KubizoneV1alpha1().DNSClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.KubizoneV1alpha1().DNSClasses().Create(ctx, class, metav1.CreateOptions{}))(t)
 			s.zone(t, "org", "example.org.", class.Name)
 			s.record(t, "www", "www.example.org.", "first")
 			s.primaryHas(t, "example.org.", &transferKey)
@@ -95,15 +87,11 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 			ours := s.serial(t)
 			proveSigned(t, public, "www.example.org.", mdns.TypeTXT)
 			record := &v1alpha1.Record{}
-			if err := yaml.UnmarshalStrict([]byte(files["DS in the parent"]), record); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, yaml.UnmarshalStrict([]byte(files["DS in the parent"]), record))
 			record.Namespace = "team"
 			cut := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "dev-ns", Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: record.Spec.DomainName, Type: "NS", RData: "ns.example.net."}}
 			for _, one := range []*v1alpha1.Record{cut, record} {
-				if _, err := s.KubizoneV1alpha1().Records("team").Create(ctx, one, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.KubizoneV1alpha1().Records("team").Create(ctx, one, metav1.CreateOptions{}))(t)
 				ours = s.ready(t, one.Name).Status.Serial
 			}
 			proveSigned(t, public, record.Spec.DomainName, mdns.TypeDS)
@@ -135,9 +123,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 				options := verifycmd.NewOptions()
 				flags := pflag.NewFlagSet("verify", pflag.ContinueOnError)
 				options.AddFlags(flags)
-				if err := flags.Parse([]string{"--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, flags.Parse([]string{"--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}))
 				err := options.Run(ctx, "team/org", &out, &out)
 				return out.String(), err
 			}
@@ -189,8 +175,7 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 			do(knot.Knotc, "zone-commit", "example.org")
 		}
 	}
-	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: signer, Statements: placed(file, "%s port %d", primary, signer, public)})
-	rig.SkipMissing(t, err)
+	bind := rig.Need(rig.StartBIND(ctx, rig.BINDConfig{Addr: signer, Statements: placed(file, "%s port %d", primary, signer, public)}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("BIND says:\n%s", bind.Log())
@@ -212,10 +197,7 @@ func (s *server) primaryHas(t *testing.T, zone string, key *rig.TSIGKey) {
 // serial is that of the zone.
 func (s *server) serial(t *testing.T) int64 {
 	t.Helper()
-	zone, err := s.KubizoneV1alpha1().Zones("team").Get(t.Context(), "org", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zone := must.Get(s.KubizoneV1alpha1().Zones("team").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	return zone.Status.Serial
 }
 
@@ -258,9 +240,7 @@ func (s *server) requestComparison(t *testing.T) (request string) {
 	t.Helper()
 	request = fmt.Sprint(time.Now().UnixNano())
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationVerifyRequestedAt, request)
-	if _, err := s.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "org", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	return request
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -48,34 +49,21 @@ func TestDigGetsTheWholeZoneOrOneSOA(t *testing.T) {
 // of the old one is gone and when the serial wraps.
 func TestBINDFollowsByIXFR(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(rig.FreePort())(t)
 	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: at}}}, subject.Zone(t, zone(4294967294, 3000)))
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
 	defer bind.Close()
-	if err := bind.WaitSerial(ctx, "example.org.", 4294967294); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, bind.WaitSerial(ctx, "example.org.", 4294967294))
 	for _, step := range []struct {
 		serial uint32
 		hosts  int
 	}{{4294967295, 10}, {1, 2000}, {2, 0}} {
 		text := zone(step.serial, step.hosts)
 		serving.Put(subject.Zone(t, text), true)
-		if err := bind.WaitSerial(ctx, "example.org.", step.serial); err != nil {
-			t.Fatal(err)
-		}
-		got, err := bind.Transfer(ctx, "example.org.")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := rig.Canonical(ctx, "example.org.", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, bind.WaitSerial(ctx, "example.org.", step.serial))
+		got := must.Get(bind.Transfer(ctx, "example.org."))(t)
+		want := must.Get(rig.Canonical(ctx, "example.org.", text))(t)
 		subject.SameRecords(t, got, want)
 	}
 }

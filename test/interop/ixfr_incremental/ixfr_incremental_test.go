@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -66,9 +67,7 @@ func grow(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snaps
 		added = append(added, row)
 	}
 	tx := content.Transaction{Steps: []content.Step{subject.Step(t, z, removed, added)}, Settled: true}
-	if err := serving.Apply(apex, tx, zoneview.Zone{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, serving.Apply(apex, tx, zoneview.Zone{}))
 	z, _ = serving.Settled(apex)
 	return z
 }
@@ -76,26 +75,15 @@ func grow(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snaps
 func wanted(t *testing.T, z *zoneview.Snapshot) []string {
 	t.Helper()
 	var text strings.Builder
-	if _, err := zonefile.Write(&text, z.Entries()); err != nil {
-		t.Fatal(err)
-	}
-	want, err := rig.Canonical(t.Context(), apex, text.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zonefile.Write(&text, z.Entries()))(t)
+	want := must.Get(rig.Canonical(t.Context(), apex, text.String()))(t)
 	return want
 }
 
 func TestSecondariesFollowByTheDifference(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
-	atBIND, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	atKnot, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	atBIND := must.Get(rig.FreePort())(t)
+	atKnot := must.Get(rig.FreePort())(t)
 	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: atBIND}, {Addr: atKnot}}}, subject.Zone(t, start()))
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Secondaries: []rig.SecondaryZone{{Zone: apex, Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
@@ -121,10 +109,7 @@ func TestSecondariesFollowByTheDifference(t *testing.T) {
 			if err := peer.WaitSerial(ctx, apex, uint32(z.Serial())); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			got, err := peer.Transfer(ctx, apex)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(peer.Transfer(ctx, apex))(t)
 			subject.SameRecords(t, got, want)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -138,25 +139,18 @@ func TestTable_isWhatServersKnow(t *testing.T) {
 	by := map[int][]string{}
 	for _, j := range judges {
 		for _, program := range map[string][]string{"bind": {"named-checkzone"}, "knot": {"knotc"}, "nsd": {"nsd-checkzone"}, "powerdns": {"pdnsutil", "sqlite3"}}[j.name] {
-			_, err := rig.Find(program, "make peers")
-			rig.SkipMissing(t, err)
+			rig.Need(rig.Find(program, "make peers"))(t)
 		}
 		dir := t.TempDir()
 		conf := fmt.Sprintf("server:\n  rundir: %[1]s\nlog:\n - target: stderr\n   any: info\ndatabase:\n  storage: %[1]s\nzone:\n - domain: t.test\n   file: %[1]s/z\n", dir)
-		err := errors.Join(os.WriteFile(filepath.Join(dir, "knot.conf"), []byte(conf), 0o600),
-			os.WriteFile(filepath.Join(dir, "pdns.conf"), []byte("launch=gsqlite3\ngsqlite3-database="+dir+"/db\n"), 0o600))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(dir, "knot.conf"), []byte(conf), 0o600),
+			os.WriteFile(filepath.Join(dir, "pdns.conf"), []byte("launch=gsqlite3\ngsqlite3-database="+dir+"/db\n"), 0o600)))
 		if j.name == "powerdns" {
 			if out, failed := run(ctx, "sqlite3", filepath.Join(dir, "db"), ".read /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"); failed {
 				t.Fatal(out)
 			}
 		}
-		numbers, err := j.known(ctx, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		numbers := must.Get(j.known(ctx, dir))(t)
 		if len(numbers) < 30 {
 			t.Fatalf("%s knows only %v", j.name, numbers)
 		}
@@ -172,14 +166,9 @@ func TestTable_isWhatServersKnow(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(table, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(table, []byte(text.String()), 0o644))
 	}
-	want, err := os.ReadFile(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(table))(t)
 	for line := range strings.Lines(string(want)) {
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("S5.3: no server of now knows %q", line)

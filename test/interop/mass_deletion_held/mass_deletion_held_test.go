@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -37,18 +38,14 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 		own = append(own, fmt.Sprint("r", i))
 	}
 	having := func(own []string, team ...string) []string { return lines(append(slices.Clone(own), team...)...) }
-	if _, err := w.api.Zones("infra").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example"}, Spec: v1alpha1.ZoneSpec{
+	must.Get(w.api.Zones("infra").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
-	}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}}, metav1.CreateOptions{}))(t)
 	w.patch(rulesOfBoth)
 	w.each(records, func(i int) error { return w.record("infra", own[i]) })
 	team := func(name string) {
 		t.Helper()
-		if err := w.record("team", name); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.record("team", name))
 	}
 	team("t1")
 	// They come when the zone is there: one that is refused what it was made to serve waits long before it asks again.
@@ -87,9 +84,7 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	t.Log("let through: everything goes everywhere")
 	gone := map[int64]int{} // at each serial
 	for i, name := range own {
-		if err := w.api.Records("infra").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.api.Records("infra").Delete(ctx, name, metav1.DeleteOptions{}))
 		gone[w.zone().Status.Serial] = i + 1
 	}
 	w.says("", v1alpha1.ConditionSettled, "False MassDeletion")
@@ -114,9 +109,7 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	w.up.again()
 	w.classes("secondaries", "update", "hook")
 	w.arrives(held, having(nil), w.late)
-	if _, err := w.api.DNSClasses().Patch(ctx, "update", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rfc2136":{"server":%q}}}`, w.moved.at), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.api.DNSClasses().Patch(ctx, "update", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rfc2136":{"server":%q}}}`, w.moved.at), metav1.PatchOptions{}))(t)
 	w.arrives(held, kept, w.moved)
 	team("t3")
 	w.says("t3", v1alpha1.ConditionReady, "False MassDeletion")

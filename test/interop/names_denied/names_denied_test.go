@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"
 )
@@ -43,20 +44,15 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 			config.Addr = knot.Addr
 			knot.Close()
 		}
-		var err error
-		knot, err = rig.StartKnot(ctx, config)
-		rig.SkipMissing(t, err)
+
+		knot = rig.Need(rig.StartKnot(ctx, config))(t)
 	}
 	begin("", "ns", "ok", "www")
 	t.Cleanup(func() { knot.Close() })
 	secrets := t.TempDir()
 	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
-		if err := os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700))
+		must.Succeed(t, os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600))
 	}
 	s := standalone.Start(t, func(o *up.Options) { o.SecretsDir = secrets })
 	api := s.KubizoneV1alpha1()
@@ -75,27 +71,21 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 			}
 		}
 	}
-	if _, err := api.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "knot"}, Spec: v1alpha1.DNSClassSpec{
+	must.Get(api.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "knot"}, Spec: v1alpha1.DNSClassSpec{
 		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team"}},
 		RFC2136: &v1alpha1.RFC2136Provider{Server: knot.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}},
-	}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}}, metav1.CreateOptions{}))(t)
 	for _, name := range []string{"org", "net"} {
-		if _, err := api.Zones("team").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
+		must.Get(api.Zones("team").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
 			DomainName: "example." + name + ".", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 			Delegations:  []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 			DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "knot"}},
-		}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		}}, metav1.CreateOptions{}))(t)
 	}
 	for _, name := range []string{"forbidden", "ok", "www"} {
-		if _, err := api.Records("team").Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
+		must.Get(api.Records("team").Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 			DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "A", RData: "192.0.2.1",
-		}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		}}, metav1.CreateOptions{}))(t)
 	}
 	ready := func(conditions []metav1.Condition) string {
 		if is := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); is != nil {
@@ -129,22 +119,16 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 	})
 	until("another zone of the class is delivered", func() bool { return zone("net") == "True Delivered" })
 
-	if err := api.Records("team").Delete(ctx, "forbidden", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Records("team").Delete(ctx, "forbidden", metav1.DeleteOptions{}))
 	until("a Record that was never taken goes, and leaves nothing owed", func() bool { return zone("org") == "True Delivered" })
 
 	had := "ok.example.org. 360 IN A 192.0.2.1\nwww.example.org. 360 IN A 192.0.2.1\n"
 	begin(had, "ns", "www")
-	if err := api.Records("team").Delete(ctx, "ok", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Records("team").Delete(ctx, "ok", metav1.DeleteOptions{}))
 	tried := func(request string) {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationVerifyRequestedAt, request)
-		if _, err := api.Zones("team").Patch(ctx, "org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(api.Zones("team").Patch(ctx, "org", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 		until("what is refused is tried again", func() bool {
 			list, err := api.Deliveries("team").List(ctx, metav1.ListOptions{})
 			return err == nil && slices.ContainsFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Status.LastVerifyRequest == request })
@@ -159,9 +143,7 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 	tried("when it is allowed")
 	until("it is removed as soon as that is allowed", func() bool { return zone("org") == "True Delivered" && !answers("ok.example.org.") })
 	for _, name := range []string{"org", "net"} {
-		if err := api.Zones("team").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, api.Zones("team").Delete(ctx, name, metav1.DeleteOptions{}))
 	}
 	until("both Zones go, and what was theirs with them", func() bool {
 		list, err := api.Zones("team").List(ctx, metav1.ListOptions{})

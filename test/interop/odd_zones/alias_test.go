@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -82,10 +83,7 @@ func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	answer, err := dig.Run(ctx, "+short", "+norecurse", "AAAA", "bank.inj.example.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(dig.Run(ctx, "+short", "+norecurse", "AAAA", "bank.inj.example."))(t)
 	if !strings.Contains(answer, "2001:db8:bad::66") {
 		t.Logf("this PowerDNS does not read the value so: bank has %q", answer)
 	}
@@ -94,10 +92,7 @@ func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 // firstMessage of a transfer, as octets.
 func firstMessage(t *testing.T, server netip.AddrPort, zone string) []byte {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", server.String()))(t)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
 	question := []byte{0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}
@@ -105,13 +100,9 @@ func firstMessage(t *testing.T, server netip.AddrPort, zone string) []byte {
 		question = append(append(question, byte(len(label))), label...)
 	}
 	question = append(question, 0, 252, 0, 1)
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(question))), question...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(question))), question...)))(t)
 	var length [2]byte
-	if _, err := io.ReadFull(conn, length[:]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(conn, length[:]))(t)
 	message := make([]byte, binary.BigEndian.Uint16(length[:]))
 	if _, err := io.ReadFull(conn, message); err != nil {
 		t.Fatal(fmt.Errorf("message of %d octets: %w", len(message), err))

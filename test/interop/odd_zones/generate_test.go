@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 // oddZone is a zone as a tenant might write it.
@@ -27,10 +28,7 @@ type sample struct{ rtype, data string }
 
 func readSamples(t *testing.T) (all []sample) {
 	t.Helper()
-	text, err := os.ReadFile("../../../pkg/dns/rdata/testdata/values.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../pkg/dns/rdata/testdata/values.txt"))(t)
 	for line := range strings.Lines(string(text)) {
 		rtype, data, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if strings.HasPrefix(line, "#") || !ok {

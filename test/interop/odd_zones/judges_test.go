@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -174,10 +175,7 @@ func (r *running) holds(t *testing.T, all []held) {
 	t.Helper()
 	there := r.wait(t, all)
 	ctx := subject.Within(t, 5*time.Minute)
-	got, err := r.dig.Transfers(ctx, names(there))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(r.dig.Transfers(ctx, names(there)))(t)
 	if p, ok := r.server.(*rig.PowerDNS); ok {
 		complete(ctx, t, p, there, got)
 	}

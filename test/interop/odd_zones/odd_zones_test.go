@@ -37,6 +37,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -70,10 +71,7 @@ func (s *said) has(text string) bool {
 func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	t.Helper()
 	rig.SpareGarbage()
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dns := must.Get(rig.FreePort())(t)
 	// Nothing here is about disks, and thousands of records are written: memory will do where there is a file system
 	// in it.
 	dir, err := os.MkdirTemp("/dev/shm", "kubizone-odd-")
@@ -84,10 +82,7 @@ func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	options := up.NewOptions()
 	options.DataDir, options.Listen, options.DNSListen = dir, "127.0.0.1:0", dns.String()
 	out := &said{}
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(options.Complete(out))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()
@@ -105,10 +100,7 @@ func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 			t.Fatalf("not ready:\n%s", out.String())
 		}
 	}
-	client, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.DataDir, "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(options.DataDir, "kubeconfig")))(t)
 	client.QPS, client.WarningHandler = -1, rest.NoWarnings{}
 	return versioned.NewForConfigOrDie(client), dns
 }
@@ -211,10 +203,7 @@ func (c *tenant) servable(object string) held {
 	c.Helper()
 	ctx := subject.Within(c.T, 2*time.Minute)
 	for {
-		z, err := c.KubizoneV1alpha1().Zones(namespace).Get(ctx, object, metav1.GetOptions{})
-		if err != nil {
-			c.Fatal(err)
-		}
+		z := must.Get(c.KubizoneV1alpha1().Zones(namespace).Get(ctx, object, metav1.GetOptions{}))(c)
 		if !apimeta.IsStatusConditionTrue(z.Status.Conditions, "Settled") {
 			if ctx.Err() != nil {
 				c.Fatalf("zone %s does not settle: %+v", z.Status.FQDN, z.Status.Conditions)
@@ -414,14 +403,9 @@ func (c *tenant) sign(object, fqdn string) {
 // glue gives the child's name server an address, or takes it away.
 func (c *tenant) glue(addresses ...string) {
 	c.Helper()
-	child, err := c.KubizoneV1alpha1().Zones(namespace).Get(c.Context(), "child", metav1.GetOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
+	child := must.Get(c.KubizoneV1alpha1().Zones(namespace).Get(c.Context(), "child", metav1.GetOptions{}))(c)
 	child.Spec.NameServers[0].Addresses = addresses
-	if _, err := c.KubizoneV1alpha1().Zones(namespace).Update(c.Context(), child, metav1.UpdateOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	must.Get(c.KubizoneV1alpha1().Zones(namespace).Update(c.Context(), child, metav1.UpdateOptions{}))(c)
 }
 
 var transferred = regexp.MustCompile(`(?m)^kubizone_primary_transfers_total\{kind="([a-z_]+)",result="[a-z_]+"\} (\d+)$`)
@@ -429,15 +413,9 @@ var transferred = regexp.MustCompile(`(?m)^kubizone_primary_transfers_total\{kin
 // transfers counts those of whole zones and of differences.
 func (c *tenant) transfers() (whole, differences int) {
 	c.Helper()
-	text, err := c.RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
+	text := must.Get(c.RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context()))(c)
 	for _, found := range transferred.FindAllStringSubmatch(string(text), -1) {
-		n, err := strconv.Atoi(found[2])
-		if err != nil {
-			c.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(found[2]))(c)
 		if found[1] == "ixfr" {
 			differences += n
 		} else {

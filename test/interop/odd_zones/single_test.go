@@ -16,6 +16,7 @@ import (
 	"github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -37,14 +38,8 @@ func TestNoValueStopsATransfer(t *testing.T) {
 			taken = taken[:min(*most, len(taken))]
 		}
 		for _, v := range taken {
-			parsed, err := rdata.Parse(rt, v.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			octets, err := parsed.Pack(within)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := must.Get(rdata.Parse(rt, v.text))(t)
+			octets := must.Get(parsed.Pack(within))(t)
 			list = append(list, wired{v, hex.EncodeToString(octets)})
 		}
 	}
@@ -68,10 +63,7 @@ func TestNoValueStopsATransfer(t *testing.T) {
 // stopped hands zones with these values to the judge by AXFR, and returns the values of those that it has not taken.
 func (j judge) stopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	t.Helper()
-	primary, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	primary := must.Get(rig.FreePort())(t)
 	in := map[string][]wired{}
 	var waiting []held
 	var secondaries []rig.SecondaryZone

@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 // within is the zone that a value is judged in before the server judges it in its own.
@@ -213,10 +214,7 @@ func values(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Typ
 				t.Errorf("%s %.100s is taken, and not as it stands in a zone: %v", rt, one.text, err)
 				continue
 			}
-			wire, err := v.Pack(within)
-			if err != nil {
-				t.Fatal(err)
-			}
+			wire := must.Get(v.Pack(within))(t)
 			mutations(wire, rnd, func(changed []byte) { add(rt, inHex(changed)) })
 		}
 	}
@@ -273,13 +271,7 @@ func tokensOf(text string, fields []string) (tokens []string) {
 // sizeOf is how many octets a value has.
 func sizeOf(t *testing.T, rt rdata.Type, text string) int {
 	t.Helper()
-	v, err := rdata.Parse(rt, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wire, err := v.Pack(within)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(rdata.Parse(rt, text))(t)
+	wire := must.Get(v.Pack(within))(t)
 	return len(wire)
 }

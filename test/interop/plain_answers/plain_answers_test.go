@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -205,10 +206,7 @@ type server struct {
 
 func dial(t *testing.T, what, network string, at netip.AddrPort) *server {
 	t.Helper()
-	c, err := mdns.DialTimeout(network, at.String(), 5*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(mdns.DialTimeout(network, at.String(), 5*time.Second))(t)
 	c.UDPSize = 4096
 	t.Cleanup(func() { c.Close() })
 	return &server{what, c}
@@ -242,17 +240,13 @@ func TestPlainAnswers(t *testing.T) {
 			t.Fatalf("no zone %s", s)
 		}
 		var text strings.Builder
-		if _, err := zonefile.Write(&text, z.Entries()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(zonefile.Write(&text, z.Entries()))(t)
 		files = append(files, rig.PrimaryZone{Zone: s, Text: text.String()})
 	}
 	bind, err := rig.StartBIND(subject.Within(t, time.Minute), rig.BINDConfig{Primaries: files, Options: "minimal-responses yes; max-udp-size 1232; zero-no-soa-ttl no;"})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	knot, err := rig.StartKnot(subject.Within(t, time.Minute), rig.KnotConfig{Zones: files})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { knot.Close() })
+	knot := rig.NeedServer(rig.StartKnot(subject.Within(t, time.Minute), rig.KnotConfig{Zones: files}))(t)
 
 	counts := map[string]int{}
 	for _, network := range []string{"udp", "tcp"} {

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // Loopback is the prefix that transfers are allowed to, but for Outside.
@@ -43,15 +44,10 @@ func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	for _, set := range sets {
 		elements = set.Elements(elements)
 	}
-	state, err := sethash.State{}.Update(nil, elements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(sethash.State{}.Update(nil, elements))(t)
 	z := zoneview.Zone{UID: header.FQDN.String(), Namespace: "default", Name: "zone"}
 	snapshot := zoneview.NewSnapshot(z, header, s, uint64(s), state, slices.Values(sets))
-	if err := snapshot.Prove(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, snapshot.Prove())
 	return snapshot
 }
 
@@ -148,10 +144,8 @@ func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) cont
 		step.TTLs = append(step.TTLs, change)
 	}
 	out, in := step.Elements()
-	var err error
-	if step.State, err = z.State().Update(out, in); err != nil {
-		t.Fatal(err)
-	}
+
+	step.State = must.Get(z.State().Update(out, in))(t)
 	return step
 }
 
@@ -185,10 +179,7 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 	if c.Listen == nil {
 		c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
 	}
-	p, err := primary.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(primary.New(c))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
@@ -205,10 +196,7 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 // Keys are keys from text in BIND's syntax.
 func Keys(t testing.TB, text string) []primary.Key {
 	t.Helper()
-	keys, err := primary.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(primary.ParseKeys(text))(t)
 	return keys
 }
 

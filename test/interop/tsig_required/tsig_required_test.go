@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -66,18 +67,14 @@ func TestBINDWithTheWrongSecretGetsNothing(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	serving := subject.Start(t, primary.Config{Keys: subject.Keys(t, key.Statement())}, subject.Zone(t, zone))
 	start := func(k rig.TSIGKey) *rig.BIND {
-		bind, err := rig.StartBIND(ctx, rig.BINDConfig{
+		bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{
 			Keys:        []rig.TSIGKey{k},
 			Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: serving.Addr, Key: k.Name}},
-		})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { bind.Close() })
+		}))(t)
 		return bind
 	}
 	wrong, right := start(wrongSecret), start(key)
-	if err := right.WaitSerial(ctx, "example.org.", 7); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, right.WaitSerial(ctx, "example.org.", 7))
 	// It has been refused when its log says so; only then is having nothing a result.
 	for !strings.Contains(wrong.Log(), "NOTAUTH") && !strings.Contains(wrong.Log(), "BADSIG") && !strings.Contains(wrong.Log(), "tsig indicates error") {
 		select {

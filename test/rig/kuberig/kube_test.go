@@ -18,19 +18,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 func clients(t *testing.T, kubeconfig string) *kubernetes.Clientset {
 	t.Helper()
-	config, err := ClientConfig(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(ClientConfig(kubeconfig))(t)
+	c := must.Get(kubernetes.NewForConfig(config))(t)
 	return c
 }
 
@@ -57,9 +52,7 @@ func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 		if _, err := c.CoreV1().ConfigMaps("team-a").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("%s lists without a right: %v", who, err)
 		}
-		if err := k.Grant(ctx, "team-a", who, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, k.Grant(ctx, "team-a", who, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}))
 		// The authorizer follows its informer.
 		for err = errors.New("not asked"); err != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			_, err = c.CoreV1().ConfigMaps("team-a").List(ctx, metav1.ListOptions{})
@@ -73,21 +66,15 @@ func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 	}
 
 	admin := clients(t, k.AdminKubeconfig())
-	if err := k.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, k.Pause())
 	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
 	if _, err := admin.CoreV1().Namespaces().Get(short, "team-a", metav1.GetOptions{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it answers while it is paused: %v", err)
 	}
 	stop()
-	if err := k.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, k.Resume())
 
-	if err := admin.CoreV1().Namespaces().Delete(ctx, "team-a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, admin.CoreV1().Namespaces().Delete(ctx, "team-a", metav1.DeleteOptions{}))
 	for err = nil; !apierrors.IsNotFound(err) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		var namespace *corev1.Namespace
 		if namespace, err = admin.CoreV1().Namespaces().Get(ctx, "team-a", metav1.GetOptions{}); err == nil && namespace.Status.Phase != corev1.NamespaceTerminating {

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -179,9 +180,6 @@ func setNetwork(namespace string, commands ...string) error {
 func Dir(t *testing.T) string {
 	t.Helper()
 	rig.SkipMissing(t, absent)
-	dir, err := os.MkdirTemp(here.Dir, "test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp(here.Dir, "test-"))(t)
 	return dir
 }

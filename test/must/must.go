@@ -1,0 +1,25 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package must
+
+import "testing"
+
+// Get returns the value of a call, and fails the test if there was an error: must.Get(os.Open(path))(t).
+func Get[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// Succeed fails the test if there was an error.
+func Succeed(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
