@@ -113,12 +113,12 @@ func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := render.ReadControlKeys(secret.Annotations, secret.Data)
+	control, err := render.ReadControlKey(secret.Data)
 	if err != nil {
 		return nil, err
 	}
 	const token = "the-token-of-the-test"
-	control, state := keys.Current, filepath.Join(pod.dir, "state")
+	state := filepath.Join(pod.dir, "state")
 	config := client.Config{HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }}
 	if rig.Long() {
 		real, err := rig.StartBindcar(w.ctx, rig.BindcarConfig{

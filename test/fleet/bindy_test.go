@@ -241,12 +241,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "taken", metav1.DeleteOptions{})
 	})
 	w.until("the pod has read the catalog's configuration", func() error {
-		instance := w.instance("ns1")
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, endpoint := range instance.Status.Endpoints {
-			w.loaded[endpoint.Pod] = instance.Status.ConfigHash
-		}
+		w.load("ns1")
 		if service := service(); service.Spec.Selector[bind9.LabelInstance] != "ns1" {
 			return fmt.Errorf("the Service selects %v", service.Spec.Selector)
 		}

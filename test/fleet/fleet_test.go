@@ -140,7 +140,7 @@ type world struct {
 	ctx       context.Context
 	namespace string
 	told      *events.FakeRecorder
-	// loaded is the hash of what each pod is said to have; guarded by mu.
+	// loaded is the hash of what the pods of each instance are said to have; guarded by mu.
 	mu     sync.Mutex
 	loaded map[string]string
 	// writes counts the requests of the Fleet to kube-apiserver that change something there.
@@ -163,7 +163,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func platform() render.Platform {
-	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", BindcarImage: "registry.example/bindcar:v0", Clients: []string{"kubizone-system"}}
+	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", ClientNamespace: "kubizone-system"}
 }
 
 // newWorld makes a namespace, in which Pod Security restricted is enforced.
@@ -206,13 +206,25 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 		Primaries: func(context.Context) ([]netip.AddrPort, error) {
 			return []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53")}, nil
 		},
-		Ask: func(_ context.Context, pod *corev1.Pod, _ *render.Server) (string, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.loaded[pod.Name], nil
-		},
+		Ask:     w.askLoaded,
 		Members: func(context.Context, *corev1.Pod, *render.Server) error { return nil },
 	})
+}
+
+// askLoaded answers for the agent of a pod.
+func (w *world) askLoaded(_ context.Context, _ *corev1.Pod, server *render.Server) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.loaded[server.Name], nil
+}
+
+// load has the pods of an instance read what its status asks for.
+func (w *world) load(instance string) {
+	w.t.Helper()
+	hash := w.instance(instance).Status.ConfigHash
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loaded[instance] = hash
 }
 
 // runFleetWith starts a Fleet with clients and informers of the world.

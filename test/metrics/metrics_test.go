@@ -196,8 +196,8 @@ func servedByAgent(t *testing.T) (all []Metric) {
 	t.Helper()
 	agent, err := agent.New(agent.Config{
 		Control: &rndc.Client{}, Nameserver: "127.0.0.1:53", ZoneDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		UpdateKey:    func() (transfer.Key, error) { return transfer.Key{}, errors.New("nothing is written") },
-		Authenticate: func(*http.Request) (string, error) { return "", errors.New("metrics need no user") },
+		TSIGKey:      func() (transfer.Key, error) { return transfer.Key{}, errors.New("nothing is written") },
+		Authenticate: func(*http.Request) error { return errors.New("metrics need no user") },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -63,8 +63,6 @@ func (m *ExternalServer) Reset() { *m = ExternalServer{} }
 
 func (m *Image) Reset() { *m = Image{} }
 
-func (m *InstanceEndpoint) Reset() { *m = InstanceEndpoint{} }
-
 func (m *KeyRotation) Reset() { *m = KeyRotation{} }
 
 func (m *NamespaceSelection) Reset() { *m = NamespaceSelection{} }
@@ -72,8 +70,6 @@ func (m *NamespaceSelection) Reset() { *m = NamespaceSelection{} }
 func (m *Placement) Reset() { *m = Placement{} }
 
 func (m *ProvidedCluster) Reset() { *m = ProvidedCluster{} }
-
-func (m *RNDCKey) Reset() { *m = RNDCKey{} }
 
 func (m *RateLimit) Reset() { *m = RateLimit{} }
 
@@ -688,7 +684,7 @@ func (m *Bind9InstanceStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x42
+		dAtA[i] = 0x32
 	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
@@ -701,40 +697,14 @@ func (m *Bind9InstanceStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 				i = encodeVarintGenerated(dAtA, i, uint64(size))
 			}
 			i--
-			dAtA[i] = 0x3a
+			dAtA[i] = 0x2a
 		}
 	}
 	i -= len(m.ConfigHash)
 	copy(dAtA[i:], m.ConfigHash)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ConfigHash)))
 	i--
-	dAtA[i] = 0x32
-	if m.RNDCKey != nil {
-		{
-			size, err := m.RNDCKey.MarshalToSizedBuffer(dAtA[:i])
-			if err != nil {
-				return 0, err
-			}
-			i -= size
-			i = encodeVarintGenerated(dAtA, i, uint64(size))
-		}
-		i--
-		dAtA[i] = 0x2a
-	}
-	if len(m.Endpoints) > 0 {
-		for iNdEx := len(m.Endpoints) - 1; iNdEx >= 0; iNdEx-- {
-			{
-				size, err := m.Endpoints[iNdEx].MarshalToSizedBuffer(dAtA[:i])
-				if err != nil {
-					return 0, err
-				}
-				i -= size
-				i = encodeVarintGenerated(dAtA, i, uint64(size))
-			}
-			i--
-			dAtA[i] = 0x22
-		}
-	}
+	dAtA[i] = 0x22
 	i -= len(m.AgentURL)
 	copy(dAtA[i:], m.AgentURL)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.AgentURL)))
@@ -1080,17 +1050,7 @@ func (m *Config) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x62
-	}
-	if m.TCPClients != nil {
-		i = encodeVarintGenerated(dAtA, i, uint64(*m.TCPClients))
-		i--
-		dAtA[i] = 0x58
-	}
-	if m.EDNSUDPSize != nil {
-		i = encodeVarintGenerated(dAtA, i, uint64(*m.EDNSUDPSize))
-		i--
-		dAtA[i] = 0x50
+		dAtA[i] = 0x42
 	}
 	i--
 	if m.QueryLog {
@@ -1099,22 +1059,7 @@ func (m *Config) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0
 	}
 	i--
-	dAtA[i] = 0x48
-	if m.MinimalResponses != nil {
-		i--
-		if *m.MinimalResponses {
-			dAtA[i] = 1
-		} else {
-			dAtA[i] = 0
-		}
-		i--
-		dAtA[i] = 0x40
-	}
-	i -= len(m.DNSSECValidation)
-	copy(dAtA[i:], m.DNSSECValidation)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.DNSSECValidation)))
-	i--
-	dAtA[i] = 0x3a
+	dAtA[i] = 0x38
 	if len(m.ACLs) > 0 {
 		for iNdEx := len(m.ACLs) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -1408,11 +1353,6 @@ func (m *ExternalServer) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	copy(dAtA[i:], m.TSIGSecretName)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.TSIGSecretName)))
 	i--
-	dAtA[i] = 0x3a
-	i -= len(m.ClientSecretName)
-	copy(dAtA[i:], m.ClientSecretName)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ClientSecretName)))
-	i--
 	dAtA[i] = 0x32
 	if m.TokenSecretRef != nil {
 		{
@@ -1506,47 +1446,6 @@ func (m *Image) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
-func (m *InstanceEndpoint) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *InstanceEndpoint) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *InstanceEndpoint) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	i--
-	if m.Ready {
-		dAtA[i] = 1
-	} else {
-		dAtA[i] = 0
-	}
-	i--
-	dAtA[i] = 0x18
-	i -= len(m.Address)
-	copy(dAtA[i:], m.Address)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Address)))
-	i--
-	dAtA[i] = 0x12
-	i -= len(m.Pod)
-	copy(dAtA[i:], m.Pod)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Pod)))
-	i--
-	dAtA[i] = 0xa
-	return len(dAtA) - i, nil
-}
-
 func (m *KeyRotation) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -1567,18 +1466,6 @@ func (m *KeyRotation) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
-	if m.FormerUntil != nil {
-		{
-			size, err := m.FormerUntil.MarshalToSizedBuffer(dAtA[:i])
-			if err != nil {
-				return 0, err
-			}
-			i -= size
-			i = encodeVarintGenerated(dAtA, i, uint64(size))
-		}
-		i--
-		dAtA[i] = 0x1a
-	}
 	if m.RotateAt != nil {
 		{
 			size, err := m.RotateAt.MarshalToSizedBuffer(dAtA[:i])
@@ -1674,7 +1561,7 @@ func (m *Placement) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	copy(dAtA[i:], m.PriorityClassName)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.PriorityClassName)))
 	i--
-	dAtA[i] = 0x2a
+	dAtA[i] = 0x22
 	if len(m.Tolerations) > 0 {
 		for iNdEx := len(m.Tolerations) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -1686,7 +1573,7 @@ func (m *Placement) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 				i = encodeVarintGenerated(dAtA, i, uint64(size))
 			}
 			i--
-			dAtA[i] = 0x22
+			dAtA[i] = 0x1a
 		}
 	}
 	if len(m.NodeSelector) > 0 {
@@ -1710,7 +1597,7 @@ func (m *Placement) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			dAtA[i] = 0xa
 			i = encodeVarintGenerated(dAtA, i, uint64(baseI-i))
 			i--
-			dAtA[i] = 0x1a
+			dAtA[i] = 0x12
 		}
 	}
 	i--
@@ -1720,16 +1607,7 @@ func (m *Placement) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0
 	}
 	i--
-	dAtA[i] = 0x10
-	if len(m.Spread) > 0 {
-		for iNdEx := len(m.Spread) - 1; iNdEx >= 0; iNdEx-- {
-			i -= len(m.Spread[iNdEx])
-			copy(dAtA[i:], m.Spread[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Spread[iNdEx])))
-			i--
-			dAtA[i] = 0xa
-		}
-	}
+	dAtA[i] = 0x8
 	return len(dAtA) - i, nil
 }
 
@@ -1774,51 +1652,6 @@ func (m *ProvidedCluster) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
-func (m *RNDCKey) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *RNDCKey) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *RNDCKey) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	i -= len(m.SecretName)
-	copy(dAtA[i:], m.SecretName)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.SecretName)))
-	i--
-	dAtA[i] = 0x1a
-	if m.RotateAfter != nil {
-		{
-			size, err := m.RotateAfter.MarshalToSizedBuffer(dAtA[:i])
-			if err != nil {
-				return 0, err
-			}
-			i -= size
-			i = encodeVarintGenerated(dAtA, i, uint64(size))
-		}
-		i--
-		dAtA[i] = 0x12
-	}
-	i -= len(m.Algorithm)
-	copy(dAtA[i:], m.Algorithm)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Algorithm)))
-	i--
-	dAtA[i] = 0xa
-	return len(dAtA) - i, nil
-}
-
 func (m *RateLimit) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -1845,13 +1678,8 @@ func (m *RateLimit) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			copy(dAtA[i:], m.ExemptClients[iNdEx])
 			i = encodeVarintGenerated(dAtA, i, uint64(len(m.ExemptClients[iNdEx])))
 			i--
-			dAtA[i] = 0x1a
+			dAtA[i] = 0x12
 		}
-	}
-	if m.WindowSeconds != nil {
-		i = encodeVarintGenerated(dAtA, i, uint64(*m.WindowSeconds))
-		i--
-		dAtA[i] = 0x10
 	}
 	i = encodeVarintGenerated(dAtA, i, uint64(m.ResponsesPerSecond))
 	i--
@@ -2075,7 +1903,7 @@ func (m *ServerSettings) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x4a
+		dAtA[i] = 0x42
 	}
 	if m.ZoneNamespaces != nil {
 		{
@@ -2087,7 +1915,7 @@ func (m *ServerSettings) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x42
+		dAtA[i] = 0x3a
 	}
 	if m.Placement != nil {
 		{
@@ -2099,23 +1927,11 @@ func (m *ServerSettings) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x3a
+		dAtA[i] = 0x32
 	}
 	if m.Storage != nil {
 		{
 			size, err := m.Storage.MarshalToSizedBuffer(dAtA[:i])
-			if err != nil {
-				return 0, err
-			}
-			i -= size
-			i = encodeVarintGenerated(dAtA, i, uint64(size))
-		}
-		i--
-		dAtA[i] = 0x32
-	}
-	if m.RNDCKey != nil {
-		{
-			size, err := m.RNDCKey.MarshalToSizedBuffer(dAtA[:i])
 			if err != nil {
 				return 0, err
 			}
@@ -2585,16 +2401,6 @@ func (m *Bind9InstanceStatus) Size() (n int) {
 	}
 	l = len(m.AgentURL)
 	n += 1 + l + sovGenerated(uint64(l))
-	if len(m.Endpoints) > 0 {
-		for _, e := range m.Endpoints {
-			l = e.Size()
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
-	if m.RNDCKey != nil {
-		l = m.RNDCKey.Size()
-		n += 1 + l + sovGenerated(uint64(l))
-	}
 	l = len(m.ConfigHash)
 	n += 1 + l + sovGenerated(uint64(l))
 	if len(m.Conditions) > 0 {
@@ -2754,18 +2560,7 @@ func (m *Config) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
-	l = len(m.DNSSECValidation)
-	n += 1 + l + sovGenerated(uint64(l))
-	if m.MinimalResponses != nil {
-		n += 2
-	}
 	n += 2
-	if m.EDNSUDPSize != nil {
-		n += 1 + sovGenerated(uint64(*m.EDNSUDPSize))
-	}
-	if m.TCPClients != nil {
-		n += 1 + sovGenerated(uint64(*m.TCPClients))
-	}
 	if m.RateLimit != nil {
 		l = m.RateLimit.Size()
 		n += 1 + l + sovGenerated(uint64(l))
@@ -2863,8 +2658,6 @@ func (m *ExternalServer) Size() (n int) {
 		l = m.TokenSecretRef.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
-	l = len(m.ClientSecretName)
-	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.TSIGSecretName)
 	n += 1 + l + sovGenerated(uint64(l))
 	return n
@@ -2893,20 +2686,6 @@ func (m *Image) Size() (n int) {
 	return n
 }
 
-func (m *InstanceEndpoint) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Pod)
-	n += 1 + l + sovGenerated(uint64(l))
-	l = len(m.Address)
-	n += 1 + l + sovGenerated(uint64(l))
-	n += 2
-	return n
-}
-
 func (m *KeyRotation) Size() (n int) {
 	if m == nil {
 		return 0
@@ -2919,10 +2698,6 @@ func (m *KeyRotation) Size() (n int) {
 	}
 	if m.RotateAt != nil {
 		l = m.RotateAt.Size()
-		n += 1 + l + sovGenerated(uint64(l))
-	}
-	if m.FormerUntil != nil {
-		l = m.FormerUntil.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
 	return n
@@ -2953,12 +2728,6 @@ func (m *Placement) Size() (n int) {
 	}
 	var l int
 	_ = l
-	if len(m.Spread) > 0 {
-		for _, s := range m.Spread {
-			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
 	n += 2
 	if len(m.NodeSelector) > 0 {
 		for k, v := range m.NodeSelector {
@@ -2993,23 +2762,6 @@ func (m *ProvidedCluster) Size() (n int) {
 	return n
 }
 
-func (m *RNDCKey) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Algorithm)
-	n += 1 + l + sovGenerated(uint64(l))
-	if m.RotateAfter != nil {
-		l = m.RotateAfter.Size()
-		n += 1 + l + sovGenerated(uint64(l))
-	}
-	l = len(m.SecretName)
-	n += 1 + l + sovGenerated(uint64(l))
-	return n
-}
-
 func (m *RateLimit) Size() (n int) {
 	if m == nil {
 		return 0
@@ -3017,9 +2769,6 @@ func (m *RateLimit) Size() (n int) {
 	var l int
 	_ = l
 	n += 1 + sovGenerated(uint64(m.ResponsesPerSecond))
-	if m.WindowSeconds != nil {
-		n += 1 + sovGenerated(uint64(*m.WindowSeconds))
-	}
 	if len(m.ExemptClients) > 0 {
 		for _, s := range m.ExemptClients {
 			l = len(s)
@@ -3115,10 +2864,6 @@ func (m *ServerSettings) Size() (n int) {
 	}
 	if m.Agent != nil {
 		l = m.Agent.Size()
-		n += 1 + l + sovGenerated(uint64(l))
-	}
-	if m.RNDCKey != nil {
-		l = m.RNDCKey.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
 	if m.Storage != nil {
@@ -3366,11 +3111,6 @@ func (this *Bind9InstanceStatus) String() string {
 	if this == nil {
 		return "nil"
 	}
-	repeatedStringForEndpoints := "[]InstanceEndpoint{"
-	for _, f := range this.Endpoints {
-		repeatedStringForEndpoints += strings.Replace(strings.Replace(f.String(), "InstanceEndpoint", "InstanceEndpoint", 1), `&`, ``, 1) + ","
-	}
-	repeatedStringForEndpoints += "}"
 	repeatedStringForConditions := "[]Condition{"
 	for _, f := range this.Conditions {
 		repeatedStringForConditions += fmt.Sprintf("%v", f) + ","
@@ -3380,8 +3120,6 @@ func (this *Bind9InstanceStatus) String() string {
 		`ObservedGeneration:` + fmt.Sprintf("%v", this.ObservedGeneration) + `,`,
 		`Addresses:` + fmt.Sprintf("%v", this.Addresses) + `,`,
 		`AgentURL:` + fmt.Sprintf("%v", this.AgentURL) + `,`,
-		`Endpoints:` + repeatedStringForEndpoints + `,`,
-		`RNDCKey:` + strings.Replace(this.RNDCKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
 		`ConfigHash:` + fmt.Sprintf("%v", this.ConfigHash) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
 		`TSIGKey:` + strings.Replace(this.TSIGKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
@@ -3494,11 +3232,7 @@ func (this *Config) String() string {
 		`AllowTransfer:` + fmt.Sprintf("%v", this.AllowTransfer) + `,`,
 		`Forwarders:` + fmt.Sprintf("%v", this.Forwarders) + `,`,
 		`ACLs:` + repeatedStringForACLs + `,`,
-		`DNSSECValidation:` + fmt.Sprintf("%v", this.DNSSECValidation) + `,`,
-		`MinimalResponses:` + valueToStringGenerated(this.MinimalResponses) + `,`,
 		`QueryLog:` + fmt.Sprintf("%v", this.QueryLog) + `,`,
-		`EDNSUDPSize:` + valueToStringGenerated(this.EDNSUDPSize) + `,`,
-		`TCPClients:` + valueToStringGenerated(this.TCPClients) + `,`,
 		`RateLimit:` + strings.Replace(this.RateLimit.String(), "RateLimit", "RateLimit", 1) + `,`,
 		`}`,
 	}, "")
@@ -3547,7 +3281,6 @@ func (this *ExternalServer) String() string {
 		`AllowPlainHTTP:` + fmt.Sprintf("%v", this.AllowPlainHTTP) + `,`,
 		`CABundle:` + valueToStringGenerated(this.CABundle) + `,`,
 		`TokenSecretRef:` + strings.Replace(this.TokenSecretRef.String(), "SecretKeyReference", "SecretKeyReference", 1) + `,`,
-		`ClientSecretName:` + fmt.Sprintf("%v", this.ClientSecretName) + `,`,
 		`TSIGSecretName:` + fmt.Sprintf("%v", this.TSIGSecretName) + `,`,
 		`}`,
 	}, "")
@@ -3567,18 +3300,6 @@ func (this *Image) String() string {
 	}, "")
 	return s
 }
-func (this *InstanceEndpoint) String() string {
-	if this == nil {
-		return "nil"
-	}
-	s := strings.Join([]string{`&InstanceEndpoint{`,
-		`Pod:` + fmt.Sprintf("%v", this.Pod) + `,`,
-		`Address:` + fmt.Sprintf("%v", this.Address) + `,`,
-		`Ready:` + fmt.Sprintf("%v", this.Ready) + `,`,
-		`}`,
-	}, "")
-	return s
-}
 func (this *KeyRotation) String() string {
 	if this == nil {
 		return "nil"
@@ -3586,7 +3307,6 @@ func (this *KeyRotation) String() string {
 	s := strings.Join([]string{`&KeyRotation{`,
 		`CreatedAt:` + strings.Replace(fmt.Sprintf("%v", this.CreatedAt), "Time", "v1.Time", 1) + `,`,
 		`RotateAt:` + strings.Replace(fmt.Sprintf("%v", this.RotateAt), "Time", "v1.Time", 1) + `,`,
-		`FormerUntil:` + strings.Replace(fmt.Sprintf("%v", this.FormerUntil), "Time", "v1.Time", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -3622,7 +3342,6 @@ func (this *Placement) String() string {
 	}
 	mapStringForNodeSelector += "}"
 	s := strings.Join([]string{`&Placement{`,
-		`Spread:` + fmt.Sprintf("%v", this.Spread) + `,`,
 		`Required:` + fmt.Sprintf("%v", this.Required) + `,`,
 		`NodeSelector:` + mapStringForNodeSelector + `,`,
 		`Tolerations:` + repeatedStringForTolerations + `,`,
@@ -3643,25 +3362,12 @@ func (this *ProvidedCluster) String() string {
 	}, "")
 	return s
 }
-func (this *RNDCKey) String() string {
-	if this == nil {
-		return "nil"
-	}
-	s := strings.Join([]string{`&RNDCKey{`,
-		`Algorithm:` + fmt.Sprintf("%v", this.Algorithm) + `,`,
-		`RotateAfter:` + strings.Replace(fmt.Sprintf("%v", this.RotateAfter), "Duration", "v1.Duration", 1) + `,`,
-		`SecretName:` + fmt.Sprintf("%v", this.SecretName) + `,`,
-		`}`,
-	}, "")
-	return s
-}
 func (this *RateLimit) String() string {
 	if this == nil {
 		return "nil"
 	}
 	s := strings.Join([]string{`&RateLimit{`,
 		`ResponsesPerSecond:` + fmt.Sprintf("%v", this.ResponsesPerSecond) + `,`,
-		`WindowSeconds:` + valueToStringGenerated(this.WindowSeconds) + `,`,
 		`ExemptClients:` + fmt.Sprintf("%v", this.ExemptClients) + `,`,
 		`}`,
 	}, "")
@@ -3733,7 +3439,6 @@ func (this *ServerSettings) String() string {
 		`Image:` + strings.Replace(this.Image.String(), "Image", "Image", 1) + `,`,
 		`Config:` + strings.Replace(this.Config.String(), "Config", "Config", 1) + `,`,
 		`Agent:` + strings.Replace(this.Agent.String(), "Agent", "Agent", 1) + `,`,
-		`RNDCKey:` + strings.Replace(this.RNDCKey.String(), "RNDCKey", "RNDCKey", 1) + `,`,
 		`Storage:` + strings.Replace(this.Storage.String(), "Storage", "Storage", 1) + `,`,
 		`Placement:` + strings.Replace(this.Placement.String(), "Placement", "Placement", 1) + `,`,
 		`ZoneNamespaces:` + strings.Replace(this.ZoneNamespaces.String(), "NamespaceSelection", "NamespaceSelection", 1) + `,`,
@@ -5545,76 +5250,6 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 			iNdEx = postIndex
 		case 4:
 			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Endpoints", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Endpoints = append(m.Endpoints, InstanceEndpoint{})
-			if err := m.Endpoints[len(m.Endpoints)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 5:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field RNDCKey", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.RNDCKey == nil {
-				m.RNDCKey = &KeyRotation{}
-			}
-			if err := m.RNDCKey.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 6:
-			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field ConfigHash", wireType)
 			}
 			var stringLen uint64
@@ -5645,7 +5280,7 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.ConfigHash = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
-		case 7:
+		case 5:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Conditions", wireType)
 			}
@@ -5679,7 +5314,7 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 8:
+		case 6:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field TSIGKey", wireType)
 			}
@@ -6737,59 +6372,6 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 			}
 			iNdEx = postIndex
 		case 7:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field DNSSECValidation", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.DNSSECValidation = DNSSECValidation(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 8:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field MinimalResponses", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			b := bool(v != 0)
-			m.MinimalResponses = &b
-		case 9:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field QueryLog", wireType)
 			}
@@ -6809,47 +6391,7 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.QueryLog = bool(v != 0)
-		case 10:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field EDNSUDPSize", wireType)
-			}
-			var v int32
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.EDNSUDPSize = &v
-		case 11:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field TCPClients", wireType)
-			}
-			var v int32
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.TCPClients = &v
-		case 12:
+		case 8:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field RateLimit", wireType)
 			}
@@ -7707,38 +7249,6 @@ func (m *ExternalServer) Unmarshal(dAtA []byte) error {
 			iNdEx = postIndex
 		case 6:
 			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field ClientSecretName", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.ClientSecretName = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 7:
-			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field TSIGSecretName", wireType)
 			}
 			var stringLen uint64
@@ -8000,140 +7510,6 @@ func (m *Image) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
-func (m *InstanceEndpoint) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowGenerated
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: InstanceEndpoint: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: InstanceEndpoint: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Pod", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Pod = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Address", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Address = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 3:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Ready", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.Ready = bool(v != 0)
-		default:
-			iNdEx = preIndex
-			skippy, err := skipGenerated(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
 func (m *KeyRotation) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -8232,42 +7608,6 @@ func (m *KeyRotation) Unmarshal(dAtA []byte) error {
 				m.RotateAt = &v1.Time{}
 			}
 			if err := m.RotateAt.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 3:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field FormerUntil", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.FormerUntil == nil {
-				m.FormerUntil = &v1.Time{}
-			}
-			if err := m.FormerUntil.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex
@@ -8440,38 +7780,6 @@ func (m *Placement) Unmarshal(dAtA []byte) error {
 		}
 		switch fieldNum {
 		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Spread", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Spread = append(m.Spread, string(dAtA[iNdEx:postIndex]))
-			iNdEx = postIndex
-		case 2:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Required", wireType)
 			}
@@ -8491,7 +7799,7 @@ func (m *Placement) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.Required = bool(v != 0)
-		case 3:
+		case 2:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field NodeSelector", wireType)
 			}
@@ -8618,7 +7926,7 @@ func (m *Placement) Unmarshal(dAtA []byte) error {
 			}
 			m.NodeSelector[mapkey] = mapvalue
 			iNdEx = postIndex
-		case 4:
+		case 3:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Tolerations", wireType)
 			}
@@ -8652,7 +7960,7 @@ func (m *Placement) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 5:
+		case 4:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field PriorityClassName", wireType)
 			}
@@ -8839,156 +8147,6 @@ func (m *ProvidedCluster) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
-func (m *RNDCKey) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowGenerated
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: RNDCKey: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: RNDCKey: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Algorithm", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Algorithm = KeyAlgorithm(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field RotateAfter", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.RotateAfter == nil {
-				m.RotateAfter = &v1.Duration{}
-			}
-			if err := m.RotateAfter.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 3:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field SecretName", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.SecretName = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		default:
-			iNdEx = preIndex
-			skippy, err := skipGenerated(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
 func (m *RateLimit) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -9038,26 +8196,6 @@ func (m *RateLimit) Unmarshal(dAtA []byte) error {
 				}
 			}
 		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field WindowSeconds", wireType)
-			}
-			var v int32
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.WindowSeconds = &v
-		case 3:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field ExemptClients", wireType)
 			}
@@ -9892,42 +9030,6 @@ func (m *ServerSettings) Unmarshal(dAtA []byte) error {
 			iNdEx = postIndex
 		case 5:
 			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field RNDCKey", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.RNDCKey == nil {
-				m.RNDCKey = &RNDCKey{}
-			}
-			if err := m.RNDCKey.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 6:
-			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Storage", wireType)
 			}
 			var msglen int
@@ -9962,7 +9064,7 @@ func (m *ServerSettings) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 7:
+		case 6:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Placement", wireType)
 			}
@@ -9998,7 +9100,7 @@ func (m *ServerSettings) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 8:
+		case 7:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field ZoneNamespaces", wireType)
 			}
@@ -10034,7 +9136,7 @@ func (m *ServerSettings) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 9:
+		case 8:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field TSIGKey", wireType)
 			}

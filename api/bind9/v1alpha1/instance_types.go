@@ -95,15 +95,11 @@ type ExternalServer struct {
 	// tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.
 	// +optional
 	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty" protobuf:"bytes,5,opt,name=tokenSecretRef"`
-	// clientSecretName is a Secret of type kubernetes.io/tls of the namespace with the client's certificate and key.
-	// +optional
-	// +k8s:validation:maxLength=253
-	ClientSecretName string `json:"clientSecretName,omitempty" protobuf:"bytes,6,opt,name=clientSecretName"`
 	// tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates:
 	// data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.
 	// +optional
 	// +k8s:validation:maxLength=253
-	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,7,opt,name=tsigSecretName"`
+	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,6,opt,name=tsigSecretName"`
 }
 
 // SecretKeyReference names one value in a Secret of the namespace.
@@ -130,40 +126,19 @@ type Bind9InstanceStatus struct {
 	// agentURL is where its agent is reached.
 	// +optional
 	AgentURL string `json:"agentURL,omitempty" protobuf:"bytes,3,opt,name=agentURL"`
-	// endpoints are its pods.
-	// +optional
-	// +listType=map
-	// +listMapKey=pod
-	Endpoints []InstanceEndpoint `json:"endpoints,omitempty" protobuf:"bytes,4,rep,name=endpoints"`
-	// rndcKey is the age of its key.
-	// +optional
-	RNDCKey *KeyRotation `json:"rndcKey,omitempty" protobuf:"bytes,5,opt,name=rndcKey"`
 	// configHash identifies the configuration that the server runs with.
 	// +optional
-	ConfigHash string `json:"configHash,omitempty" protobuf:"bytes,6,opt,name=configHash"`
+	ConfigHash string `json:"configHash,omitempty" protobuf:"bytes,4,opt,name=configHash"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,7,rep,name=conditions"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
 	// tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.
 	// +optional
-	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,8,opt,name=tsigKey"`
-}
-
-// InstanceEndpoint is one pod of a server.
-type InstanceEndpoint struct {
-	// pod is its name.
-	// +k8s:validation:minLength=1
-	Pod string `json:"pod" protobuf:"bytes,1,opt,name=pod"`
-	// address is its IP address.
-	// +optional
-	Address string `json:"address,omitempty" protobuf:"bytes,2,opt,name=address"`
-	// ready: it answers queries and its agent answers.
-	// +optional
-	Ready bool `json:"ready,omitempty" protobuf:"varint,3,opt,name=ready"`
+	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
 }
 
 // KeyRotation is the age of a key.
@@ -174,9 +149,6 @@ type KeyRotation struct {
 	// rotateAt is when the next one is made.
 	// +optional
 	RotateAt *metav1.Time `json:"rotateAt,omitempty" protobuf:"bytes,2,opt,name=rotateAt"`
-	// formerUntil is until when the key before it is taken.
-	// +optional
-	FormerUntil *metav1.Time `json:"formerUntil,omitempty" protobuf:"bytes,3,opt,name=formerUntil"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object

@@ -24,24 +24,21 @@ type ServerSettings struct {
 	// agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.
 	// +optional
 	Agent *Agent `json:"agent,omitempty" protobuf:"bytes,4,opt,name=agent"`
-	// rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.
-	// +optional
-	RNDCKey *RNDCKey `json:"rndcKey,omitempty" protobuf:"bytes,5,opt,name=rndcKey"`
 	// storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on
 	// another node.
 	// +optional
-	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,6,opt,name=storage"`
+	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,5,opt,name=storage"`
 	// placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.
 	// +optional
-	Placement *Placement `json:"placement,omitempty" protobuf:"bytes,7,opt,name=placement"`
+	Placement *Placement `json:"placement,omitempty" protobuf:"bytes,6,opt,name=placement"`
 	// zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them.
 	// Absent: zones of their own namespace alone.
 	// +optional
-	ZoneNamespaces *NamespaceSelection `json:"zoneNamespaces,omitempty" protobuf:"bytes,8,opt,name=zoneNamespaces"`
+	ZoneNamespaces *NamespaceSelection `json:"zoneNamespaces,omitempty" protobuf:"bytes,7,opt,name=zoneNamespaces"`
 	// tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a
 	// clusterRef has none of its own. Absent: a key is made and never rotated.
 	// +optional
-	TSIGKey *TSIGKey `json:"tsigKey,omitempty" protobuf:"bytes,9,opt,name=tsigKey"`
+	TSIGKey *TSIGKey `json:"tsigKey,omitempty" protobuf:"bytes,8,opt,name=tsigKey"`
 }
 
 // Image names a container image. Its repository is one that the server allows
@@ -119,28 +116,12 @@ type Config struct {
 	// +listMapKey=name
 	// +k8s:validation:maxItems=64
 	ACLs []ACL `json:"acls,omitempty" protobuf:"bytes,6,rep,name=acls"`
-	// dnssecValidation is Auto or Off: whether answers that are resolved are proven by the root's key. Absent: Auto.
-	// +optional
-	DNSSECValidation DNSSECValidation `json:"dnssecValidation,omitempty" protobuf:"bytes,7,opt,name=dnssecValidation,casttype=DNSSECValidation"`
-	// minimalResponses leaves out of answers what a client can do without. Absent: true.
-	// +optional
-	MinimalResponses *bool `json:"minimalResponses,omitempty" protobuf:"varint,8,opt,name=minimalResponses"`
 	// queryLog writes each query to the log of the container. Defaults to false.
 	// +optional
-	QueryLog bool `json:"queryLog,omitempty" protobuf:"varint,9,opt,name=queryLog"`
-	// ednsUDPSize is the largest answer by UDP in octets, 512 to 4096. Absent: 1232.
-	// +optional
-	// +k8s:validation:minimum=512
-	// +k8s:validation:maximum=4096
-	EDNSUDPSize *int32 `json:"ednsUDPSize,omitempty" protobuf:"varint,10,opt,name=ednsUDPSize"`
-	// tcpClients is the most clients at once by TCP, 10 to 10000. Absent: 150, as BIND has it.
-	// +optional
-	// +k8s:validation:minimum=10
-	// +k8s:validation:maximum=10000
-	TCPClients *int32 `json:"tcpClients,omitempty" protobuf:"varint,11,opt,name=tcpClients"`
+	QueryLog bool `json:"queryLog,omitempty" protobuf:"varint,7,opt,name=queryLog"`
 	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
 	// +optional
-	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,12,opt,name=rateLimit"`
+	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,8,opt,name=rateLimit"`
 }
 
 // ACL is an address list with a name.
@@ -158,32 +139,18 @@ type ACL struct {
 	Entries []string `json:"entries" protobuf:"bytes,2,rep,name=entries"`
 }
 
-// DNSSECValidation is whether answers that are resolved are proven.
-// +enum
-type DNSSECValidation string
-
-const (
-	DNSSECValidationAuto DNSSECValidation = "Auto"
-	DNSSECValidationOff  DNSSECValidation = "Off"
-)
-
 // RateLimit bounds equal answers to a network.
 type RateLimit struct {
 	// responsesPerSecond is the number of equal answers a second to one network, 1 to 1000.
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=1000
 	ResponsesPerSecond int32 `json:"responsesPerSecond" protobuf:"varint,1,opt,name=responsesPerSecond"`
-	// windowSeconds is over how many seconds they are counted, 1 to 3600. Absent: 15.
-	// +optional
-	// +k8s:validation:minimum=1
-	// +k8s:validation:maximum=3600
-	WindowSeconds *int32 `json:"windowSeconds,omitempty" protobuf:"varint,2,opt,name=windowSeconds"`
 	// exemptClients is the address list of clients that are not bounded.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
-	ExemptClients []string `json:"exemptClients,omitempty" protobuf:"bytes,3,rep,name=exemptClients"`
+	ExemptClients []string `json:"exemptClients,omitempty" protobuf:"bytes,2,rep,name=exemptClients"`
 }
 
 // Agent is the program beside BIND that makes and removes zones there.
@@ -208,23 +175,6 @@ const (
 	AgentKubizone AgentKind = "Kubizone"
 	AgentBindcar  AgentKind = "Bindcar"
 )
-
-// RNDCKey is the key by which the agent controls BIND.
-type RNDCKey struct {
-	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256.
-	// +optional
-	// +default=ref(KeyHMACSHA256)
-	Algorithm KeyAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,1,opt,name=algorithm,casttype=KeyAlgorithm"`
-	// rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. The former key is taken for
-	// a while beside the new one. Absent: never.
-	// +optional
-	RotateAfter *metav1.Duration `json:"rotateAfter,omitempty" protobuf:"bytes,2,opt,name=rotateAfter"`
-	// secretName is a Secret of the namespace with a key of yours: data key-name, algorithm and secret (base64, as
-	// BIND writes it). It is not rotated. Absent: a key is made.
-	// +optional
-	// +k8s:validation:maxLength=253
-	SecretName string `json:"secretName,omitempty" protobuf:"bytes,3,opt,name=secretName"`
-}
 
 // TSIGKey is the key that signs transfers and NOTIFY.
 type TSIGKey struct {
@@ -273,28 +223,23 @@ const (
 
 // Placement says on which nodes pods may run.
 type Placement struct {
-	// spread are the labels of nodes over which the servers of one role are spread. Absent:
-	// topology.kubernetes.io/zone and kubernetes.io/hostname.
+	// required refuses nodes where the servers of one role are not spread over zones and nodes
+	// (topology.kubernetes.io/zone, kubernetes.io/hostname); else they are taken where there are no others. Defaults to
+	// false.
 	// +optional
-	// +listType=atomic
-	// +k8s:validation:maxItems=4
-	Spread []string `json:"spread,omitempty" protobuf:"bytes,1,rep,name=spread"`
-	// required refuses nodes on which the spread is not met; else they are taken where there are no others. Defaults
-	// to false.
-	// +optional
-	Required bool `json:"required,omitempty" protobuf:"varint,2,opt,name=required"`
+	Required bool `json:"required,omitempty" protobuf:"varint,1,opt,name=required"`
 	// nodeSelector are labels that a node must have.
 	// +optional
-	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,3,rep,name=nodeSelector"`
+	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,2,rep,name=nodeSelector"`
 	// tolerations are taints that a node may have.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=32
-	Tolerations []Toleration `json:"tolerations,omitempty" protobuf:"bytes,4,rep,name=tolerations"`
+	Tolerations []Toleration `json:"tolerations,omitempty" protobuf:"bytes,3,rep,name=tolerations"`
 	// priorityClassName of the pods.
 	// +optional
 	// +k8s:validation:maxLength=253
-	PriorityClassName string `json:"priorityClassName,omitempty" protobuf:"bytes,5,opt,name=priorityClassName"`
+	PriorityClassName string `json:"priorityClassName,omitempty" protobuf:"bytes,4,opt,name=priorityClassName"`
 }
 
 // Toleration is a taint that a node may have, as in a pod.

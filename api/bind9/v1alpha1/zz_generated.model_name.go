@@ -119,11 +119,6 @@ func (in Image) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in InstanceEndpoint) OpenAPIModelName() string {
-	return "zone.kubi.bind9.v1alpha1.InstanceEndpoint"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in KeyRotation) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.KeyRotation"
 }
@@ -141,11 +136,6 @@ func (in Placement) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ProvidedCluster) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.ProvidedCluster"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in RNDCKey) OpenAPIModelName() string {
-	return "zone.kubi.bind9.v1alpha1.RNDCKey"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

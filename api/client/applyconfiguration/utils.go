@@ -59,8 +59,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &bind9v1alpha1.ExternalServerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Image"):
 		return &bind9v1alpha1.ImageApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("InstanceEndpoint"):
-		return &bind9v1alpha1.InstanceEndpointApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("KeyRotation"):
 		return &bind9v1alpha1.KeyRotationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NamespaceSelection"):
@@ -73,8 +71,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &bind9v1alpha1.RateLimitApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Resources"):
 		return &bind9v1alpha1.ResourcesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("RNDCKey"):
-		return &bind9v1alpha1.RNDCKeyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RoleSettings"):
 		return &bind9v1alpha1.RoleSettingsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SecretKeyReference"):

@@ -32,20 +32,18 @@ var _ Controller = (*rndc.Client)(nil)
 // Config of an agent.
 type Config struct {
 	Control Controller
-	// Nameserver is where named answers DNS, "127.0.0.1:53". Records are written, and keys are asked for, there.
+	// Nameserver is where named answers DNS, "127.0.0.1:53".
 	Nameserver string
-	// UpdateKey returns the key that signs what is sent to Nameserver. It is called for each message.
-	UpdateKey func() (transfer.Key, error)
+	// TSIGKey returns the key that signs what is sent to Nameserver. It is called for each message.
+	TSIGKey func() (transfer.Key, error)
 	// ZoneDir is a directory that named and the agent have at the same path and may write.
 	ZoneDir string
 	// ConfigDir has the files of named's configuration; empty: they are not watched.
 	ConfigDir string
 	// CatalogsFile has the names of the catalog zones that named follows, one a line; empty: there are none.
 	CatalogsFile string
-	// Authenticate returns the name of the client of a request, or a refusal.
-	Authenticate func(*http.Request) (client string, err error)
-	// Rate and Burst bound the requests of one address, a second. 0: defaultRate and defaultBurst.
-	Rate, Burst int
+	// Authenticate refuses a request of a client without rights.
+	Authenticate func(*http.Request) error
 	// Version is what /health answers.
 	Version string
 	Logger  *slog.Logger
@@ -53,7 +51,8 @@ type Config struct {
 }
 
 const (
-	defaultRate, defaultBurst = 50, 200
+	// maxRate and maxBurst bound the requests of one address, a second.
+	maxRate, maxBurst = 50, 200
 	// maxBody is that of bindcar, in octets.
 	maxBody = 2 << 20
 	// maxRequests are under way at once: named works on one command after the other.
@@ -83,21 +82,15 @@ type Agent struct {
 
 // New makes an agent.
 func New(config Config) (*Agent, error) {
-	if config.Control == nil || config.UpdateKey == nil || config.Authenticate == nil || config.Nameserver == "" || config.ZoneDir == "" ||
+	if config.Control == nil || config.TSIGKey == nil || config.Authenticate == nil || config.Nameserver == "" || config.ZoneDir == "" ||
 		config.Now == nil || config.Logger == nil {
 		return nil, errors.New("an agent needs a control channel, a name server, a key, a directory of zones, a way to authenticate, " +
 			"a log and a clock")
 	}
-	if config.Rate == 0 {
-		config.Rate = defaultRate
-	}
-	if config.Burst == 0 {
-		config.Burst = defaultBurst
-	}
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
-		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(config.Rate, config.Burst),
-		openLimiter: newLimiter(config.Rate, config.Burst), metrics: newCounters(),
+		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(maxRate, maxBurst),
+		openLimiter: newLimiter(maxRate, maxBurst), metrics: newCounters(),
 	}
 	for _, route := range routes {
 		a.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) { a.serveRoute(w, r, route) })
@@ -118,11 +111,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.message }
 
-// Refuse makes an answer with that status.
-func Refuse(status int, format string, arguments ...any) error {
-	return refuse(status, format, arguments...)
-}
-
+// refuse makes an answer with that status.
 func refuse(status int, format string, arguments ...any) *problem {
 	return &problem{status: status, message: fmt.Sprintf(format, arguments...)}
 }
@@ -150,7 +139,7 @@ type work struct {
 // decode reads the JSON of a body. Fields that are not known are ignored, as bindcar ignores them (P1).
 func (w *work) decode(into any) error {
 	if err := json.Unmarshal(w.body, into); err != nil {
-		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; the API's openapi.yaml describes it", err)
+		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; docs/bind-agent.md names its fields", err)
 	}
 	return nil
 }
@@ -158,7 +147,7 @@ func (w *work) decode(into any) error {
 // serveRoute bounds, authenticates and carries out one request, in this order.
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {
 	started := a.config.Now()
-	client, status, answer, err := a.carryOut(w, r, route)
+	status, answer, err := a.carryOut(w, r, route)
 	if err != nil {
 		status, answer = a.describeProblem(w, err)
 	}
@@ -176,34 +165,34 @@ func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) 
 	if told := (*problem)(nil); errors.As(err, &told) && told.cause != nil {
 		err = told.cause
 	}
-	a.config.Logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "client", client, "status", status,
-		"err", err)
+	a.config.Logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "client", r.RemoteAddr,
+		"status", status, "err", err)
 }
 
-func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (client string, status int, answer any, err error) {
+func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (status int, answer any, err error) {
+	limiter := a.limiter
 	if route.open {
-		if wait := a.openLimiter.reserveRequest(r.RemoteAddr, a.config.Now()); wait > 0 {
-			return "", 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", a.config.Rate)
-		}
-		status, answer, err = route.serve(a, w, &work{request: r})
-		return "", status, answer, err
+		limiter = a.openLimiter
 	}
-	if wait := a.limiter.reserveRequest(r.RemoteAddr, a.config.Now()); wait > 0 {
-		return "", 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", a.config.Rate)
+	if wait := limiter.reserveRequest(r.RemoteAddr, a.config.Now()); wait > 0 {
+		return 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", limiter.rate)
+	}
+	if route.open {
+		return route.serve(a, w, &work{request: r})
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
-	if client, err = a.config.Authenticate(r.WithContext(ctx)); err != nil {
-		return "", 0, nil, err
+	if err := a.config.Authenticate(r); err != nil {
+		return 0, nil, err
 	}
-	job := &work{request: r}
+	job := &work{request: r.WithContext(ctx)}
 	if text := r.PathValue("name"); text != "" {
 		if job.zone, err = parseZoneName("zone name in the path", text); err != nil {
-			return client, 0, nil, err
+			return 0, nil, err
 		}
 	}
 	if job.body, err = readBody(w, r); err != nil {
-		return client, 0, nil, err
+		return 0, nil, err
 	}
 	wait := time.NewTimer(a.waiting)
 	defer wait.Stop()
@@ -211,13 +200,11 @@ func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (c
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()
 	case <-wait.C:
-		return client, 0, nil, busy(retryTime, "%d requests are under way; wait as Retry-After says", maxRequests)
+		return 0, nil, busy(retryTime, "%d requests are under way; wait as Retry-After says", maxRequests)
 	case <-ctx.Done():
-		return client, 0, nil, busy(retryTime, "the request waited until its time was over")
+		return 0, nil, busy(retryTime, "the request waited until its time was over")
 	}
-	job.request = r.WithContext(ctx)
-	status, answer, err = route.serve(a, w, job)
-	return client, status, answer, err
+	return route.serve(a, w, job)
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -225,7 +212,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, refuse(http.StatusRequestEntityTooLarge, "body: longer than %d octets; write further records by /records", maxBody)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body: longer than %d octets; write further records by dynamic update", maxBody)
 	case err != nil:
 		return nil, refuse(http.StatusBadRequest, "body: it was cut off")
 	}

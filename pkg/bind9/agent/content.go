@@ -5,6 +5,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -72,11 +73,11 @@ func (a *Agent) makeContent(zone name.Name, config protocol.ZoneConfig) (content
 		if err != nil {
 			return nil, "", err
 		}
-		ttl := record.TTL
-		if ttl == nil {
-			ttl = config.TTL
+		value := record.Value
+		if record.Priority != nil {
+			value = strconv.Itoa(int(*record.Priority)) + " " + value
 		}
-		if err := add(field, record.Name, t, ttl, withPriority(record.Priority, record.Value)); err != nil {
+		if err := add(field, record.Name, t, cmp.Or(record.TTL, config.TTL), value); err != nil {
 			return nil, "", err
 		}
 	}
@@ -134,13 +135,6 @@ func readType(field, text string) (rdata.Type, error) {
 	return t, nil
 }
 
-func withPriority(priority *uint16, value string) string {
-	if priority == nil {
-		return value
-	}
-	return strconv.Itoa(int(*priority)) + " " + value
-}
-
 // readRecord reads a record as it would stand in a file of the zone.
 func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl *uint32, value string) (dns.Entry, error) {
 	entry := dns.Entry{Type: t}
@@ -156,9 +150,6 @@ func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl *u
 		if entry.TTL = *ttl; *ttl > maxTTL {
 			return entry, refuse(http.StatusBadRequest, "%s.ttl %d: must be at most %d", field, *ttl, maxTTL)
 		}
-	}
-	if value == "" {
-		return entry, nil // an RRset without values
 	}
 	if entry.Data, err = rdata.FromRR(t, value, zone); err != nil {
 		return entry, refuse(http.StatusBadRequest, "%s.value: %v", field, err)

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent is an HTTP server beside one named: it adds, changes and removes zones of a running BIND, and
-// writes records into them. It speaks the API of bindcar 0.9 (openapi.yaml), so a client of bindcar is a client of it.
+// Package agent is an HTTP server beside one named: it adds, changes and removes zones of a running BIND. It speaks the
+// part of the API of bindcar 0.9 that is about zones (docs/bind-agent.md).
 //
 // It promises:
 //
@@ -19,8 +19,7 @@
 //	A7. A member of a catalog that named has lost the zone of it makes again within a minute, though the catalog does
 //	    not change.
 //
-// The agent knows nothing of Kubernetes but the review of a token, and nothing of Kubizone: its client decides which
-// zones there are.
+// The agent knows nothing of Kubernetes and nothing of Kubizone: its client decides which zones there are.
 //
 // Read routes.go, then zones.go.
 package agent

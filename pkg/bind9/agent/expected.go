@@ -190,7 +190,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	if len(made) > 0 {
 		of.sources++
 	}
-	key, err := a.config.UpdateKey()
+	key, err := a.config.TSIGKey()
 	if err != nil {
 		return of, fmt.Errorf("key of transfers: %w", err)
 	}

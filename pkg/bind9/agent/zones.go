@@ -4,7 +4,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,11 +104,6 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 	return status, nil
 }
 
-// serial is that of the zone as it is served.
-func (s *zoneStatus) serial() *uint32 {
-	return cmp.Or(s.number("signed serial"), s.number("serial"))
-}
-
 // number is what a line has as a number; nil: it has none.
 func (s *zoneStatus) number(line string) *uint32 {
 	n, err := strconv.ParseUint(s.lines[line], 10, 32)
@@ -136,8 +130,8 @@ func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) 
 		return nil, err
 	}
 	if status.lines["reconfigurable via modzone"] == "no" {
-		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there and POST %s/server/reconfig",
-			showName(zone), protocol.Base)
+		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there and have named read it by rndc reconfig",
+			showName(zone))
 	}
 	block, err := a.readClauses(ctx, zone)
 	var failure *rndc.Failure
@@ -151,18 +145,6 @@ func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) 
 func (a *Agent) listZones(http.ResponseWriter, *work) (int, any, error) {
 	zones, err := a.files.listZones()
 	return http.StatusOK, protocol.ZoneList{Zones: zones, Count: len(zones)}, err
-}
-
-func (a *Agent) showZone(_ http.ResponseWriter, job *work) (int, any, error) {
-	status, err := a.readStatus(job.request.Context(), job.zone)
-	if err != nil {
-		return 0, nil, err
-	}
-	info := protocol.ZoneInfo{Name: showName(job.zone), ZoneType: status.lines["type"], Serial: status.serial()}
-	if block, err := a.readClauses(job.request.Context(), job.zone); err == nil {
-		info.FilePath = block.word("file")
-	}
-	return http.StatusOK, info, nil
 }
 
 func (a *Agent) showZoneStatus(_ http.ResponseWriter, job *work) (int, any, error) {
@@ -327,7 +309,7 @@ func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	}
 	return block, changeClauses(&block, "zoneConfig.", protocol.ModifyZone{
 		Primaries: &config.Primaries, AlsoNotify: &config.AlsoNotify, AllowTransfer: &config.AllowTransfer,
-		DNSSECPolicy: policy, InlineSigning: config.InlineSigning,
+		DNSSECPolicy: policy,
 	})
 }
 
@@ -339,7 +321,6 @@ func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) err
 		render        func(field, text string) ([]string, error)
 	}{
 		{"primaries", "primaries", asked.Primaries, renderServer},
-		{"allow-update", "allowUpdate", asked.AllowUpdate, renderMatch},
 		{"also-notify", "alsoNotify", asked.AlsoNotify, renderServer},
 		{"allow-transfer", "allowTransfer", asked.AllowTransfer, renderMatch},
 	} {
@@ -359,12 +340,9 @@ func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) err
 		}
 		block.setClause("dnssec-policy", []string{policy})
 		_, updated := block.find("allow-update")
-		if _, inline := block.find("inline-signing"); asked.InlineSigning == nil && !updated && !inline && *asked.DNSSECPolicy != "none" {
+		if _, inline := block.find("inline-signing"); !updated && !inline && *asked.DNSSECPolicy != "none" {
 			block.setClause("inline-signing", []string{"yes"}) // BIND signs a zone only so, or one with updates
 		}
-	}
-	if asked.InlineSigning != nil {
-		block.setClause("inline-signing", []string{map[bool]string{true: "yes", false: "no"}[*asked.InlineSigning]})
 	}
 	return nil
 }
@@ -376,8 +354,8 @@ func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
 		return 0, nil, err
 	}
 	if asked == (protocol.ModifyZone{}) {
-		return 0, nil, refuse(http.StatusBadRequest, "body: nothing to change; give alsoNotify, allowTransfer, allowUpdate, primaries, "+
-			"dnssecPolicy or inlineSigning")
+		return 0, nil, refuse(http.StatusBadRequest, "body: nothing to change; give alsoNotify, allowTransfer, primaries or "+
+			"dnssecPolicy")
 	}
 	if asked.Primaries != nil && len(*asked.Primaries) == 0 {
 		return 0, nil, refuse(http.StatusBadRequest, "primaries: a secondary zone needs at least one address")
@@ -398,8 +376,7 @@ func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	message := "zone " + showName(job.zone) + " is configured so already"
 	text := ""
 	changed := present.listDifferences(wanted)
-	signing := slices.Contains(changed, "dnssec-policy") || slices.Contains(changed, "inline-signing")
-	if signing {
+	if slices.Contains(changed, "dnssec-policy") {
 		if err := a.judgeUnsigning(ctx, job.zone, wanted); err != nil {
 			return 0, nil, err
 		}
@@ -410,7 +387,7 @@ func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
 			return 0, nil, asConflict(err)
 		}
 	}
-	if asked.DNSSECPolicy != nil || asked.InlineSigning != nil {
+	if asked.DNSSECPolicy != nil {
 		// modzone stores how a zone is signed, and only reconfig has named act on it. A request that is repeated gets
 		// here too: the first one may have ended between the two.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {

@@ -67,8 +67,8 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s/%s: the URL of its agent has to be https, "+
 			"or http with allowPlainHTTP", server.Namespace, server.Name)
 	}
-	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %v %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token,
-		sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, agent.Certificate, allowLocal)
+	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token,
+		sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, allowLocal)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -101,7 +101,7 @@ type agentTransport struct {
 // credentials are what the Secrets of an agent had.
 type credentials struct {
 	token     string
-	digest    [sha256.Size]byte // of what transport is made from
+	digest    [sha256.Size]byte // of the authorities that transport verifies with
 	transport *http.Transport
 }
 
@@ -131,10 +131,8 @@ func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error
 }
 
 func (c *credentials) send(request *http.Request) (*http.Response, error) {
-	if c.token != "" {
-		request = request.Clone(request.Context())
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	}
+	request = request.Clone(request.Context())
+	request.Header.Set("Authorization", "Bearer "+c.token)
 	return c.transport.RoundTrip(request)
 }
 
@@ -163,46 +161,28 @@ func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*cred
 }
 
 func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, error) {
-	c := &credentials{}
-	roots := t.of.Authorities
-	if ref := t.of.Token; ref != nil {
-		data, err := t.readSecret(ctx, ref.Namespace, ref.Name, ref.Key, t.of.AuthoritiesKey)
-		if err != nil {
-			return nil, err
-		}
-		c.token = string(bytes.TrimSpace(data[ref.Key]))
-		if strings.ContainsAny(c.token, " \t\r\n") {
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
-				"write one token there", ref.Namespace, ref.Name, ref.Key)
-		}
-		if t.of.AuthoritiesKey != "" {
-			roots = data[t.of.AuthoritiesKey]
-		}
+	c, ref, roots := &credentials{}, t.of.Token, t.of.Authorities
+	data, err := t.readSecret(ctx, ref.Namespace, ref.Name, ref.Key, t.of.AuthoritiesKey)
+	if err != nil {
+		return nil, err
 	}
-	sum := sha256.New()
+	c.token = string(bytes.TrimSpace(data[ref.Key]))
+	if strings.ContainsAny(c.token, " \t\r\n") {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
+			"write one token there", ref.Namespace, ref.Name, ref.Key)
+	}
+	if t.of.AuthoritiesKey != "" {
+		roots = data[t.of.AuthoritiesKey]
+	}
+	c.digest = sha256.Sum256(roots)
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(roots) > 0 {
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
 			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM; "+
 				"write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.of.URL)
 		}
-		sum.Write(roots)
 	}
-	if ref := t.of.Certificate; ref != nil {
-		data, err := t.readSecret(ctx, ref.Namespace, ref.Name, "tls.crt", "tls.key")
-		if err != nil {
-			return nil, err
-		}
-		pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
-		if err != nil {
-			// The parser's error may say something about the key.
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate "+
-				"and its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
-		}
-		config.Certificates = []tls.Certificate{pair}
-		fmt.Fprintf(sum, "\x00%s\x00%s", data["tls.crt"], data["tls.key"])
-	}
-	if c.digest = [sha256.Size]byte(sum.Sum(nil)); t.known != nil && t.known.digest == c.digest {
+	if t.known != nil && t.known.digest == c.digest {
 		c.transport = t.known.transport
 		return c, nil
 	}

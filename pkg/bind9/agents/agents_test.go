@@ -5,9 +5,6 @@ package agents
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -16,14 +13,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/pki"
 )
 
 // agentSecrets are Secrets that change.
@@ -56,7 +51,6 @@ type agentDouble struct {
 	*httptest.Server
 	mu              sync.Mutex
 	token, redirect string
-	names           []string // of the clients' certificates
 }
 
 func (d *agentDouble) accept(token, redirect string) {
@@ -65,15 +59,12 @@ func (d *agentDouble) accept(token, redirect string) {
 	d.token, d.redirect = token, redirect
 }
 
-func startAgent(t *testing.T, clients *x509.CertPool) *agentDouble {
+func startAgent(t *testing.T) *agentDouble {
 	t.Helper()
 	d := &agentDouble{}
-	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		for _, certificate := range r.TLS.PeerCertificates {
-			d.names = append(d.names, certificate.Subject.CommonName)
-		}
 		switch {
 		case d.redirect != "":
 			http.Redirect(w, r, d.redirect+r.URL.Path, http.StatusTemporaryRedirect)
@@ -83,10 +74,6 @@ func startAgent(t *testing.T, clients *x509.CertPool) *agentDouble {
 			fmt.Fprint(w, `{"status":"ok","agent":"kubizone"}`)
 		}
 	}))
-	if clients != nil {
-		d.TLS = &tls.Config{ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert}
-	}
-	d.StartTLS()
 	t.Cleanup(d.Close)
 	return d
 }
@@ -116,7 +103,7 @@ func reasonOf(err error) delivery.Reason {
 // TestAgents_followTheSecret: a token that changes fails no request, and the data of a Secret that cannot be read
 // stays in use. The same server has the same client.
 func TestAgents_followTheSecret_S11_14(t *testing.T) {
-	d := startAgent(t, nil)
+	d := startAgent(t)
 	d.accept("first", "")
 	data := func(token string) map[string][]byte {
 		return map[string][]byte{"token": []byte(token + "\n"), "ca.crt": authorityOf(d)}
@@ -124,7 +111,7 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/edge-agent": data("first")}}
 	agents := New(secrets)
 	server := apiclass.Server{Namespace: "dns", Name: "edge", UID: "1", Agent: apiclass.Agent{
-		URL: d.URL, AuthoritiesKey: "ca.crt", Token: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "edge-agent", Key: "token"},
+		URL: d.URL, AuthoritiesKey: "ca.crt", Token: v1alpha1.SecretKeyReference{Namespace: "dns", Name: "edge-agent", Key: "token"},
 	}}
 	agent := mustClient(t, agents, server)
 	if err := agent.Health(t.Context()); err != nil {
@@ -167,13 +154,13 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 // TestAgents_reachNoOther: an agent that is no https server, or has another certificate, or sends the client
 // elsewhere, gets no token; a local address needs the leave of the class.
 func TestAgents_reachNoOther_S11_14(t *testing.T) {
-	d, other := startAgent(t, nil), startAgent(t, nil)
+	d, other := startAgent(t), startAgent(t)
 	d.accept("token", "")
 	other.accept("token", "")
 	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/vm": {"key": []byte("token")}}}
 	agents := New(secrets)
 	server := func(change func(*apiclass.Agent)) apiclass.Server {
-		s := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d), Token: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "vm", Key: "key"}}}
+		s := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d), Token: v1alpha1.SecretKeyReference{Namespace: "dns", Name: "vm", Key: "key"}}}
 		change(&s.Agent)
 		return s
 	}
@@ -202,32 +189,5 @@ func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	var said *client.Error
 	if err := mustClient(t, agents, server(func(*apiclass.Agent) {})).Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusTemporaryRedirect {
 		t.Errorf("a redirect: %v", err)
-	}
-}
-
-// TestAgents_showACertificate: an agent that knows clients by certificate needs no token.
-func TestAgents_showACertificate_S11_14(t *testing.T) {
-	now := time.Now()
-	authority, err := pki.Issue(nil, pki.Authority("clients"), now, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := pki.Issue(authority, x509.Certificate{Subject: pkix.Name{CommonName: "controller"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, now, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients := x509.NewCertPool()
-	clients.AddCert(authority.Cert)
-	d := startAgent(t, clients)
-	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/client": {"tls.crt": shown.CertPEM, "tls.key": shown.KeyPEM}}}
-	server := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d), Certificate: &v1alpha1.SecretReference{Namespace: "dns", Name: "client"}}}
-	agent := mustClient(t, New(secrets), server)
-	if err := agent.Health(t.Context()); err != nil {
-		t.Error(err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.names) == 0 || d.names[0] != "controller" {
-		t.Errorf("the agent saw %q", d.names)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"slices"
@@ -55,10 +54,7 @@ const (
 	askAgain = 5 * time.Second
 )
 
-// Controllers that can be switched off.
-var Controllers = []string{"provider", "cluster", "instance", "sweep"}
-
-// Config is what a Fleet is made of. Every field but Without, Ask, Members, Random and Clock is required.
+// Config is what a Fleet is made of. Every field but Answers, Ask, Members, Random and Clock is required.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
@@ -69,8 +65,6 @@ type Config struct {
 	// Primaries are the addresses from which servers transfer catalogs; none: no server follows a catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Without are controllers that are not run.
-	Without []string
 	// Answers reports whether a primary answers a question for a catalog that a key signs; nil: it is not asked.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
 	// Ask returns the hash of the configuration that BIND has in a pod; nil: its agent is asked.
@@ -112,11 +106,6 @@ func New(config Config) (*Fleet, error) {
 	if config.Client == nil || config.Informers == nil || config.Cluster == nil || len(config.Namespaces) == 0 ||
 		config.Platform.Installation == "" || config.Primaries == nil || config.Events == nil {
 		return nil, errors.New("fleet: clients, informers, namespaces, platform, primaries and events are required")
-	}
-	for _, name := range config.Without {
-		if !slices.Contains(Controllers, name) {
-			return nil, fmt.Errorf("fleet: there is no controller %q: %s", name, strings.Join(Controllers, ", "))
-		}
 	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -347,17 +336,12 @@ func (f *Fleet) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for name, loop := range f.loops {
-		if slices.Contains(f.Without, name) {
-			continue
-		}
 		for range workers {
 			running.Go(func() { loop.workQueue(ctx, name) })
 		}
 		defer loop.queue.ShutDown()
 	}
-	if !slices.Contains(f.Without, "sweep") {
-		running.Go(func() { f.sweepUntil(ctx) })
-	}
+	running.Go(func() { f.sweepUntil(ctx) })
 	<-ctx.Done()
 	return nil
 }

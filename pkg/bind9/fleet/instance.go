@@ -153,12 +153,12 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	server := render.Merge(instance, cluster)
 	server.Platform = f.Platform
 	owner := render.KindInstance + "/" + instance.Name
-	var again, stepAgain time.Duration
+	var again time.Duration
 	var heldBy *v1alpha1.DNSClass
 	var err error
 	ownKey := cluster == nil || server.Role == bind9.RoleSigner
 	if ownKey {
-		server.Transfer, heldBy, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey,
+		server.Transfer, heldBy, again, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey,
 			[]cache.ObjectName{cache.MetaObjectToName(instance)})
 	} else {
 		server.Transfer, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
@@ -178,9 +178,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 			server.Unkeyed, err = f.listUnkeyed(&server)
 		}
 		if err == nil {
-			server.Control, again, err = f.chooseControlKeys(ctx, &server, func(with *render.Server) bool { return f.haveKeys(ctx, with) })
+			server.Control, err = f.ensureControlKey(ctx, &server)
 		}
-		again = sooner(again, stepAgain)
 	}
 	switch {
 	case errors.Is(err, errNoTransferKey):
@@ -193,7 +192,7 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	objects, err := server.Objects()
 	if err != nil {
 		s.set(bind9.ConditionConfigValid, false, ReasonInvalid, err.Error()+"; what runs keeps its configuration (F4)")
-		f.judgeServer(&server, owner, status, s)
+		f.judgeServer(&server, status, s)
 		return again, nil
 	}
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
@@ -210,10 +209,10 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	}
 	if err := f.applyAll(ctx, server.Namespace, now, func() error { return f.checkServing(ctx, &server) }); err != nil &&
 		!errors.As(err, &waits) {
-		f.judgeServer(&server, owner, status, s)
+		f.judgeServer(&server, status, s)
 		return again, f.degrade(s, err)
 	}
-	f.judgeServer(&server, owner, status, s)
+	f.judgeServer(&server, status, s)
 	f.noteTransferKeys(ctx, &server)
 	if turn != "" {
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, turn)
@@ -230,17 +229,6 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	}
 	if mounted, err := server.Mounted(); err == nil {
 		status.ConfigHash = render.Hash(mounted)
-	}
-	key := server.Settings.RNDCKey
-	status.RNDCKey = nil
-	if made := server.Control.Made; !made.IsZero() {
-		status.RNDCKey = &bind9.KeyRotation{CreatedAt: &metav1.Time{Time: made.Truncate(time.Second)}}
-		if key != nil && key.RotateAfter != nil {
-			status.RNDCKey.RotateAt = &metav1.Time{Time: made.Add(key.RotateAfter.Duration).Truncate(time.Second)}
-		}
-	}
-	if server.Control.Former != nil {
-		s.set(bind9.ConditionProgressing, true, ReasonRotating, "the former key is taken until every pod has the new one")
 	}
 	if waits != nil {
 		if waits.service != nil {
@@ -342,8 +330,8 @@ func (f *Fleet) judgeWorkload(server *render.Server) (ready, finished bool) {
 	return false, false
 }
 
-// judgeServer writes conditions, addresses and pods.
-func (f *Fleet) judgeServer(server *render.Server, owner string, status *bind9.Bind9InstanceStatus, s *standing) {
+// judgeServer writes conditions and addresses.
+func (f *Fleet) judgeServer(server *render.Server, status *bind9.Bind9InstanceStatus, s *standing) {
 	ready, finished := f.judgeWorkload(server)
 	switch {
 	case server.Replicas == 0:
@@ -364,14 +352,6 @@ func (f *Fleet) judgeServer(server *render.Server, owner string, status *bind9.B
 		status.Addresses = serviceAddresses(service)
 	}
 	status.AgentURL = "https://" + render.AgentHost(server.Namespace, server.Name)
-	status.Endpoints = nil
-	for _, object := range f.children.of(pods, server.Namespace, owner) {
-		if pod, ok := object.(*corev1.Pod); ok {
-			status.Endpoints = append(status.Endpoints, bind9.InstanceEndpoint{Pod: pod.Name, Address: pod.Status.PodIP,
-				Ready: podReady(pod)})
-		}
-	}
-	slices.SortFunc(status.Endpoints, func(x, y bind9.InstanceEndpoint) int { return strings.Compare(x.Pod, y.Pod) })
 }
 
 func wasUnavailable(before []metav1.Condition) bool {

@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -34,65 +33,18 @@ const (
 	tokenOctets                      = 32
 )
 
-// chooseControlKeys are the keys of a server's control channel as they shall be now: those that it has, a first one, or
-// those after a rotation. complete says that every pod has the current one, so that the former one may go.
-func (f *Fleet) chooseControlKeys(ctx context.Context, server *render.Server, complete func(with *render.Server) bool) (
-	keys render.ControlKeys, again time.Duration, err error) {
-	wanted := server.Settings.RNDCKey
-	if wanted == nil {
-		wanted = &bind9.RNDCKey{}
-	}
-	if wanted.SecretName != "" {
-		keys, err := f.keysOfUser(ctx, server.Namespace, wanted.SecretName)
-		return keys, 0, err
-	}
+// ensureControlKey is the key of a server's control channel, a new one where there is none: its pod is replaced then.
+func (f *Fleet) ensureControlKey(ctx context.Context, server *render.Server) (render.Key, error) {
 	secret, err := f.children.readSecret(ctx, server.Namespace, render.RNDCSecretName(server.Name))
 	if err != nil {
-		return keys, 0, err
+		return render.Key{}, err
 	}
-	now := f.Clock.Now()
 	if secret != nil {
-		keys, err = render.ReadControlKeys(secret.Annotations, secret.Data)
-	}
-	if secret == nil || err != nil {
-		// The key is lost, so no pod can be told of another one: a new line has the pods replaced.
-		first, err := render.NewKey("rndc", wanted.Algorithm, f.Random)
-		return render.ControlKeys{Current: first, Made: now, Line: first.Name}, 0, err
-	}
-	if keys.Former != nil {
-		with := *server
-		with.Control = keys
-		if !complete(&with) {
-			return keys, askAgain, nil
+		if key, err := render.ReadControlKey(secret.Data); err == nil {
+			return key, nil
 		}
-		keys.Former = nil
 	}
-	due := wanted.Algorithm != "" && wanted.Algorithm != keys.Current.Algorithm
-	if wanted.RotateAfter != nil && !due {
-		if wait := keys.Made.Add(wanted.RotateAfter.Duration).Sub(now); wait > 0 {
-			return keys, wait, nil
-		}
-		due = true
-	}
-	if !due {
-		return keys, 0, nil
-	}
-	next, err := render.NewKey("rndc", wanted.Algorithm, f.Random)
-	return keys.Rotate(next, now), askAgain, err
-}
-
-// keysOfUser reads a key that a user made. A change of it has the pods replaced.
-func (f *Fleet) keysOfUser(ctx context.Context, namespace, name string) (render.ControlKeys, error) {
-	secret, err := f.Cluster.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return render.ControlKeys{}, fmt.Errorf("spec.rndcKey.secretName: %w", err)
-	}
-	keys, err := render.ReadControlKeys(nil, secret.Data)
-	if err != nil {
-		return render.ControlKeys{}, fmt.Errorf("spec.rndcKey.secretName: Secret %q: %w", name, err)
-	}
-	keys.Former, keys.Line = nil, render.Hash(map[string]string{keys.Current.Name: string(keys.Current.Secret)})[:16]
-	return keys, nil
+	return render.NewKey("rndc", "", f.Random)
 }
 
 // ensureAccess is the token and the certificate of a server's agent.

@@ -258,12 +258,12 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	case "kubizone":
 		handler, err = agent.New(agent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-			UpdateKey: func() (transfer.Key, error) { return *w.key(), nil },
-			Authenticate: func(r *http.Request) (string, error) {
+			TSIGKey: func() (transfer.Key, error) { return *w.key(), nil },
+			Authenticate: func(r *http.Request) error {
 				if r.Header.Get("Authorization") != "Bearer "+token {
-					return "", errors.New("another token")
+					return errors.New("another token")
 				}
-				return "test", nil
+				return nil
 			},
 		})
 		if err != nil {

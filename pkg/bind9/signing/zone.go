@@ -402,11 +402,9 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	}
 	switch d.action {
 	case ensure:
-		signs := true
 		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace,
 			ZoneConfig: protocol.ZoneConfig{
 				Primaries: []string{"list " + apiclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy,
-				InlineSigning: &signs,
 			}}, w.refuseOlder)
 	case remove:
 		err = w.agent.RemoveSigned(ctx, w.fqdn, w.refuseOlder)

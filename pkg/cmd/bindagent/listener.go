@@ -99,13 +99,13 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// promoting is identify, after which the connection of an authenticated request is one of a client.
-func promoting(identify func(*http.Request) (string, error)) func(*http.Request) (string, error) {
-	return func(r *http.Request) (string, error) {
-		client, err := identify(r)
+// promoting is authenticate, after which the connection of an authenticated request is one of a client.
+func promoting(authenticate func(*http.Request) error) func(*http.Request) error {
+	return func(r *http.Request) error {
+		err := authenticate(r)
 		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && err == nil {
 			c.promote()
 		}
-		return client, err
+		return err
 	}
 }

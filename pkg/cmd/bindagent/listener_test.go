@@ -62,10 +62,7 @@ func openAgent(t *testing.T) (address string, dir string) {
 // out neither a client that comes then nor one that was there.
 func TestListener_peersKeepNoClientOut(t *testing.T) {
 	address, dir := openAgent(t)
-	authorities, err := readAuthorities(dir + "/tls.crt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	authorities := readAuthority(t, dir)
 	newClient := func(h2 bool) *http.Client {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, ServerName: "localhost"}, ForceAttemptHTTP2: h2}
 		t.Cleanup(transport.CloseIdleConnections)

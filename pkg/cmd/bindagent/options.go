@@ -6,16 +6,12 @@ package bindagent
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,36 +29,20 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// serviceAccountDir is where Kubernetes puts what a pod needs to reach it.
-const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
-
 // options are the flags.
 type options struct {
-	listen                    string
-	tlsCert, tlsKey, clientCA string
-	plainHTTP                 bool
-	clientNames               []string
-	tokenFile                 string
-	serviceAccounts           []string
-	audience                  string
-	kubeServer                string
-	kubeToken, kubeCA         string
-	rndcServer, rndcKeyFile   string
-	dnsServer, updateKeyFile  string
-	zoneDir, configDir        string
-	catalogsFile              string
-	rate, burst               int
+	listen                  string
+	tlsCert, tlsKey         string
+	plainHTTP               bool
+	tokenFile               string
+	rndcServer, rndcKeyFile string
+	dnsServer, tsigKeyFile  string
+	zoneDir, configDir      string
+	catalogsFile            string
 }
 
 func newOptions() *options {
-	o := &options{
-		listen: "127.0.0.1:8080", audience: "bindcar", rndcServer: "127.0.0.1:953", dnsServer: "127.0.0.1:53", zoneDir: "/var/cache/bind",
-		kubeToken: filepath.Join(serviceAccountDir, "token"), kubeCA: filepath.Join(serviceAccountDir, "ca.crt"), rate: 50, burst: 200,
-	}
-	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" {
-		o.kubeServer = "https://" + net.JoinHostPort(host, cmp.Or(os.Getenv("KUBERNETES_SERVICE_PORT"), "443"))
-	}
-	return o
+	return &options{listen: "127.0.0.1:8080", rndcServer: "127.0.0.1:953", dnsServer: "127.0.0.1:53", zoneDir: "/var/cache/bind"}
 }
 
 // addFlags binds the options to flags.
@@ -71,22 +51,13 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with")
 	flags.StringVar(&o.tlsKey, "tls-private-key-file", o.tlsKey, "its key")
 	flags.BoolVar(&o.plainHTTP, "plain-http", o.plainHTTP, "serve http on other addresses than loopback: tokens can be read on the way")
-	flags.StringVar(&o.clientCA, "client-ca-file", o.clientCA, "authorities of client certificates; goes with --client-name")
-	flags.StringSliceVar(&o.clientNames, "client-name", o.clientNames, "common name or DNS name of a client certificate that is taken; "+
-		"repeated for more")
 	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile, "file with a bearer token a line, of 16 characters at least; "+
 		"several while one takes the other's place")
-	flags.StringSliceVar(&o.serviceAccounts, "service-account", o.serviceAccounts, "NAMESPACE/NAME of a ServiceAccount whose tokens are "+
-		"taken, by TokenReview; repeated for more")
-	flags.StringVar(&o.audience, "token-audience", o.audience, "audience that those tokens must have")
-	flags.StringVar(&o.kubeServer, "kube-server", o.kubeServer, "URL of the kube-apiserver that reviews tokens; in a pod its own")
-	flags.StringVar(&o.kubeToken, "kube-token-file", o.kubeToken, "token of a ServiceAccount that may create tokenreviews")
-	flags.StringVar(&o.kubeCA, "kube-ca-file", o.kubeCA, "authorities of the kube-apiserver's certificate")
 	flags.StringVar(&o.rndcServer, "rndc-server", o.rndcServer, "ADDRESS:PORT of named's control channel")
 	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, "+
 		"as rndc-confgen or tsig-keygen writes it; of several keys the next is tried where named does not accept one")
-	flags.StringVar(&o.dnsServer, "dns-server", o.dnsServer, "ADDRESS:PORT where named answers DNS, for updates and for keys")
-	flags.StringVar(&o.updateKeyFile, "update-key-file", o.updateKeyFile, "file of the TSIG key that signs updates; "+
+	flags.StringVar(&o.dnsServer, "dns-server", o.dnsServer, "ADDRESS:PORT where named answers DNS")
+	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", o.tsigKeyFile, "file of the TSIG key that signs questions to named, as for catalogs; "+
 		"without one it is the control channel's")
 	flags.StringVar(&o.zoneDir, "zone-dir", o.zoneDir, "directory for files of zones, which named has at the same path; "+
 		"both may write there")
@@ -94,8 +65,6 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"after a change of a file there named is told to read it again; empty for none")
 	flags.StringVar(&o.catalogsFile, "catalogs-file", o.catalogsFile, "file with the names of the catalog zones that named follows, "+
 		"one a line: after a start, /ready waits for their members")
-	flags.IntVar(&o.rate, "requests-per-second", o.rate, "requests of one address a second, further ones are answered 429")
-	flags.IntVar(&o.burst, "requests-burst", o.burst, "requests of one address at once")
 }
 
 // NewCommand is the command with its flags.
@@ -107,8 +76,8 @@ func NewCommand() *cobra.Command {
 		Long: `Serve an HTTP API beside one named, by which its zones are added, changed and removed while it runs. It is the API of
 bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line that begins with "ready" says when it serves.`,
 		Example: `  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --token-file /run/secrets/agent/tokens
-  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --listen :8443 \
-    --tls-cert-file tls.crt --tls-private-key-file tls.key --service-account kubizone/controller`,
+  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --token-file /run/secrets/agent/tokens --listen :8443 \
+    --tls-cert-file tls.crt --tls-private-key-file tls.key`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			logger := newLogger(command)
@@ -175,9 +144,6 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 		fault("--listen", "%q is not a loopback address, and tokens could be read on the way; give --tls-cert-file, or --plain-http",
 			o.listen)
 	}
-	if (o.clientCA == "") != (len(o.clientNames) == 0) || o.clientCA != "" && o.tlsCert == "" {
-		fault("--client-ca-file and --client-name", "give both, with --tls-cert-file, or none")
-	}
 	for flag, address := range map[string]string{"--rndc-server": o.rndcServer, "--dns-server": o.dnsServer} {
 		if at, err := netip.ParseAddrPort(address); err != nil || at.Port() == 0 {
 			fault(flag, "%q must be ADDRESS:PORT", address)
@@ -196,12 +162,9 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	if info, err := os.Stat(o.catalogsFile); o.catalogsFile != "" && (err != nil || !info.Mode().IsRegular()) {
 		fault("--catalogs-file", "%q must be a file", o.catalogsFile)
 	}
-	if o.rate < 1 || o.burst < 1 {
-		fault("--requests-per-second and --requests-burst", "must be at least 1")
-	}
 	keys := map[string]string{"--rndc-key-file": o.rndcKeyFile}
-	if o.updateKeyFile != "" {
-		keys["--update-key-file"] = o.updateKeyFile
+	if o.tsigKeyFile != "" {
+		keys["--tsig-key-file"] = o.tsigKeyFile
 	}
 	for flag, path := range keys {
 		if path == "" {
@@ -216,34 +179,26 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 			logger.Warn(warning)
 		}
 	}
-	auth := &agent.Authentication{TokenFile: o.tokenFile, Certificates: o.clientNames}
-	if o.tokenFile != "" {
-		if _, err := agent.ReadTokens(o.tokenFile); err != nil {
-			fault("--token-file", "%w", err)
-		}
-	}
-	if len(o.serviceAccounts) > 0 {
-		if auth.Review, err = o.openReview(); err != nil {
-			wrong = append(wrong, err)
-		}
-	}
-	if o.tokenFile == "" && len(o.serviceAccounts) == 0 && len(o.clientNames) == 0 {
-		fault("--token-file, --service-account, --client-name", "give at least one; without a way to authenticate no request is answered")
+	tokens := agent.TokenFile(o.tokenFile)
+	if o.tokenFile == "" {
+		fault("--token-file", "is required: clients show one of its tokens, and without it no request is answered")
+	} else if _, err := tokens.Read(); err != nil {
+		fault("--token-file", "%w", err)
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
 	agent, err := agent.New(agent.Config{
 		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
-		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir,
-		CatalogsFile: o.catalogsFile, Authenticate: promoting(auth.Identify),
-		Rate: o.rate, Burst: o.burst, Version: version.Number(), Logger: logger, Now: time.Now,
+		Nameserver: o.dnsServer, TSIGKey: o.readTSIGKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir,
+		CatalogsFile: o.catalogsFile, Authenticate: promoting(tokens.Authenticate),
+		Version: version.Number(), Logger: logger, Now: time.Now,
 	})
 	s := &server{listen: o.listen, agent: agent, logger: logger, before: o.rndcServer}
 	if o.tlsCert != "" && err == nil {
-		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, caFile: o.clientCA, logger: logger}
+		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, logger: logger}
 		if _, err = s.identity.loadFiles(); err != nil {
-			err = fmt.Errorf("--tls-cert-file, --tls-private-key-file, --client-ca-file: %w", err)
+			err = fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
 		}
 	}
 	return s, err
@@ -263,63 +218,10 @@ func (o *options) readControlKeys() (all []rndc.Key, err error) {
 	return all, err
 }
 
-func (o *options) readUpdateKey() (transfer.Key, error) {
-	keys, _, err := primary.ReadKeyFile(cmp.Or(o.updateKeyFile, o.rndcKeyFile))
+func (o *options) readTSIGKey() (transfer.Key, error) {
+	keys, _, err := primary.ReadKeyFile(cmp.Or(o.tsigKeyFile, o.rndcKeyFile))
 	if err != nil {
 		return transfer.Key{}, err
 	}
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil
-}
-
-// openReview makes what asks Kubernetes for tokens. Its errors name their flags.
-func (o *options) openReview() (*agent.TokenReview, error) {
-	var wrong []error
-	review := &agent.TokenReview{Server: o.kubeServer, TokenFile: o.kubeToken, Audience: o.audience, Now: time.Now}
-	for _, text := range o.serviceAccounts {
-		namespace, account, ok := strings.Cut(text, "/")
-		if !ok || namespace == "" || account == "" || strings.ContainsAny(account, "/:") || strings.Contains(namespace, ":") {
-			wrong = append(wrong, fmt.Errorf("--service-account %q: must be NAMESPACE/NAME", text))
-		}
-		review.Users = append(review.Users, "system:serviceaccount:"+namespace+":"+account)
-	}
-	if o.audience == "" {
-		wrong = append(wrong, errors.New("--token-audience: must not be empty: a token for another server would be taken"))
-	}
-	if at, err := url.Parse(o.kubeServer); err != nil || at.Scheme != "https" || at.Host == "" {
-		wrong = append(wrong, fmt.Errorf("--kube-server %q: must be an https URL; in a pod it is known", o.kubeServer))
-	}
-	if _, err := os.Stat(o.kubeToken); err != nil {
-		wrong = append(wrong, fmt.Errorf("--kube-token-file: %w", err))
-	}
-	authorities, err := readAuthorities(o.kubeCA)
-	if err != nil {
-		wrong = append(wrong, fmt.Errorf("--kube-ca-file: %w", err))
-	}
-	review.Client = &http.Client{
-		Timeout: 10 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
-			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return review, errors.Join(wrong...)
-}
-
-// maxPEM bounds a file of certificates, in octets.
-const maxPEM = 1 << 20
-
-func readAuthorities(path string) (*x509.CertPool, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxPEM))
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate", path)
-	}
-	return pool, nil
 }

@@ -93,30 +93,25 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// identity is the certificate of the server and the authorities of its clients, as files.
+// identity is the certificate of the server, as files.
 type identity struct {
-	certFile, keyFile, caFile string
-	logger                    *slog.Logger
+	certFile, keyFile string
+	logger            *slog.Logger
 
 	last atomic.Pointer[tls.Config]
 }
 
 // loadFiles reads the files anew. Those that cannot be read leave the last ones in force (B3).
 func (i *identity) loadFiles() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
-	config.Certificates = []tls.Certificate{certificate}
-	if err == nil && i.caFile != "" {
-		// A client without a certificate may have a token.
-		config.ClientAuth = tls.VerifyClientCertIfGiven
-		config.ClientCAs, err = readAuthorities(i.caFile)
-	}
 	if err == nil {
+		config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+			Certificates: []tls.Certificate{certificate}}
 		i.last.Store(config)
 		return config, nil
 	}
 	if last := i.last.Load(); last != nil {
-		i.logger.Warn("the certificates cannot be read; the last ones stay in force", "err", err)
+		i.logger.Warn("the certificate cannot be read; the last one stays in force", "err", err)
 		return last, nil
 	}
 	return nil, err

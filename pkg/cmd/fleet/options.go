@@ -4,14 +4,11 @@
 package fleet
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
@@ -27,22 +23,19 @@ import (
 
 // Options are the flags as they were written.
 type Options struct {
-	Client                                   *kubeconfig.Options
-	HealthListen, Lease, Installation        string
-	LeaseDuration                            time.Duration
-	ServerNamespaces, ClientNamespaces       []string
-	Without                                  []string
-	BINDRepository, AgentImage, BindcarImage string
-	Primaries                                []string
-	PrimaryService                           string
-	KeyReaders, AgentReaders                 []string
+	Client                     *kubeconfig.Options
+	HealthListen, Lease        string
+	ServerNamespaces           []string
+	BINDRepository, AgentImage string
+	PrimaryService             string
+	KeyReaders, AgentReaders   []string
 }
 
 // NewOptions are the defaults.
 func NewOptions() *Options {
 	return &Options{
-		Client: kubeconfig.NewOptions(), HealthListen: ":8080", Lease: "kubizone-system/kubizone-fleet", LeaseDuration: 15 * time.Second,
-		BINDRepository: "docker.io/internetsystemsconsortium/bind9", BindcarImage: "ghcr.io/firestoned/bindcar:v0.9.0",
+		Client: kubeconfig.NewOptions(), HealthListen: ":8080", Lease: "kubizone-system/kubizone-fleet",
+		BINDRepository: "docker.io/internetsystemsconsortium/bind9",
 	}
 }
 
@@ -52,29 +45,18 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
 		"port 0 takes a free one")
 	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; "+
-		"it marks the objects that are made, if --installation does not, and what has another mark is never changed")
-	flags.StringVar(&o.Installation, "installation", o.Installation, "mark of the objects that are made, "+
-		"instead of NAMESPACE.NAME of the Lease: fleets with one mark and namespaces of their own hand a namespace over without a change "+
-		"of its objects")
-	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "after which a Lease that is not renewed is another's")
+		"it marks the objects that are made, and what has another mark is never changed. From its namespace the agents are reached")
 	flags.StringSliceVar(&o.ServerNamespaces, "server-namespace", nil, "namespace in which servers are run; repeated for more, "+
 		"\"*\" for all. Bind9Clusters in others wait")
-	flags.StringSliceVar(&o.ClientNamespaces, "agent-client-namespace", nil, "namespace from which the agents are reached; "+
-		"repeated for more. Default: that of the Lease")
-	flags.StringSliceVar(&o.Without, "without", nil, "controller that is not run: "+strings.Join(fleet.Controllers, ", ")+
-		"; repeated for more")
 	flags.StringVar(&o.BINDRepository, "bind9-repository", o.BINDRepository, "image of BIND without its tag, which is the version, "+
 		"where an object names none")
 	flags.StringVar(&o.AgentImage, "agent-image", o.AgentImage, "image of kubizone, for kubizone bind-agent, where an object names none")
-	flags.StringVar(&o.BindcarImage, "bindcar-image", o.BindcarImage, "image of bindcar where an object names none")
-	flags.StringSliceVar(&o.Primaries, "primary", nil, "ADDRESS or ADDRESS:PORT of the hidden primary from which servers transfer the "+
-		"zones of catalogs; repeated for more")
 	flags.StringSliceVar(&o.KeyReaders, "key-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller or the hidden primary, "+
 		"that may read the TSIG key of each cluster; repeated for more. A Role for that Secret alone is made with it")
 	flags.StringSliceVar(&o.AgentReaders, "signer-agent-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller, "+
 		"that may read the token of the agent of each signer; repeated for more. A Role for that Secret alone is made with it")
 	flags.StringVar(&o.PrimaryService, "primary-service", o.PrimaryService, "NAMESPACE/NAME of the Service of the hidden primary, "+
-		"instead of --primary")
+		"from which servers transfer the zones of catalogs")
 }
 
 // Config is what the options mean.
@@ -82,11 +64,8 @@ type Config struct {
 	HealthListen   netip.AddrPort
 	Client         *rest.Config
 	Lease          types.NamespacedName
-	LeaseDuration  time.Duration
 	Namespaces     []string
 	Platform       render.Platform
-	Without        []string
-	Primaries      []netip.AddrPort
 	PrimaryService types.NamespacedName
 	// Out takes the lines for people.
 	Out io.Writer
@@ -94,7 +73,7 @@ type Config struct {
 
 // Complete reads the options and reports all that is wrong with them.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{LeaseDuration: o.LeaseDuration, Without: o.Without, Out: out}
+	c := &Config{Out: out}
 	var wrong []error
 	fault := func(flag, format string, arguments ...any) {
 		wrong = append(wrong, fmt.Errorf(flag+" "+format, arguments...))
@@ -105,20 +84,12 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	if c.Lease, err = parseNamespaced(o.Lease); err != nil {
 		fault("--lease", "%q: %w", o.Lease, err)
 	}
-	if o.LeaseDuration < 3*time.Second {
-		fault("--lease-duration", "%s: must be at least 3s, for it is renewed every fifth of it", o.LeaseDuration)
-	}
 	c.Platform = render.Platform{
-		Installation: cmp.Or(o.Installation, c.Lease.Namespace+"."+c.Lease.Name), BINDRepository: o.BINDRepository,
-		AgentImage: o.AgentImage, BindcarImage: o.BindcarImage, Clients: o.ClientNamespaces,
+		Installation: c.Lease.Namespace + "." + c.Lease.Name, BINDRepository: o.BINDRepository, AgentImage: o.AgentImage,
+		ClientNamespace: c.Lease.Namespace,
 	}
-	if wrong := validation.IsValidLabelValue(c.Platform.Installation); len(wrong) > 0 && o.Installation != "" {
-		fault("--installation", "%q: must be the value of a label: %s", o.Installation, strings.Join(wrong, "; "))
-	} else if len(wrong) > 0 {
+	if len(validation.IsValidLabelValue(c.Platform.Installation)) > 0 {
 		fault("--lease", "%q: namespace and name together must have at most 62 characters, because they are the value of a label", o.Lease)
-	}
-	if len(c.Platform.Clients) == 0 {
-		c.Platform.Clients = []string{c.Lease.Namespace}
 	}
 	if o.AgentImage == "" {
 		fault("--agent-image", "is required: the image of this program")
@@ -136,11 +107,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		}
 		c.Namespaces = append(c.Namespaces, namespace)
 	}
-	for _, name := range o.Without {
-		if !slices.Contains(fleet.Controllers, name) {
-			fault("--without", "%q: must be one of %s", name, strings.Join(fleet.Controllers, ", "))
-		}
-	}
 	for _, readers := range []struct {
 		flag  string
 		texts []string
@@ -154,24 +120,9 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 			*readers.of = append(*readers.of, reader)
 		}
 	}
-	for _, text := range o.Primaries {
-		at, err := netip.ParseAddrPort(text)
-		if err != nil {
-			var address netip.Addr
-			address, err = netip.ParseAddr(text)
-			at = netip.AddrPortFrom(address, 53)
-		}
-		if err != nil || at.Port() == 0 || at.Addr().IsUnspecified() {
-			fault("--primary", "%q: write ADDRESS or ADDRESS:PORT", text)
-		}
-		c.Primaries = append(c.Primaries, at)
-	}
 	if o.PrimaryService != "" {
 		if c.PrimaryService, err = parseNamespaced(o.PrimaryService); err != nil {
 			fault("--primary-service", "%q: %w", o.PrimaryService, err)
-		}
-		if len(o.Primaries) > 0 {
-			fault("--primary-service", "and --primary: give one of them")
 		}
 	}
 	c.Client, _, err = o.Client.Client()

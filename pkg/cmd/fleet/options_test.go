@@ -22,14 +22,14 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetOut(io.Discard)
 	command.SetArgs([]string{
-		"--health-listen", "x", "--lease", "x", "--lease-duration", "1s", "--server-namespace", "a b", "--without", "pods", "--primary", "ns1", "--primary-service", "x", "--key-reader", "y", "--signer-agent-reader", "z", "--kubeconfig", "/nowhere",
+		"--health-listen", "x", "--lease", "x", "--server-namespace", "a b", "--primary-service", "x", "--key-reader", "y", "--signer-agent-reader", "z", "--kubeconfig", "/nowhere",
 	})
 	err := command.ExecuteContext(t.Context())
 	if err == nil {
 		t.Fatal("it started")
 	}
 	for _, want := range []string{
-		"--health-listen", `--lease "x": write NAMESPACE/NAME`, "--lease-duration 1s", `--server-namespace "a b"`, "--agent-image is required", `--without "pods"`, `--primary "ns1"`, `--primary-service "x"`, `--key-reader "y"`, `--signer-agent-reader "z"`, "--primary-service and --primary", "/nowhere",
+		"--health-listen", `--lease "x": write NAMESPACE/NAME`, `--server-namespace "a b"`, "--agent-image is required", `--primary-service "x"`, `--key-reader "y"`, `--signer-agent-reader "z"`, "/nowhere",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q in:\n%v", want, err)
@@ -41,7 +41,7 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	o := NewOptions()
 	o.AgentImage, o.ServerNamespaces, o.Lease = "registry.example/kubizone:v0", []string{"dns", "*"}, "dns-system/"+strings.Repeat("f", 52)
 	c, err := o.Complete(io.Discard)
-	if c.Platform.Installation != "dns-system."+strings.Repeat("f", 52) || len(c.Namespaces) != 1 || c.Namespaces[0] != "" || c.Platform.Clients[0] != "dns-system" {
+	if c.Platform.Installation != "dns-system."+strings.Repeat("f", 52) || len(c.Namespaces) != 1 || c.Namespaces[0] != "" || c.Platform.ClientNamespace != "dns-system" {
 		t.Errorf("%+v", c)
 	}
 	if err != nil && strings.Contains(err.Error(), "--lease") {
@@ -50,14 +50,6 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	o.Lease += "g"
 	if _, err := o.Complete(io.Discard); err == nil || !strings.Contains(err.Error(), "62 characters") {
 		t.Errorf("a Lease that fits no label: %v", err)
-	}
-	o.Installation = "all-fleets"
-	if c, err := o.Complete(io.Discard); c.Platform.Installation != "all-fleets" || err != nil && strings.Contains(err.Error(), "62 characters") {
-		t.Errorf("with a mark of its own: %q, %v", c.Platform.Installation, err)
-	}
-	o.Installation = "all fleets"
-	if _, err := o.Complete(io.Discard); err == nil || !strings.Contains(err.Error(), `--installation "all fleets": must be the value of a label`) {
-		t.Errorf("a mark that is no label: %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func (c *Config) Run(ctx context.Context) error {
 	recorder := events.NewBroadcaster(&events.EventSinkImpl{Interface: cluster.EventsV1()})
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, err := fleet.New(fleet.Config{
-		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform, Without: c.Without,
+		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform,
 		Primaries: (&primaries{of: c, cluster: cluster}).findAddresses,
 		Events:    recorder.NewRecorder(kinds, fleet.FieldManager),
 		Answers:   askCatalog,
@@ -94,10 +94,13 @@ func (c *Config) Run(ctx context.Context) error {
 		identity := host + "_" + string(uuid.NewUUID())
 		shell.Say("ready: waiting for Lease %s as %s", c.Lease, identity)
 		return shell.WorkWithLease(running, outlasting, process.Lease{
-			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: c.LeaseDuration, Client: cluster.CoordinationV1(),
+			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: leaseDuration, Client: cluster.CoordinationV1(),
 		}, servers.Run)
 	})
 }
+
+// leaseDuration is after which a Lease that is not renewed is another's.
+const leaseDuration = 15 * time.Second
 
 // primariesAge is how long the addresses of the Service of the primary are taken to be as they were read: each look at
 // a server asks for them, and a fleet that starts looks at all of its servers.
@@ -127,10 +130,10 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
-// findPrimaries are the addresses of the hidden primary: those that were given, or the stable ones of its Service.
+// findPrimaries are the addresses of the hidden primary: the stable ones of its Service, none without one.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
-		return c.Primaries, nil
+		return nil, nil
 	}
 	service, err := cluster.CoreV1().Services(c.PrimaryService.Namespace).Get(ctx, c.PrimaryService.Name, metav1.GetOptions{})
 	if err != nil {

@@ -148,12 +148,10 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.DNSSECTiming{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref),
 		v1alpha1.ExternalServer{}.OpenAPIModelName():                        schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref),
 		v1alpha1.Image{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Image(ref),
-		v1alpha1.InstanceEndpoint{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref),
 		v1alpha1.KeyRotation{}.OpenAPIModelName():                           schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref),
 		v1alpha1.NamespaceSelection{}.OpenAPIModelName():                    schema_kubizone_api_bind9_v1alpha1_NamespaceSelection(ref),
 		v1alpha1.Placement{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_Placement(ref),
 		v1alpha1.ProvidedCluster{}.OpenAPIModelName():                       schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref),
-		v1alpha1.RNDCKey{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_RNDCKey(ref),
 		v1alpha1.RateLimit{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_RateLimit(ref),
 		v1alpha1.Resources{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_Resources(ref),
 		v1alpha1.RoleSettings{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref),
@@ -5330,12 +5328,6 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
-					"rndcKey": {
-						SchemaProps: spec.SchemaProps{
-							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
-							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
-						},
-					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
@@ -5382,7 +5374,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterDNSSEC{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterDNSSEC{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -5629,12 +5621,6 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
-					"rndcKey": {
-						SchemaProps: spec.SchemaProps{
-							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
-							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
-						},
-					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
@@ -5682,7 +5668,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.ExternalServer{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Resources{}.OpenAPIModelName(), v1alpha1.Service{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.ExternalServer{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.Resources{}.OpenAPIModelName(), v1alpha1.Service{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -5726,33 +5712,6 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 							Format:      "",
 						},
 					},
-					"endpoints": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"pod",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "endpoints are its pods.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.InstanceEndpoint{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
-					"rndcKey": {
-						SchemaProps: spec.SchemaProps{
-							Description: "rndcKey is the age of its key.",
-							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
-						},
-					},
 					"configHash": {
 						SchemaProps: spec.SchemaProps{
 							Description: "configHash identifies the configuration that the server runs with.",
@@ -5793,7 +5752,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), v1alpha1.InstanceEndpoint{}.OpenAPIModelName(), v1alpha1.KeyRotation{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.KeyRotation{}.OpenAPIModelName()},
 	}
 }
 
@@ -5971,12 +5930,6 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
-					"rndcKey": {
-						SchemaProps: spec.SchemaProps{
-							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
-							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
-						},
-					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
@@ -6023,7 +5976,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 			},
 		},
 		Dependencies: []string{
-			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterDNSSEC{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
+			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterDNSSEC{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -6336,44 +6289,11 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							},
 						},
 					},
-					"dnssecValidation": {
-						SchemaProps: spec.SchemaProps{
-							Description: "dnssecValidation is Auto or Off: whether answers that are resolved are proven by the root's key. Absent: Auto.\n\nPossible enum values:\n - `\"Auto\"`\n - `\"Off\"`",
-							Type:        []string{"string"},
-							Format:      "",
-							Enum:        []interface{}{"Auto", "Off"},
-						},
-					},
-					"minimalResponses": {
-						SchemaProps: spec.SchemaProps{
-							Description: "minimalResponses leaves out of answers what a client can do without. Absent: true.",
-							Type:        []string{"boolean"},
-							Format:      "",
-						},
-					},
 					"queryLog": {
 						SchemaProps: spec.SchemaProps{
 							Description: "queryLog writes each query to the log of the container. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
-						},
-					},
-					"ednsUDPSize": {
-						SchemaProps: spec.SchemaProps{
-							Description: "ednsUDPSize is the largest answer by UDP in octets, 512 to 4096. Absent: 1232.",
-							Minimum:     ptr.To[float64](512),
-							Maximum:     ptr.To[float64](4096),
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"tcpClients": {
-						SchemaProps: spec.SchemaProps{
-							Description: "tcpClients is the most clients at once by TCP, 10 to 10000. Absent: 150, as BIND has it.",
-							Minimum:     ptr.To[float64](10),
-							Maximum:     ptr.To[float64](10000),
-							Type:        []string{"integer"},
-							Format:      "int32",
 						},
 					},
 					"rateLimit": {
@@ -6565,14 +6485,6 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
 						},
 					},
-					"clientSecretName": {
-						SchemaProps: spec.SchemaProps{
-							Description: "clientSecretName is a Secret of type kubernetes.io/tls of the namespace with the client's certificate and key.",
-							MaxLength:   ptr.To[int64](253),
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
 					"tsigSecretName": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates: data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.",
@@ -6658,43 +6570,6 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 	}
 }
 
-func schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "InstanceEndpoint is one pod of a server.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"pod": {
-						SchemaProps: spec.SchemaProps{
-							Description: "pod is its name.",
-							Default:     "",
-							MinLength:   ptr.To[int64](1),
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"address": {
-						SchemaProps: spec.SchemaProps{
-							Description: "address is its IP address.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"ready": {
-						SchemaProps: spec.SchemaProps{
-							Description: "ready: it answers queries and its agent answers.",
-							Type:        []string{"boolean"},
-							Format:      "",
-						},
-					},
-				},
-				Required: []string{"pod"},
-			},
-		},
-	}
-}
-
 func schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -6711,12 +6586,6 @@ func schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref common.ReferenceCallback
 					"rotateAt": {
 						SchemaProps: spec.SchemaProps{
 							Description: "rotateAt is when the next one is made.",
-							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
-						},
-					},
-					"formerUntil": {
-						SchemaProps: spec.SchemaProps{
-							Description: "formerUntil is until when the key before it is taken.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -6790,29 +6659,9 @@ func schema_kubizone_api_bind9_v1alpha1_Placement(ref common.ReferenceCallback) 
 				Description: "Placement says on which nodes pods may run.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"spread": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "spread are the labels of nodes over which the servers of one role are spread. Absent: topology.kubernetes.io/zone and kubernetes.io/hostname.",
-							MaxItems:    ptr.To[int64](4),
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Type:   []string{"string"},
-										Format: "",
-									},
-								},
-							},
-						},
-					},
 					"required": {
 						SchemaProps: spec.SchemaProps{
-							Description: "required refuses nodes on which the spread is not met; else they are taken where there are no others. Defaults to false.",
+							Description: "required refuses nodes where the servers of one role are not spread over zones and nodes (topology.kubernetes.io/zone, kubernetes.io/hostname); else they are taken where there are no others. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6904,44 +6753,6 @@ func schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref common.ReferenceCall
 	}
 }
 
-func schema_kubizone_api_bind9_v1alpha1_RNDCKey(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "RNDCKey is the key by which the agent controls BIND.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"algorithm": {
-						SchemaProps: spec.SchemaProps{
-							Description: "algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
-							Default:     v1alpha1.KeyHMACSHA256,
-							Type:        []string{"string"},
-							Format:      "",
-							Enum:        []interface{}{"hmac-sha256", "hmac-sha384", "hmac-sha512"},
-						},
-					},
-					"rotateAfter": {
-						SchemaProps: spec.SchemaProps{
-							Description: "rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. The former key is taken for a while beside the new one. Absent: never.",
-							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
-						},
-					},
-					"secretName": {
-						SchemaProps: spec.SchemaProps{
-							Description: "secretName is a Secret of the namespace with a key of yours: data key-name, algorithm and secret (base64, as BIND writes it). It is not rotated. Absent: a key is made.",
-							MaxLength:   ptr.To[int64](253),
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-				},
-			},
-		},
-		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName()},
-	}
-}
-
 func schema_kubizone_api_bind9_v1alpha1_RateLimit(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -6955,15 +6766,6 @@ func schema_kubizone_api_bind9_v1alpha1_RateLimit(ref common.ReferenceCallback) 
 							Default:     0,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](1000),
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"windowSeconds": {
-						SchemaProps: spec.SchemaProps{
-							Description: "windowSeconds is over how many seconds they are counted, 1 to 3600. Absent: 15.",
-							Minimum:     ptr.To[float64](1),
-							Maximum:     ptr.To[float64](3600),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -7187,12 +6989,6 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
-					"rndcKey": {
-						SchemaProps: spec.SchemaProps{
-							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
-							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
-						},
-					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
@@ -7221,7 +7017,7 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 

@@ -181,14 +181,14 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 			return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 		}},
 		Nameserver: of.Addr.String(), ZoneDir: of.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		UpdateKey: func() (transfer.Key, error) {
+		TSIGKey: func() (transfer.Key, error) {
 			return transfer.Key{Name: keys[1].Name, Algorithm: string(keys[1].Algorithm), MAC: keys[1].MAC}, nil
 		},
-		Authenticate: func(r *http.Request) (string, error) {
+		Authenticate: func(r *http.Request) error {
 			if r.Header.Get("Authorization") != "Bearer the-token" {
-				return "", errors.New("another token")
+				return errors.New("another token")
 			}
-			return "test", nil
+			return nil
 		},
 	})
 	if err != nil {

@@ -65,7 +65,7 @@ func (o *outside) startAgent() {
 	o.t.Helper()
 	var err error
 	o.agent, err = rig.StartProcess(nil, o.dir, o.program, "bind-agent", "--listen", o.listen.String(), "--tls-cert-file", "tls.crt", "--tls-private-key-file", "tls.key", "--token-file", "token",
-		"--rndc-server", o.control.Addr.String(), "--rndc-key-file", "rndc.key", "--dns-server", o.named.Addr.String(), "--update-key-file", "tsig.key", "--zone-dir", o.named.Dir())
+		"--rndc-server", o.control.Addr.String(), "--rndc-key-file", "rndc.key", "--dns-server", o.named.Addr.String(), "--tsig-key-file", "tsig.key", "--zone-dir", o.named.Dir())
 	if err != nil {
 		o.t.Fatal(err)
 	}

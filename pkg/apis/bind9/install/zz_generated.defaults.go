@@ -34,11 +34,6 @@ func SetObjectDefaults_Bind9Cluster(in *v1alpha1.Bind9Cluster) {
 			in.Spec.ServerSettings.Agent.Kind = v1alpha1.AgentKind(v1alpha1.AgentKubizone)
 		}
 	}
-	if in.Spec.ServerSettings.RNDCKey != nil {
-		if in.Spec.ServerSettings.RNDCKey.Algorithm == "" {
-			in.Spec.ServerSettings.RNDCKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
-		}
-	}
 	if in.Spec.ServerSettings.TSIGKey != nil {
 		if in.Spec.ServerSettings.TSIGKey.Algorithm == "" {
 			in.Spec.ServerSettings.TSIGKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
@@ -77,11 +72,6 @@ func SetObjectDefaults_Bind9Instance(in *v1alpha1.Bind9Instance) {
 			in.Spec.ServerSettings.Agent.Kind = v1alpha1.AgentKind(v1alpha1.AgentKubizone)
 		}
 	}
-	if in.Spec.ServerSettings.RNDCKey != nil {
-		if in.Spec.ServerSettings.RNDCKey.Algorithm == "" {
-			in.Spec.ServerSettings.RNDCKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
-		}
-	}
 	if in.Spec.ServerSettings.TSIGKey != nil {
 		if in.Spec.ServerSettings.TSIGKey.Algorithm == "" {
 			in.Spec.ServerSettings.TSIGKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
@@ -105,11 +95,6 @@ func SetObjectDefaults_ClusterBind9Provider(in *v1alpha1.ClusterBind9Provider) {
 	if in.Spec.Bind9ClusterSpec.ServerSettings.Agent != nil {
 		if in.Spec.Bind9ClusterSpec.ServerSettings.Agent.Kind == "" {
 			in.Spec.Bind9ClusterSpec.ServerSettings.Agent.Kind = v1alpha1.AgentKind(v1alpha1.AgentKubizone)
-		}
-	}
-	if in.Spec.Bind9ClusterSpec.ServerSettings.RNDCKey != nil {
-		if in.Spec.Bind9ClusterSpec.ServerSettings.RNDCKey.Algorithm == "" {
-			in.Spec.Bind9ClusterSpec.ServerSettings.RNDCKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
 		}
 	}
 	if in.Spec.Bind9ClusterSpec.ServerSettings.TSIGKey != nil {

@@ -45,14 +45,12 @@ type Agent struct {
 	// URL is https, or http with PlainHTTP.
 	URL       string
 	PlainHTTP bool
-	// Token names the bearer token; nil: none is sent.
-	Token *v1alpha1.SecretKeyReference
+	// Token names the bearer token.
+	Token v1alpha1.SecretKeyReference
 	// Authorities are certificates in PEM that the agent's certificate is verified with. With AuthoritiesKey they are
 	// that value of the Secret of Token. Without both they are those of the system.
 	Authorities    []byte
 	AuthoritiesKey string
-	// Certificate names the Secret with the client's certificate and key; nil: none is shown.
-	Certificate *v1alpha1.SecretReference
 }
 
 // ServersOf returns the servers of a class with a block bind9, each once, sorted by namespace and name (S11.13).
@@ -131,15 +129,12 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 		name := instance.Name + "-agent"
 		return Agent{
 			URL: "https://" + name + "." + instance.Namespace + ".svc", AuthoritiesKey: "ca.crt",
-			Token: &v1alpha1.SecretKeyReference{Namespace: instance.Namespace, Name: name, Key: "token"},
+			Token: v1alpha1.SecretKeyReference{Namespace: instance.Namespace, Name: name, Key: "token"},
 		}
 	}
 	agent := Agent{URL: external.AgentURL, PlainHTTP: external.AllowPlainHTTP, Authorities: external.CABundle}
 	if ref := external.TokenSecretRef; ref != nil {
-		agent.Token = &v1alpha1.SecretKeyReference{Namespace: instance.Namespace, Name: ref.Name, Key: ref.Key}
-	}
-	if external.ClientSecretName != "" {
-		agent.Certificate = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: external.ClientSecretName}
+		agent.Token = v1alpha1.SecretKeyReference{Namespace: instance.Namespace, Name: ref.Name, Key: ref.Key}
 	}
 	return agent
 }

@@ -30,7 +30,6 @@ const (
 	MaxServersOfRole = 100
 
 	maxForwarders     = 16
-	maxSpread         = 4
 	maxTolerations    = 32
 	maxLabels         = 32
 	maxSourceRanges   = 256
@@ -252,7 +251,7 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
 		"version": spec.Version != "", "image": spec.Image != nil, "config": spec.Config != nil, "agent": spec.Agent != nil,
-		"rndcKey": spec.RNDCKey != nil, "tsigKey": spec.TSIGKey != nil, "storage": spec.Storage != nil, "placement": spec.Placement != nil,
+		"tsigKey": spec.TSIGKey != nil, "storage": spec.Storage != nil, "placement": spec.Placement != nil,
 		"service": spec.Service != nil, "resources": spec.Resources != nil,
 	} {
 		if given {
@@ -269,9 +268,9 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, "+
 				"or set allowPlainHTTP where every host on the way may control the server"))
 		}
-		if len(external.CABundle) > 0 || external.ClientSecretName != "" {
+		if len(external.CABundle) > 0 {
 			errs = append(errs, field.Forbidden(path, "agentURL is not an https URL, so there is no TLS: write https, "+
-				"or leave caBundle and clientSecretName out"))
+				"or leave caBundle out"))
 		}
 	}
 	if len(external.CABundle) > 0 {
@@ -279,8 +278,10 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("caBundle"), fmt.Sprintf("%d bytes", len(external.CABundle)), wrong))
 		}
 	}
-	if token := external.TokenSecretRef; token != nil {
-		at := path.Child("tokenSecretRef")
+	at := path.Child("tokenSecretRef")
+	if token := external.TokenSecretRef; token == nil {
+		errs = append(errs, field.Required(at, "the agent must know its clients: name a Secret with its bearer token"))
+	} else {
 		errs = append(errs, validateSecretName(token.Name, true, at.Child("name"))...)
 		if token.Key == "" {
 			errs = append(errs, field.Required(at.Child("key"), "the key of the token in the Secret's data"))
@@ -290,11 +291,6 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 			}
 		}
 	}
-	if external.TokenSecretRef == nil && external.ClientSecretName == "" {
-		errs = append(errs, field.Required(path.Child("tokenSecretRef"), "the agent must know its clients: "+
-			"name a Secret with its bearer token, or in clientSecretName one with a client certificate"))
-	}
-	errs = append(errs, validateSecretName(external.ClientSecretName, false, path.Child("clientSecretName"))...)
 	return append(errs, validateSecretName(external.TSIGSecretName, false, path.Child("tsigSecretName"))...)
 }
 
@@ -326,7 +322,6 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 		errs = append(errs, validateImage(agent.Image, rules, path.Child("image"))...)
 		errs = append(errs, validateResources(agent.Resources, path.Child("resources"))...)
 	}
-	errs = append(errs, validateRNDCKey(settings.RNDCKey, specPath.Child("rndcKey"))...)
 	if key := settings.TSIGKey; key != nil {
 		errs = append(errs, validateChoice(key.Algorithm, specPath.Child("tsigKey", "algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384,
 			bind9.KeyHMACSHA512)...)
@@ -419,36 +414,11 @@ func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
 			errs = append(errs, validateServerAddress(text, seen, path.Child("forwarders").Index(i))...)
 		}
 	}
-	errs = append(errs, validateChoice(config.DNSSECValidation, path.Child("dnssecValidation"), bind9.DNSSECValidationAuto,
-		bind9.DNSSECValidationOff)...)
-	errs = append(errs, validateBetween(config.EDNSUDPSize, 512, 4096, "octets", path.Child("ednsUDPSize"))...)
-	errs = append(errs, validateBetween(config.TCPClients, 10, 10_000, "clients", path.Child("tcpClients"))...)
 	if limit, at := config.RateLimit, path.Child("rateLimit"); limit != nil {
-		errs = append(errs, validateBetween(&limit.ResponsesPerSecond, 1, 1000, "answers a second", at.Child("responsesPerSecond"))...)
-		errs = append(errs, validateBetween(limit.WindowSeconds, 1, 3600, "seconds", at.Child("windowSeconds"))...)
+		if n := limit.ResponsesPerSecond; n < 1 || n > 1000 {
+			errs = append(errs, field.Invalid(at.Child("responsesPerSecond"), n, "must be from 1 to 1000 answers a second"))
+		}
 		errs = append(errs, validateAddressList(limit.ExemptClients, names, at.Child("exemptClients"))...)
-	}
-	return errs
-}
-
-// validateBetween judges a number. Absent is fine: it has a default.
-func validateBetween(value *int32, least, most int32, unit string, path *field.Path) field.ErrorList {
-	if value == nil || *value >= least && *value <= most {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to %d %s", least, most, unit))}
-}
-
-func validateRNDCKey(key *bind9.RNDCKey, path *field.Path) field.ErrorList {
-	if key == nil {
-		return nil
-	}
-	errs := validateChoice(key.Algorithm, path.Child("algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384, bind9.KeyHMACSHA512)
-	errs = append(errs, validateSecretName(key.SecretName, false, path.Child("secretName"))...)
-	errs = append(errs, validateRotation(key.RotateAfter, path.Child("rotateAfter"))...)
-	if key.RotateAfter != nil && key.SecretName != "" {
-		errs = append(errs, field.Forbidden(path.Child("rotateAfter"), "the key in secretName is yours and is not rotated: "+
-			"leave this out, or leave secretName out and have a key made"))
 	}
 	return errs
 }
@@ -497,14 +467,6 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 		return nil
 	}
 	var errs field.ErrorList
-	if n := len(placement.Spread); n > maxSpread {
-		errs = append(errs, field.TooMany(path.Child("spread"), n, maxSpread))
-	}
-	for i, key := range placement.Spread {
-		for _, wrong := range utilvalidation.IsQualifiedName(key) {
-			errs = append(errs, field.Invalid(path.Child("spread").Index(i), cut(key), wrong))
-		}
-	}
 	for key, value := range placement.NodeSelector {
 		at := path.Child("nodeSelector").Key(key)
 		for _, wrong := range utilvalidation.IsQualifiedName(key) {

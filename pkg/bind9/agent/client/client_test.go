@@ -100,14 +100,14 @@ func newServed(t *testing.T, kind string) *served {
 		s.agent = true
 		handler, err = agent.New(agent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-			UpdateKey: func() (transfer.Key, error) {
+			TSIGKey: func() (transfer.Key, error) {
 				return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil
 			},
-			Authenticate: func(r *http.Request) (string, error) {
+			Authenticate: func(r *http.Request) error {
 				if r.Header.Get("Authorization") != "Bearer "+token {
-					return "", errors.New("another token")
+					return errors.New("another token")
 				}
-				return "test", nil
+				return nil
 			},
 		})
 		if err != nil {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package protocol has the words of the HTTP API by which a server of BIND's zones is changed, /api/v1 of bindcar 0.9,
-// which the agent speaks too (openapi.yaml of pkg/bind9/agent).
+// of which the agent takes those about zones.
 //
 // It promises:
 //

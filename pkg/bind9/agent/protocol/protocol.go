@@ -47,7 +47,6 @@ type ZoneConfig struct {
 	// AllowTransfer are addresses. The agent takes prefixes, "key NAME", "any" and "none" too.
 	AllowTransfer []string `json:"allowTransfer,omitempty"`
 	DNSSECPolicy  string   `json:"dnssecPolicy,omitempty"`
-	InlineSigning *bool    `json:"inlineSigning,omitempty"`
 }
 
 // CreateZone is the body of POST /zones.
@@ -64,10 +63,8 @@ type CreateZone struct {
 type ModifyZone struct {
 	AlsoNotify    *[]string `json:"alsoNotify,omitempty"`
 	AllowTransfer *[]string `json:"allowTransfer,omitempty"`
-	AllowUpdate   *[]string `json:"allowUpdate,omitempty"` // as AllowTransfer
-	Primaries     *[]string `json:"primaries,omitempty"`   // agent: as in ZoneConfig
+	Primaries     *[]string `json:"primaries,omitempty"` // agent: as in ZoneConfig
 	DNSSECPolicy  *string   `json:"dnssecPolicy,omitempty"`
-	InlineSigning *bool     `json:"inlineSigning,omitempty"`
 }
 
 // ZoneResponse answers what was done to a zone. Details is named's own text.
@@ -104,58 +101,10 @@ type DNSSECKey struct {
 	KeyRRSIGState  string `json:"keyRrsigState,omitempty"`
 }
 
-// ZoneInfo answers GET /zones/{name}.
-type ZoneInfo struct {
-	Name     string  `json:"name"`
-	ZoneType string  `json:"zoneType"`
-	Serial   *uint32 `json:"serial,omitempty"` // of the signed zone, where named signs it
-	FilePath string  `json:"filePath,omitempty"`
-}
-
 // ZoneList answers GET /zones.
 type ZoneList struct {
 	Zones []string `json:"zones"`
 	Count int      `json:"count"`
-}
-
-// AddRecord is the body of POST /zones/{name}/records, DeleteRecord of DELETE, UpdateRecord of PUT.
-type AddRecord struct {
-	Name     string  `json:"name"`
-	Type     string  `json:"type"`
-	Value    string  `json:"value"`
-	TTL      *uint32 `json:"ttl,omitempty"` // default 3600
-	Priority *uint16 `json:"priority,omitempty"`
-}
-
-// DeleteRecord without a value removes the RRset.
-type DeleteRecord struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	Value string `json:"value,omitempty"`
-}
-
-// UpdateRecord puts one value in the place of another.
-type UpdateRecord struct {
-	Name         string  `json:"name"`
-	Type         string  `json:"type"`
-	CurrentValue string  `json:"currentValue"`
-	NewValue     string  `json:"newValue"`
-	TTL          *uint32 `json:"ttl,omitempty"`
-	Priority     *uint16 `json:"priority,omitempty"` // stands before both values
-}
-
-// RecordResponse answers what was done to records.
-type RecordResponse struct {
-	Success bool           `json:"success"`
-	Message string         `json:"message"`
-	Details *RecordDetails `json:"details,omitempty"`
-}
-
-// RecordDetails name the RRset.
-type RecordDetails struct {
-	Zone string `json:"zone"`
-	Name string `json:"name"`
-	Type string `json:"type"`
 }
 
 // DS answers GET /zones/{name}/ds.

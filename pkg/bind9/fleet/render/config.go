@@ -6,7 +6,6 @@ package render
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -37,6 +36,9 @@ const (
 	tokenFile    = "token"
 )
 
+// maxUDP is the largest answer by UDP in octets, which every path takes in one packet (DNS flag day 2020).
+const maxUDP = 1232
+
 // serialQueries is how many SOA queries a second BIND sends to its primary.
 const serialQueries = 1000
 
@@ -55,20 +57,8 @@ func (s *Server) Files() (map[string]string, error) {
 
 // KeyFiles are those of ConfigDir with keys in them.
 func (s *Server) KeyFiles() (map[string]string, error) {
-	keys := []*Key{&s.Control.Current}
-	if s.Control.Former != nil {
-		keys = append(keys, s.Control.Former)
-	}
-	var statements, names strings.Builder
-	for i, key := range keys {
-		if err := key.check(); err != nil {
-			return nil, fmt.Errorf("control key: %w", err)
-		}
-		if i > 0 && key.Name == keys[0].Name {
-			return nil, errors.New("control key: the former key has the name of the current one")
-		}
-		statements.WriteString(key.statement())
-		fmt.Fprintf(&names, " %q;", key.Name)
+	if err := s.Control.check(); err != nil {
+		return nil, fmt.Errorf("control key: %w", err)
 	}
 	transfer, err := s.Transfer.formatStatements()
 	if err != nil {
@@ -80,12 +70,12 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// The list of keys that the control channel takes stands with the keys: a volume replaces both files at once, and
-	// each of two sources of a volume by itself.
-	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys {%s };\n};\n", RNDCPort, names.String())
+	// The key that the control channel takes stands with the keys: a volume replaces both files at once, and each of two
+	// sources of a volume by itself.
+	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
-		keysFile: statements.String() + peers + controls,
-		rndcFile: statements.String(),
+		keysFile: s.Control.statement() + peers + controls,
+		rndcFile: s.Control.statement(),
 		tsigFile: transfer,
 	}, nil
 }
@@ -232,11 +222,20 @@ func (s *Server) namedConf() (string, error) {
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
 	c.writeRecursion(config)
-	c.line("\tminimal-responses %s;", yesNo(config.MinimalResponses == nil || *config.MinimalResponses))
+	c.line("\tminimal-responses yes;")
 	if config.QueryLog {
 		c.line("\tquerylog yes;")
 	}
-	c.writeLimits(config)
+	c.line("\tedns-udp-size %d;", maxUDP)
+	c.line("\tmax-udp-size %d;", maxUDP)
+	if limit := config.RateLimit; limit != nil {
+		c.line("\trate-limit {")
+		c.line("\t\tresponses-per-second %d;", limit.ResponsesPerSecond)
+		if len(limit.ExemptClients) > 0 {
+			c.line("\t\texempt-clients %s;", c.formatAddresses("rateLimit.exemptClients", limit.ExemptClients))
+		}
+		c.line("\t};")
+	}
 	if s.Role == bind9.RoleSigner {
 		// A server that has the former signatures of a zone for longer answers with them beside new keys.
 		c.line("\tnotify-delay 0;")
@@ -258,8 +257,8 @@ func (s *Server) namedConf() (string, error) {
 }
 
 func (c *conf) writeRecursion(config *bind9.Config) {
-	c.line("\trecursion %s;", yesNo(config.Recursion))
 	if !config.Recursion {
+		c.line("\trecursion no;")
 		if len(config.AllowRecursion)+len(config.Forwarders) > 0 {
 			c.fail("recursion", "is off, and allowRecursion or forwarders is set; turn it on, or leave these out")
 		}
@@ -267,20 +266,14 @@ func (c *conf) writeRecursion(config *bind9.Config) {
 		c.line("\tdnssec-validation no;")
 		return
 	}
+	c.line("\trecursion yes;")
 	if len(config.AllowRecursion) == 0 {
 		c.fail("allowRecursion", "is required with recursion: name the clients, for instance localnets")
 	}
 	clients := c.formatAddresses("allowRecursion", config.AllowRecursion)
 	c.line("\tallow-recursion %s;", clients)
 	c.line("\tallow-query-cache %s;", clients)
-	switch config.DNSSECValidation {
-	case bind9.DNSSECValidationOff:
-		c.line("\tdnssec-validation no;")
-	case "", bind9.DNSSECValidationAuto:
-		c.line("\tdnssec-validation auto;")
-	default:
-		c.fail("dnssecValidation", "is Auto or Off")
-	}
+	c.line("\tdnssec-validation auto;")
 	if len(config.Forwarders) == 0 {
 		return
 	}
@@ -298,36 +291,6 @@ func (c *conf) writeRecursion(config *bind9.Config) {
 		fmt.Fprintf(&list, " %s port %d;", at.Addr(), at.Port())
 	}
 	c.line("\tforwarders {%s };", list.String())
-}
-
-func (c *conf) writeLimits(config *bind9.Config) {
-	size := int32(1232)
-	if config.EDNSUDPSize != nil {
-		size = *config.EDNSUDPSize
-	}
-	c.line("\tedns-udp-size %d;", c.bound("ednsUDPSize", size, 512, 4096))
-	c.line("\tmax-udp-size %d;", c.bound("ednsUDPSize", size, 512, 4096))
-	if config.TCPClients != nil {
-		c.line("\ttcp-clients %d;", c.bound("tcpClients", *config.TCPClients, 10, 10000))
-	}
-	if limit := config.RateLimit; limit != nil {
-		c.line("\trate-limit {")
-		c.line("\t\tresponses-per-second %d;", c.bound("rateLimit.responsesPerSecond", limit.ResponsesPerSecond, 1, 1000))
-		if limit.WindowSeconds != nil {
-			c.line("\t\twindow %d;", c.bound("rateLimit.windowSeconds", *limit.WindowSeconds, 1, 3600))
-		}
-		if len(limit.ExemptClients) > 0 {
-			c.line("\t\texempt-clients %s;", c.formatAddresses("rateLimit.exemptClients", limit.ExemptClients))
-		}
-		c.line("\t};")
-	}
-}
-
-func (c *conf) bound(field string, value, least, most int32) int32 {
-	if value < least || value > most {
-		c.fail(field, "is not from %d to %d", least, most)
-	}
-	return value
 }
 
 // writeCatalogs has BIND serve the members of the catalogs. Their zones are files of StateDir, from which a server that
@@ -387,11 +350,4 @@ func (c *conf) formatZone(zone name.Name) string {
 		c.fail("", "catalog zone %q: its name may have letters, digits, hyphens and underscores", text)
 	}
 	return text
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }

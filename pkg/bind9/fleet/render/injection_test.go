@@ -101,7 +101,6 @@ func fullServer(role bind9.Role) render.Server {
 	instance.Spec.Service, instance.Spec.Resources = cluster.Spec.Secondary.Service, cluster.Spec.Secondary.Resources
 	settings := &cluster.Spec.ServerSettings
 	settings.Agent.Image = settings.Image.DeepCopy()
-	settings.RNDCKey = &bind9.RNDCKey{Algorithm: bind9.KeyHMACSHA256, SecretName: "rndc"}
 	settings.ZoneNamespaces = &bind9.NamespaceSelection{Names: []string{"a"}, Selector: &metav1.LabelSelector{
 		MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn, Values: []string{"b"}}},
 	}}
@@ -112,7 +111,7 @@ func fullServer(role bind9.Role) render.Server {
 		made := key(prefix, octet)
 		return &made
 	}
-	server.Control.Former, server.Transfer.Next, server.Transfer.Former = other("rndc", 3), other("bind9", 4), other("bind9", 5)
+	server.Transfer.Next, server.Transfer.Former = other("bind9", 4), other("bind9", 5)
 	server.Peers = &render.TransferKeys{Key: key("bind9", 6), Next: other("bind9", 7), Former: other("bind9", 8)}
 	server.Catalogs = catalogs()
 	server.Hidden, server.Unkeyed = catalogs()[0].Primaries, []netip.Addr{netip.MustParseAddr("192.0.2.10")}

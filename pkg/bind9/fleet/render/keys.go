@@ -27,17 +27,6 @@ type Key struct {
 	Secret    []byte
 }
 
-// ControlKeys are those of the control channel. Former is taken beside Current while a rotation lasts.
-type ControlKeys struct {
-	Current Key
-	Former  *Key
-	// Made is when Current was made, zero for a key of a user.
-	Made time.Time
-	// Line names the first of the keys that followed each other without a gap. A running BIND that has none of them
-	// cannot be told of another, so its pod is replaced.
-	Line string
-}
-
 // TransferKeys are the TSIG keys of a group. The Key itself is the one that signs. A rotation has three steps, because
 // servers and hidden primary read their keys at times of their own: at first the Next key is taken beside it, then Next
 // signs and the one before it is taken as Former, then it goes.
@@ -62,7 +51,6 @@ func (k *TransferKeys) Both() string {
 // Annotations of the Secrets with keys.
 const (
 	annotationMade    = labelPrefix + "key-made-at"
-	annotationLine    = labelPrefix + "key-line"
 	annotationStepped = labelPrefix + "key-stepped-at"
 )
 
@@ -74,20 +62,6 @@ func (k *TransferKeys) annotations() map[string]string {
 		}
 	}
 	return annotations
-}
-
-func (k *ControlKeys) annotations() map[string]string {
-	annotations := map[string]string{annotationLine: k.Line}
-	if !k.Made.IsZero() {
-		annotations[annotationMade] = k.Made.UTC().Format(time.RFC3339)
-	}
-	return annotations
-}
-
-// Rotate puts a new key before the current one, which stays as the former one.
-func (k *ControlKeys) Rotate(key Key, now time.Time) ControlKeys {
-	former := k.Current
-	return ControlKeys{Current: key, Former: &former, Made: now, Line: k.Line}
 }
 
 // keyOctets is the length of a key that is made.
@@ -157,28 +131,8 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 	return key, key.check()
 }
 
-// ReadControlKeys reads a Secret of this package, or that of a user with one key.
-func ReadControlKeys(annotations map[string]string, data map[string][]byte) (ControlKeys, error) {
-	current, err := readKey(data, dataKeyName, "")
-	if err != nil {
-		return ControlKeys{}, err
-	}
-	keys := ControlKeys{Current: current, Line: annotations[annotationLine]}
-	if keys.Line == "" {
-		keys.Line = current.Name
-	}
-	if made, err := time.Parse(time.RFC3339, annotations[annotationMade]); err == nil {
-		keys.Made = made
-	}
-	if len(data[dataFormer+dataSecret]) > 0 {
-		former, err := readKey(data, dataKeyName, dataFormer)
-		if err != nil {
-			return ControlKeys{}, err
-		}
-		keys.Former = &former
-	}
-	return keys, nil
-}
+// ReadControlKey reads the Secret with the key of a control channel.
+func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
 // ReadTransferKeys reads a Secret with the TSIG keys of a group.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {

@@ -53,6 +53,8 @@ const (
 	// AnnotationOwner is KIND/NAME of the object of ours that the object is made for, AnnotationOwnerUID its UID.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
+	// annotationControl names the key of the control channel: another one has the pod replaced.
+	annotationControl = labelPrefix + "control-key"
 	// annotationConfig has the pods replaced where their agent cannot have BIND read its configuration anew.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate identifies the pod that a workload was applied with.
@@ -124,20 +126,15 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret has the keys of the control channel, and the files with them and the TSIG key: a pod mounts no Secret
+// controlSecret has the key of the control channel, and the files with them and the TSIG key: a pod mounts no Secret
 // of the group, so that the pods of a server see its own objects alone.
 func (s *Server) controlSecret(files map[string]string) Object {
-	data := s.Control.Current.data(dataKeyName, "")
-	if former := s.Control.Former; former != nil {
-		for key, value := range former.data(dataKeyName, dataFormer) {
-			data[key] = value
-		}
-	}
+	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
 		data[file] = []byte(text)
 	}
-	secret := coreac.Secret(RNDCSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithAnnotations(
-		s.Control.annotations()).WithType(corev1.SecretTypeOpaque).WithData(data)
+	secret := coreac.Secret(RNDCSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).
+		WithType(corev1.SecretTypeOpaque).WithData(data)
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
@@ -194,18 +191,16 @@ func (s *Server) agentService() Object {
 	return Object{Services, name, coreac.Service(name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
 }
 
-// networkPolicy lets every client ask, and the namespaces of Kubizone reach the agent.
+// networkPolicy lets every client ask, and the namespace of Kubizone reach the agent.
 func (s *Server) networkPolicy() Object {
 	port := func(protocol corev1.Protocol, of string) *networkingac.NetworkPolicyPortApplyConfiguration {
 		return networkingac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromString(of))
 	}
+	kubizone := networkingac.NetworkPolicyPeer().WithNamespaceSelector(metaac.LabelSelector().WithMatchLabels(
+		map[string]string{corev1.LabelMetadataName: s.Platform.ClientNamespace}))
 	ingress := []*networkingac.NetworkPolicyIngressRuleApplyConfiguration{
 		networkingac.NetworkPolicyIngressRule().WithPorts(port(corev1.ProtocolUDP, "dns-udp"), port(corev1.ProtocolTCP, "dns-tcp")),
-	}
-	if clients := s.Platform.Clients; len(clients) > 0 {
-		peer := networkingac.NetworkPolicyPeer().WithNamespaceSelector(metaac.LabelSelector().WithMatchExpressions(
-			metaac.LabelSelectorRequirement().WithKey(corev1.LabelMetadataName).WithOperator("In").WithValues(clients...)))
-		ingress = append(ingress, networkingac.NetworkPolicyIngressRule().WithFrom(peer).WithPorts(port(corev1.ProtocolTCP, "https")))
+		networkingac.NetworkPolicyIngressRule().WithFrom(kubizone).WithPorts(port(corev1.ProtocolTCP, "https")),
 	}
 	spec := networkingac.NetworkPolicySpec().WithPodSelector(metaac.LabelSelector().WithMatchLabels(s.selector())).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(ingress...)

@@ -42,7 +42,7 @@ func key(prefix string, octet byte) render.Key {
 func platform() render.Platform {
 	return render.Platform{
 		Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9",
-		AgentImage: "registry.example/kubizone:v0.5.0", BindcarImage: "registry.example/bindcar:v0.9.0", Clients: []string{"kubizone-system"},
+		AgentImage: "registry.example/kubizone:v0.5.0", ClientNamespace: "kubizone-system",
 	}
 }
 
@@ -51,7 +51,7 @@ func newServer(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) rende
 	s := render.Merge(instance, cluster)
 	s.Platform, s.Transfer = platform(), render.TransferKeys{Key: key("bind9", 2)}
 	s.Access = render.Access{Token: strings.Repeat("t", 43), Certificate: []byte("certificate"), PrivateKey: []byte("private key"), Authority: []byte("authority")}
-	s.Control = render.ControlKeys{Current: key("rndc", 1), Line: "rndc-first", Made: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	s.Control = key("rndc", 1)
 	return s
 }
 
@@ -67,7 +67,7 @@ func plain() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 	instance, cluster := plain()
 	amounts := func(cpu, memory bind9.Quantity) *bind9.Amounts { return &bind9.Amounts{CPU: cpu, Memory: memory} }
-	no, size, clients, window, seconds := false, int32(4096), int32(1000), int32(5), int64(60)
+	seconds := int64(60)
 	cluster.Spec = bind9.Bind9ClusterSpec{
 		ServerSettings: bind9.ServerSettings{
 			Version: "9.18",
@@ -75,13 +75,12 @@ func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 			Config: &bind9.Config{
 				Recursion: true, AllowQuery: []string{"!192.0.2.66", "any"}, AllowRecursion: []string{"inside", "localhost"}, AllowTransfer: []string{"198.51.100.0/24", "2001:db8::1"},
 				Forwarders: []string{"192.0.2.1", "[2001:db8::53]:5353"}, ACLs: []bind9.ACL{{Name: "inside", Entries: []string{"10.0.0.0/8", "!10.1.2.3"}}},
-				DNSSECValidation: bind9.DNSSECValidationOff, MinimalResponses: &no, QueryLog: true, EDNSUDPSize: &size, TCPClients: &clients,
-				RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, WindowSeconds: &window, ExemptClients: []string{"inside"}},
+				QueryLog: true, RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, ExemptClients: []string{"inside"}},
 			},
 			Agent:   &bind9.Agent{Kind: bind9.AgentBindcar, Resources: &bind9.Resources{Requests: amounts("10m", "32Mi"), Limits: amounts("1", "64Mi")}},
 			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "2Gi", StorageClassName: "fast"},
 			Placement: &bind9.Placement{
-				Spread: []string{"kubernetes.io/hostname"}, Required: true, NodeSelector: map[string]string{"dns": "yes"}, PriorityClassName: "dns",
+				Required: true, NodeSelector: map[string]string{"dns": "yes"}, PriorityClassName: "dns",
 				Tolerations: []bind9.Toleration{{Key: "dns", Operator: bind9.TolerationExists, Effect: bind9.TaintNoExecute, TolerationSeconds: &seconds}},
 			},
 		},
@@ -114,8 +113,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 		"plain": newServer(instance, cluster), "all": newServer(rich, richCluster), "alone": newServer(alone, nil),
 	} {
 		if golden == "all" {
-			former := key("rndc", 9)
-			server.Control.Former, server.Catalogs = &former, catalogs()
+			server.Catalogs = catalogs()
 			server.Unkeyed = []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::35")}
 			server.Platform.KeyReaders = []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone-controller"}, {Namespace: "kubizone-system", Name: "kubizone-primary"}} // S11.31
 		}
@@ -231,22 +229,9 @@ func randomConfig(r *rand.Rand) *bind9.Config {
 	if c.Recursion {
 		c.AllowRecursion = append(list(), "localhost")
 		c.Forwarders = [][]string{nil, {"192.0.2.1"}, {"2001:db8::1", "192.0.2.2:5353", "[2001:db8::2]:53"}, {"192.0.2.1; }"}}[r.IntN(4)]
-		c.DNSSECValidation = []bind9.DNSSECValidation{"", bind9.DNSSECValidationAuto, bind9.DNSSECValidationOff}[r.IntN(3)]
-	}
-	number := func(least, most int32) *int32 {
-		if r.IntN(2) == 0 {
-			return nil
-		}
-		n := least + r.Int32N(most-least+1)
-		return &n
-	}
-	c.EDNSUDPSize, c.TCPClients = number(512, 4096), number(10, 10000)
-	if r.IntN(2) == 0 {
-		c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1 + r.Int32N(1000), WindowSeconds: number(1, 3600), ExemptClients: list()}
 	}
 	if r.IntN(2) == 0 {
-		minimal := r.IntN(2) == 0
-		c.MinimalResponses = &minimal
+		c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1 + r.Int32N(1000), ExemptClients: list()}
 	}
 	return c
 }
@@ -281,10 +266,6 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 		if r.IntN(2) == 0 {
 			server.Catalogs = catalogs()
 		}
-		if r.IntN(2) == 0 {
-			former := key("rndc", byte(10+r.IntN(100)))
-			server.Control.Former = &former
-		}
 		switch said, err := checkConf(ctx, t, program, dir, server); {
 		case err == nil:
 			said.wantTaken(t)
@@ -317,10 +298,6 @@ func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
 		"forwarders[0]": func(c *bind9.Config) {
 			c.Recursion, c.AllowRecursion, c.Forwarders = true, []string{"localhost"}, []string{"192.0.2.1; };"}
 		},
-		"dnssecValidation": func(c *bind9.Config) {
-			c.Recursion, c.AllowRecursion, c.DNSSECValidation = true, []string{"localhost"}, "auto; x"
-		},
-		"rateLimit.responsesPerSecond": func(c *bind9.Config) { c.RateLimit = &bind9.RateLimit{} },
 		"rateLimit.exemptClients[0]": func(c *bind9.Config) {
 			c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1, ExemptClients: []string{"fe80::1%eth0"}}
 		},
@@ -338,8 +315,6 @@ func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
 func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 	instance, cluster := plain()
 	server := newServer(instance, cluster)
-	former := key("rndc", 7)
-	server.Control.Former = &former
 	objects, err := server.Objects()
 	if err != nil {
 		t.Fatal(err)
@@ -355,13 +330,9 @@ func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 			secrets[o.Name] = secret
 		}
 	}
-	written := secrets["prod-secondary-0-rndc-key"]
-	control, err := render.ReadControlKeys(written.Annotations, written.Data)
-	if !control.Made.Equal(server.Control.Made) || control.Line != server.Control.Line {
-		t.Errorf("made at %s in line %q", control.Made, control.Line)
-	}
-	if err != nil || !bytes.Equal(control.Current.Secret, server.Control.Current.Secret) || control.Former == nil || control.Former.Name != former.Name {
-		t.Errorf("control keys %v, %v", control, err)
+	control, err := render.ReadControlKey(secrets["prod-secondary-0-rndc-key"].Data)
+	if err != nil || control.Name != server.Control.Name || !bytes.Equal(control.Secret, server.Control.Secret) {
+		t.Errorf("control key %v, %v", control, err)
 	}
 	transfer, err := render.ReadTransferKeys(secrets["prod-tsig"].Annotations, secrets["prod-tsig"].Data)
 	if err != nil || transfer.Name != server.Transfer.Name || !bytes.Equal(transfer.Secret, server.Transfer.Secret) {
@@ -375,14 +346,13 @@ func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 		t.Error("a short token is taken")
 	}
 	for why, data := range map[string]map[string][]byte{
-		"no secret":   {"key-name": []byte("k")},
-		"short":       {"key-name": []byte("k"), "secret": []byte("YWJj")},
-		"no base64":   {"key-name": []byte("k"), "secret": []byte("?")},
-		"name":        {"key-name": []byte(`k"; };`), "secret": []byte(strings.Repeat("YWJj", 8))},
-		"algorithm":   {"key-name": []byte("k"), "algorithm": []byte("hmac-md5"), "secret": []byte(strings.Repeat("YWJj", 8))},
-		"former name": {"key-name": []byte("k"), "secret": []byte(strings.Repeat("YWJj", 8)), "former-key-name": []byte(" "), "former-secret": []byte(strings.Repeat("YWJj", 8))},
+		"no secret": {"key-name": []byte("k")},
+		"short":     {"key-name": []byte("k"), "secret": []byte("YWJj")},
+		"no base64": {"key-name": []byte("k"), "secret": []byte("?")},
+		"name":      {"key-name": []byte(`k"; };`), "secret": []byte(strings.Repeat("YWJj", 8))},
+		"algorithm": {"key-name": []byte("k"), "algorithm": []byte("hmac-md5"), "secret": []byte(strings.Repeat("YWJj", 8))},
 	} {
-		if _, err := render.ReadControlKeys(nil, data); err == nil || strings.Contains(err.Error(), "YWJj") {
+		if _, err := render.ReadControlKey(data); err == nil || strings.Contains(err.Error(), "YWJj") {
 			t.Errorf("%s: %v, want an error without the secret", why, err)
 		}
 	}

@@ -28,7 +28,8 @@ type Server struct {
 	Service   bind9.Service
 	Resources bind9.Resources
 
-	Control  ControlKeys
+	// Control is the key of the control channel. A running BIND cannot be told of another one.
+	Control  Key
 	Transfer TransferKeys
 	// Peers are the TSIG keys by which servers transfer zones from a signer: those of its cluster. nil: none.
 	Peers  *TransferKeys
@@ -60,10 +61,10 @@ func AgentHost(namespace, instance string) string {
 type Platform struct {
 	// Installation marks the objects: those of another installation in the cluster are never touched.
 	Installation string
-	// BINDRepository, AgentImage and BindcarImage are the images where no other is named.
-	BINDRepository, AgentImage, BindcarImage string
-	// Clients are the namespaces from which the agents are reached.
-	Clients []string
+	// BINDRepository and AgentImage are the images where no other is named.
+	BINDRepository, AgentImage string
+	// ClientNamespace is the one from which the agents are reached.
+	ClientNamespace string
 	// KeyReaders are ServiceAccounts that may read the TSIG keys of servers: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
 	// AgentReaders are ServiceAccounts that may read the tokens of the agents of signers: the controller.
@@ -78,6 +79,9 @@ type Catalog struct {
 	// there is none.
 	Signer netip.AddrPort
 }
+
+// bindcarImage is the image of a bindcar where no other is named.
+const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 
 // DefaultVersion is BIND's release series where none is said.
 const DefaultVersion = "9.20"
@@ -100,8 +104,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 		own.Version = cmp.Or(own.Version, common.Version)
 		own.Image, own.Config, own.Agent = cmp.Or(own.Image, common.Image), cmp.Or(own.Config, common.Config),
 			cmp.Or(own.Agent, common.Agent)
-		own.RNDCKey, own.Storage, own.Placement = cmp.Or(own.RNDCKey, common.RNDCKey), cmp.Or(own.Storage, common.Storage),
-			cmp.Or(own.Placement, common.Placement)
+		own.Storage, own.Placement = cmp.Or(own.Storage, common.Storage), cmp.Or(own.Placement, common.Placement)
 		own.ZoneNamespaces = cmp.Or(own.ZoneNamespaces, common.ZoneNamespaces)
 		role := cluster.Spec.Secondary
 		switch s.Role {

@@ -114,11 +114,10 @@ func hashTemplate(template *coreac.PodTemplateSpecApplyConfiguration) string {
 
 func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApplyConfiguration {
 	template := coreac.PodTemplateSpec().WithLabels(s.labels()).
-		WithAnnotations(map[string]string{annotationLine: s.Control.Line, AnnotationOwner: KindInstance + "/" + s.Name})
+		WithAnnotations(map[string]string{annotationControl: s.Control.Name, AnnotationOwner: KindInstance + "/" + s.Name})
 	if s.Agent() == bind9.AgentBindcar {
 		// It reads its key at its start and cannot have BIND read its configuration anew.
-		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"key": s.Control.Current.Name,
-			"transfer": s.Transfer.Name})})
+		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"transfer": s.Transfer.Name})})
 	}
 	placement := s.Settings.Placement
 	if placement == nil {
@@ -230,7 +229,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 		value := func(variable, text string) *coreac.EnvVarApplyConfiguration {
 			return coreac.EnvVar().WithName(variable).WithValue(text)
 		}
-		container.WithImage(formatImage(agent.Image, s.Platform.BindcarImage, "latest")).
+		container.WithImage(formatImage(agent.Image, bindcarImage, "latest")).
 			WithEnv(
 				value("API_PORT", port), value("BIND_ZONE_DIR", StateDir), value("BIND_TLS_CERT", ConfigDir+"/"+corev1.TLSCertKey),
 				value("BIND_TLS_KEY", ConfigDir+"/"+corev1.TLSPrivateKeyKey), value("RNDC_SERVER", control),
@@ -250,7 +249,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 		}
 		container.WithImage(formatImage(agent.Image, s.Platform.AgentImage, "latest")).
 			WithArgs("bind-agent", "--listen=:"+port, "--rndc-server="+control, "--rndc-key-file="+ConfigDir+"/"+rndcFile,
-				"--dns-server=127.0.0.1:"+dns, "--update-key-file="+ConfigDir+"/"+tsigFile, "--zone-dir="+StateDir,
+				"--dns-server=127.0.0.1:"+dns, "--tsig-key-file="+ConfigDir+"/"+tsigFile, "--zone-dir="+StateDir,
 				"--token-file="+ConfigDir+"/"+tokenFile, "--config-dir="+ConfigDir, "--catalogs-file="+ConfigDir+"/"+catalogsFile,
 				"--tls-cert-file="+ConfigDir+"/"+corev1.TLSCertKey, "--tls-private-key-file="+ConfigDir+"/"+corev1.TLSPrivateKeyKey,
 				"-v=1").
@@ -299,16 +298,12 @@ func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpread
 	if s.Cluster == "" {
 		return nil
 	}
-	keys := placement.Spread
-	if len(keys) == 0 {
-		keys = []string{corev1.LabelTopologyZone, corev1.LabelHostname}
-	}
 	when := corev1.ScheduleAnyway
 	if placement.Required {
 		when = corev1.DoNotSchedule
 	}
 	var constraints []*coreac.TopologySpreadConstraintApplyConfiguration
-	for _, key := range keys {
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
 		constraints = append(constraints, coreac.TopologySpreadConstraint().WithMaxSkew(1).WithTopologyKey(key).WithWhenUnsatisfiable(when).
 			WithLabelSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(s.Cluster, s.Role, &s.Platform))))
 	}

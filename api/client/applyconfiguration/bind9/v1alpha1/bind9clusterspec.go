@@ -60,14 +60,6 @@ func (b *Bind9ClusterSpecApplyConfiguration) WithAgent(value *AgentApplyConfigur
 	return b
 }
 
-// WithRNDCKey sets the RNDCKey field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the RNDCKey field is set to the value of the last call.
-func (b *Bind9ClusterSpecApplyConfiguration) WithRNDCKey(value *RNDCKeyApplyConfiguration) *Bind9ClusterSpecApplyConfiguration {
-	b.ServerSettingsApplyConfiguration.RNDCKey = value
-	return b
-}
-
 // WithStorage sets the Storage field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Storage field is set to the value of the last call.

@@ -20,10 +20,6 @@ type Bind9InstanceStatusApplyConfiguration struct {
 	Addresses []string `json:"addresses,omitempty"`
 	// agentURL is where its agent is reached.
 	AgentURL *string `json:"agentURL,omitempty"`
-	// endpoints are its pods.
-	Endpoints []InstanceEndpointApplyConfiguration `json:"endpoints,omitempty"`
-	// rndcKey is the age of its key.
-	RNDCKey *KeyRotationApplyConfiguration `json:"rndcKey,omitempty"`
 	// configHash identifies the configuration that the server runs with.
 	ConfigHash *string `json:"configHash,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
@@ -61,27 +57,6 @@ func (b *Bind9InstanceStatusApplyConfiguration) WithAddresses(values ...string) 
 // If called multiple times, the AgentURL field is set to the value of the last call.
 func (b *Bind9InstanceStatusApplyConfiguration) WithAgentURL(value string) *Bind9InstanceStatusApplyConfiguration {
 	b.AgentURL = &value
-	return b
-}
-
-// WithEndpoints adds the given value to the Endpoints field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Endpoints field.
-func (b *Bind9InstanceStatusApplyConfiguration) WithEndpoints(values ...*InstanceEndpointApplyConfiguration) *Bind9InstanceStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithEndpoints")
-		}
-		b.Endpoints = append(b.Endpoints, *values[i])
-	}
-	return b
-}
-
-// WithRNDCKey sets the RNDCKey field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the RNDCKey field is set to the value of the last call.
-func (b *Bind9InstanceStatusApplyConfiguration) WithRNDCKey(value *KeyRotationApplyConfiguration) *Bind9InstanceStatusApplyConfiguration {
-	b.RNDCKey = value
 	return b
 }
 

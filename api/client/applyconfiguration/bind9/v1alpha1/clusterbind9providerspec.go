@@ -78,14 +78,6 @@ func (b *ClusterBind9ProviderSpecApplyConfiguration) WithAgent(value *AgentApply
 	return b
 }
 
-// WithRNDCKey sets the RNDCKey field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the RNDCKey field is set to the value of the last call.
-func (b *ClusterBind9ProviderSpecApplyConfiguration) WithRNDCKey(value *RNDCKeyApplyConfiguration) *ClusterBind9ProviderSpecApplyConfiguration {
-	b.ServerSettingsApplyConfiguration.RNDCKey = value
-	return b
-}
-
 // WithStorage sets the Storage field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Storage field is set to the value of the last call.

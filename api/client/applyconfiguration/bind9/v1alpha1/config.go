@@ -5,10 +5,6 @@
 
 package v1alpha1
 
-import (
-	bind9v1alpha1 "kubi.zone/kubizone/api/bind9/v1alpha1"
-)
-
 // ConfigApplyConfiguration represents a declarative configuration of the Config type for use
 // with apply.
 //
@@ -31,16 +27,8 @@ type ConfigApplyConfiguration struct {
 	Forwarders []string `json:"forwarders,omitempty"`
 	// acls are address lists with a name, which the other address lists may name.
 	ACLs []ACLApplyConfiguration `json:"acls,omitempty"`
-	// dnssecValidation is Auto or Off: whether answers that are resolved are proven by the root's key. Absent: Auto.
-	DNSSECValidation *bind9v1alpha1.DNSSECValidation `json:"dnssecValidation,omitempty"`
-	// minimalResponses leaves out of answers what a client can do without. Absent: true.
-	MinimalResponses *bool `json:"minimalResponses,omitempty"`
 	// queryLog writes each query to the log of the container. Defaults to false.
 	QueryLog *bool `json:"queryLog,omitempty"`
-	// ednsUDPSize is the largest answer by UDP in octets, 512 to 4096. Absent: 1232.
-	EDNSUDPSize *int32 `json:"ednsUDPSize,omitempty"`
-	// tcpClients is the most clients at once by TCP, 10 to 10000. Absent: 150, as BIND has it.
-	TCPClients *int32 `json:"tcpClients,omitempty"`
 	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
 	RateLimit *RateLimitApplyConfiguration `json:"rateLimit,omitempty"`
 }
@@ -112,43 +100,11 @@ func (b *ConfigApplyConfiguration) WithACLs(values ...*ACLApplyConfiguration) *C
 	return b
 }
 
-// WithDNSSECValidation sets the DNSSECValidation field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the DNSSECValidation field is set to the value of the last call.
-func (b *ConfigApplyConfiguration) WithDNSSECValidation(value bind9v1alpha1.DNSSECValidation) *ConfigApplyConfiguration {
-	b.DNSSECValidation = &value
-	return b
-}
-
-// WithMinimalResponses sets the MinimalResponses field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the MinimalResponses field is set to the value of the last call.
-func (b *ConfigApplyConfiguration) WithMinimalResponses(value bool) *ConfigApplyConfiguration {
-	b.MinimalResponses = &value
-	return b
-}
-
 // WithQueryLog sets the QueryLog field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the QueryLog field is set to the value of the last call.
 func (b *ConfigApplyConfiguration) WithQueryLog(value bool) *ConfigApplyConfiguration {
 	b.QueryLog = &value
-	return b
-}
-
-// WithEDNSUDPSize sets the EDNSUDPSize field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the EDNSUDPSize field is set to the value of the last call.
-func (b *ConfigApplyConfiguration) WithEDNSUDPSize(value int32) *ConfigApplyConfiguration {
-	b.EDNSUDPSize = &value
-	return b
-}
-
-// WithTCPClients sets the TCPClients field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TCPClients field is set to the value of the last call.
-func (b *ConfigApplyConfiguration) WithTCPClients(value int32) *ConfigApplyConfiguration {
-	b.TCPClients = &value
 	return b
 }
 

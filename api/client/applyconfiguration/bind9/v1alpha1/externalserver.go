@@ -22,8 +22,6 @@ type ExternalServerApplyConfiguration struct {
 	CABundle []byte `json:"caBundle,omitempty"`
 	// tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.
 	TokenSecretRef *SecretKeyReferenceApplyConfiguration `json:"tokenSecretRef,omitempty"`
-	// clientSecretName is a Secret of type kubernetes.io/tls of the namespace with the client's certificate and key.
-	ClientSecretName *string `json:"clientSecretName,omitempty"`
 	// tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates:
 	// data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.
 	TSIGSecretName *string `json:"tsigSecretName,omitempty"`
@@ -74,14 +72,6 @@ func (b *ExternalServerApplyConfiguration) WithCABundle(values ...byte) *Externa
 // If called multiple times, the TokenSecretRef field is set to the value of the last call.
 func (b *ExternalServerApplyConfiguration) WithTokenSecretRef(value *SecretKeyReferenceApplyConfiguration) *ExternalServerApplyConfiguration {
 	b.TokenSecretRef = value
-	return b
-}
-
-// WithClientSecretName sets the ClientSecretName field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ClientSecretName field is set to the value of the last call.
-func (b *ExternalServerApplyConfiguration) WithClientSecretName(value string) *ExternalServerApplyConfiguration {
-	b.ClientSecretName = &value
 	return b
 }
 

@@ -18,8 +18,6 @@ type KeyRotationApplyConfiguration struct {
 	CreatedAt *v1.Time `json:"createdAt,omitempty"`
 	// rotateAt is when the next one is made.
 	RotateAt *v1.Time `json:"rotateAt,omitempty"`
-	// formerUntil is until when the key before it is taken.
-	FormerUntil *v1.Time `json:"formerUntil,omitempty"`
 }
 
 // KeyRotationApplyConfiguration constructs a declarative configuration of the KeyRotation type for use with
@@ -41,13 +39,5 @@ func (b *KeyRotationApplyConfiguration) WithCreatedAt(value v1.Time) *KeyRotatio
 // If called multiple times, the RotateAt field is set to the value of the last call.
 func (b *KeyRotationApplyConfiguration) WithRotateAt(value v1.Time) *KeyRotationApplyConfiguration {
 	b.RotateAt = &value
-	return b
-}
-
-// WithFormerUntil sets the FormerUntil field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the FormerUntil field is set to the value of the last call.
-func (b *KeyRotationApplyConfiguration) WithFormerUntil(value v1.Time) *KeyRotationApplyConfiguration {
-	b.FormerUntil = &value
 	return b
 }

@@ -10,11 +10,9 @@ package v1alpha1
 //
 // Placement says on which nodes pods may run.
 type PlacementApplyConfiguration struct {
-	// spread are the labels of nodes over which the servers of one role are spread. Absent:
-	// topology.kubernetes.io/zone and kubernetes.io/hostname.
-	Spread []string `json:"spread,omitempty"`
-	// required refuses nodes on which the spread is not met; else they are taken where there are no others. Defaults
-	// to false.
+	// required refuses nodes where the servers of one role are not spread over zones and nodes
+	// (topology.kubernetes.io/zone, kubernetes.io/hostname); else they are taken where there are no others. Defaults to
+	// false.
 	Required *bool `json:"required,omitempty"`
 	// nodeSelector are labels that a node must have.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
@@ -28,16 +26,6 @@ type PlacementApplyConfiguration struct {
 // apply.
 func Placement() *PlacementApplyConfiguration {
 	return &PlacementApplyConfiguration{}
-}
-
-// WithSpread adds the given value to the Spread field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Spread field.
-func (b *PlacementApplyConfiguration) WithSpread(values ...string) *PlacementApplyConfiguration {
-	for i := range values {
-		b.Spread = append(b.Spread, values[i])
-	}
-	return b
 }
 
 // WithRequired sets the Required field in the declarative configuration to the given value

@@ -12,8 +12,6 @@ package v1alpha1
 type RateLimitApplyConfiguration struct {
 	// responsesPerSecond is the number of equal answers a second to one network, 1 to 1000.
 	ResponsesPerSecond *int32 `json:"responsesPerSecond,omitempty"`
-	// windowSeconds is over how many seconds they are counted, 1 to 3600. Absent: 15.
-	WindowSeconds *int32 `json:"windowSeconds,omitempty"`
 	// exemptClients is the address list of clients that are not bounded.
 	ExemptClients []string `json:"exemptClients,omitempty"`
 }
@@ -29,14 +27,6 @@ func RateLimit() *RateLimitApplyConfiguration {
 // If called multiple times, the ResponsesPerSecond field is set to the value of the last call.
 func (b *RateLimitApplyConfiguration) WithResponsesPerSecond(value int32) *RateLimitApplyConfiguration {
 	b.ResponsesPerSecond = &value
-	return b
-}
-
-// WithWindowSeconds sets the WindowSeconds field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the WindowSeconds field is set to the value of the last call.
-func (b *RateLimitApplyConfiguration) WithWindowSeconds(value int32) *RateLimitApplyConfiguration {
-	b.WindowSeconds = &value
 	return b
 }
 

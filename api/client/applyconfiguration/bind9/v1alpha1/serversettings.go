@@ -20,8 +20,6 @@ type ServerSettingsApplyConfiguration struct {
 	Config *ConfigApplyConfiguration `json:"config,omitempty"`
 	// agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.
 	Agent *AgentApplyConfiguration `json:"agent,omitempty"`
-	// rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.
-	RNDCKey *RNDCKeyApplyConfiguration `json:"rndcKey,omitempty"`
 	// storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on
 	// another node.
 	Storage *StorageApplyConfiguration `json:"storage,omitempty"`
@@ -70,14 +68,6 @@ func (b *ServerSettingsApplyConfiguration) WithConfig(value *ConfigApplyConfigur
 // If called multiple times, the Agent field is set to the value of the last call.
 func (b *ServerSettingsApplyConfiguration) WithAgent(value *AgentApplyConfiguration) *ServerSettingsApplyConfiguration {
 	b.Agent = value
-	return b
-}
-
-// WithRNDCKey sets the RNDCKey field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the RNDCKey field is set to the value of the last call.
-func (b *ServerSettingsApplyConfiguration) WithRNDCKey(value *RNDCKeyApplyConfiguration) *ServerSettingsApplyConfiguration {
-	b.RNDCKey = value
 	return b
 }
 

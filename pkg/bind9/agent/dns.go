@@ -1,0 +1,72 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// messageTime bounds one DNS message and its answer.
+const messageTime = 10 * time.Second
+
+// queryRRset asks named for an RRset.
+func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) ([]mdns.RR, error) {
+	message := new(mdns.Msg)
+	message.SetQuestion(owner.String(), uint16(t))
+	message.RecursionDesired = false
+	answer, err := a.exchangeMessage(ctx, message)
+	if err != nil {
+		return nil, err
+	}
+	var records []mdns.RR
+	for _, record := range answer.Answer {
+		if record.Header().Rrtype == uint16(t) && mdns.CanonicalName(record.Header().Name) == owner.String() {
+			records = append(records, record)
+		}
+	}
+	return records, nil
+}
+
+// exchangeMessage signs a message, sends it by TCP, and checks the answer.
+func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
+	key, err := a.config.TSIGKey()
+	if err != nil {
+		return nil, fmt.Errorf("key of questions: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, messageTime)
+	defer cancel()
+	answer, err := func() (*mdns.Msg, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.config.Nameserver)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		deadline, _ := ctx.Deadline()
+		if err := conn.SetDeadline(deadline); err != nil {
+			return nil, err
+		}
+		return transfer.Exchange(ctx, conn, message, &key)
+	}()
+	var refusal *transfer.Refusal
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.As(err, &refusal):
+		// An answer about a zone that named has, which our key did not sign.
+		return nil, refuse(http.StatusConflict, "named does not accept the agent's key %s: %v; give both the same key, "+
+			"and the same clock", key.Name, refusal)
+	}
+	return nil, unavailable(fmt.Errorf("%s: %w", a.config.Nameserver, err), "named does not answer DNS")
+}
