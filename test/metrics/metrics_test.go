@@ -4,12 +4,8 @@
 package metrics
 
 import (
-	"errors"
 	"io/fs"
-	"log/slog"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,19 +13,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/bind9/agent"
-	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
@@ -161,9 +153,6 @@ func TestMetrics_standInOperations(t *testing.T) {
 // Alerts and pages go by names: one that no process serves would be silent for ever.
 func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	listed, named := List(), 0
-	for _, one := range servedByAgent(t) {
-		listed[one.Name] = one
-	}
 	for _, top := range []string{"../../charts", "../../docs"} {
 		if err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
@@ -188,29 +177,6 @@ func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	if named == 0 {
 		t.Error("no rule and no page names a metric")
 	}
-}
-
-// servedByAgent returns the metrics of bind-agent, which writes them without the library and has no alert and no panel:
-// its own tests hold what they count.
-func servedByAgent(t *testing.T) (all []Metric) {
-	t.Helper()
-	agent, err := agent.New(agent.Config{
-		Control: &rndc.Client{}, Nameserver: "127.0.0.1:53", ZoneDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		TSIGKey:      func() (transfer.Key, error) { return transfer.Key{}, errors.New("nothing is written") },
-		Authenticate: func(*http.Request) error { return errors.New("metrics need no user") },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := httptest.NewRecorder()
-	agent.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for _, found := range regexp.MustCompile(`(?m)^# HELP (kubizone_bindagent_[a-z_]+) (.*)\n# TYPE kubizone_[a-z_]+ ([a-z]+)$`).FindAllStringSubmatch(answer.Body.String(), -1) {
-		all = append(all, Metric{Name: found[1], Type: found[3], Help: found[2], Processes: []string{"bind-agent"}})
-	}
-	if len(all) == 0 {
-		t.Fatalf("bind-agent serves no metric: %d %s", answer.Code, answer.Body)
-	}
-	return all
 }
 
 // histogramOf is the histogram of which a name is one series.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/slots"
 )
 
 // Config of a server.
@@ -56,9 +58,11 @@ type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are requests of any client, slots those whose signature holds.
-	readers *readers
-	slots   chan struct{}
+	// readers are requests whose body is being read, of any client: the signature covers the body and is not checked
+	// yet. Where all places are taken the oldest is cut: a body that a client does send arrives in a moment.
+	readers *slots.Slots
+	// signed are requests whose signature holds.
+	signed chan struct{}
 }
 
 // Validate reports all that is wrong with what is set; whether a backend and secrets are there New asks.
@@ -100,8 +104,8 @@ func New(config Config) (http.Handler, error) {
 	return &handler{
 		config: config, since: config.Now().Truncate(time.Second),
 		nonces:  nonces{most: config.MaxNonces, until: map[[sha256.Size]byte]time.Time{}},
-		readers: newReaders(maxRequests, readShare),
-		slots:   make(chan struct{}, maxRequests),
+		readers: slots.New(maxRequests, readShare),
+		signed:  make(chan struct{}, maxRequests),
 	}, nil
 }
 
@@ -132,8 +136,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
+	case h.signed <- struct{}{}:
+		defer func() { <-h.signed }()
 	case <-request.Context().Done():
 		return
 	}
@@ -163,11 +167,12 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 		return nil, nil
 	}
 	control := http.NewResponseController(w)
-	place := h.readers.takePlace(request.Context(), request.RemoteAddr, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	client, cut := findClient(request.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }
+	place := slots.TakeWhenFreed(request.Context(), func() (*slots.Slot, <-chan struct{}) { return h.readers.Take(client, cut) })
 	if place == nil {
 		return nil, request.Context().Err()
 	}
-	defer h.readers.leavePlace(place)
+	defer place.GiveBack()
 	// A ResponseWriter that knows no deadlines leaves them to its server.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
@@ -175,6 +180,16 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	return body, err
+}
+
+// findClient is the address of a client, or its network of 64 bits. All that have none share one.
+func findClient(remote string) slots.Client {
+	at, _ := netip.ParseAddrPort(remote)
+	address := at.Addr().Unmap().WithZone("")
+	if network, err := address.Prefix(64); err == nil {
+		address = network.Addr()
+	}
+	return slots.Client{Network: address}
 }
 
 func allowMethod(w http.ResponseWriter, request *http.Request, methods ...string) bool {

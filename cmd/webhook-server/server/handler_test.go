@@ -340,7 +340,7 @@ func TestServer_carriesOutABatchItemByItem(t *testing.T) {
 
 // The recorded vectors open the server's door.
 func TestServer_takesTheVectors(t *testing.T) {
-	text, err := os.ReadFile("../../pkg/delivery/webhook/protocol/testdata/signatures.json")
+	text, err := os.ReadFile("../../../pkg/delivery/webhook/protocol/testdata/signatures.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,6 @@ type Agent struct {
 	// openLimiter counts requests to open paths apart: clients that share an address with a prober do not use up its
 	// share by requests with a token.
 	limiter, openLimiter *limiter
-	metrics              *counters
 	ready                readiness
 	loaded               loadedConfig
 	// zones are held while a request about a zone is under way, so that two do not decide on the same state.
@@ -90,7 +89,7 @@ func New(config Config) (*Agent, error) {
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
 		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(maxRate, maxBurst),
-		openLimiter: newLimiter(maxRate, maxBurst), metrics: newCounters(),
+		openLimiter: newLimiter(maxRate, maxBurst),
 	}
 	for _, route := range routes {
 		a.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) { a.serveRoute(w, r, route) })
@@ -146,15 +145,11 @@ func (w *work) decode(into any) error {
 
 // serveRoute bounds, authenticates and carries out one request, in this order.
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {
-	started := a.config.Now()
 	status, answer, err := a.carryOut(w, r, route)
 	if err != nil {
 		status, answer = a.describeProblem(w, err)
 	}
-	if answer != nil {
-		sendJSON(w, status, answer)
-	}
-	a.metrics.countRequest(route, status, a.config.Now().Sub(started))
+	sendJSON(w, status, answer)
 	level := slog.LevelDebug
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -178,7 +173,7 @@ func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (s
 		return 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", limiter.rate)
 	}
 	if route.open {
-		return route.serve(a, w, &work{request: r})
+		return route.serve(a, &work{request: r})
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
@@ -204,7 +199,7 @@ func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (s
 	case <-ctx.Done():
 		return 0, nil, busy(retryTime, "the request waited until its time was over")
 	}
-	return route.serve(a, w, job)
+	return route.serve(a, job)
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -212,7 +207,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, refuse(http.StatusRequestEntityTooLarge, "body: longer than %d octets; write further records by dynamic update", maxBody)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body: longer than %d octets; write further records by dynamic update",
+			maxBody)
 	case err != nil:
 		return nil, refuse(http.StatusBadRequest, "body: it was cut off")
 	}
@@ -235,7 +231,6 @@ func (a *Agent) runCommand(ctx context.Context, command string) (string, error) 
 			"give fewer addresses and keys", len(command), rndc.MaxCommand)
 	}
 	text, err := a.config.Control.Call(ctx, command)
-	a.metrics.countCommand(command, err)
 	var failure *rndc.Failure
 	if err != nil && !errors.As(err, &failure) {
 		return "", unavailable(err, "named does not answer on its control channel")

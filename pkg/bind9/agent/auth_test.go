@@ -29,7 +29,8 @@ func statusOf(err error) int {
 	return told.status
 }
 
-// TestTokenFile_isReadForEachRequest: each line is a token, a new file takes effect at once, and an empty one lets no request in.
+// TestTokenFile_isReadForEachRequest: each line is a token, a new file takes effect at once, and an empty one lets no
+// request in.
 func TestTokenFile_isReadForEachRequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(path, []byte("first-token-of-the-file\nsecond-token-of-the-file\n"), 0o600); err != nil {

@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,14 +22,14 @@ import (
 // maxTTL is the largest there is (RFC 2181 §8).
 const maxTTL = 1<<31 - 1
 
-// makeContent is the file of a new primary zone. note says what of the request is not in it.
-func (a *Agent) makeContent(zone name.Name, config protocol.ZoneConfig) (content []byte, note string, err error) {
+// makeContent is the file of a new primary zone.
+func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	if config.SOA == nil || config.TTL == nil {
-		return nil, "", refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
+		return nil, refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
 	}
-	soa, err := a.makeSOA(zone, *config.SOA)
+	soa, err := makeSOA(zone, *config.SOA)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	entries := []dns.Entry{soa}
 	served := 0
@@ -45,83 +43,44 @@ func (a *Agent) makeContent(zone name.Name, config protocol.ZoneConfig) (content
 	}
 	for i, server := range config.NameServers {
 		if err := add(fmt.Sprintf("zoneConfig.nameServers[%d]", i), "@", rdata.NS, config.TTL, server); err != nil {
-			return nil, "", err
-		}
-	}
-	var outside []string
-	for _, host := range slices.Sorted(maps.Keys(config.NameServerIPs)) {
-		field := fmt.Sprintf("zoneConfig.nameServerIps[%q]", host)
-		address, err := netip.ParseAddr(config.NameServerIPs[host])
-		if err != nil {
-			return nil, "", refuse(http.StatusBadRequest, "%s: %q is no IP address", field, config.NameServerIPs[host])
-		}
-		t := rdata.A
-		if address.Is6() {
-			t = rdata.AAAA
-		}
-		if owner, err := name.ParseIn(host, zone); err == nil && !zone.Encloses(owner) {
-			outside = append(outside, host)
-			continue
-		}
-		if err := add(field, host, t, config.TTL, address.String()); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 	for i, record := range config.Records {
 		field := fmt.Sprintf("zoneConfig.records[%d]", i)
 		t, err := readType(field+".type", record.Type)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		value := record.Value
-		if record.Priority != nil {
-			value = strconv.Itoa(int(*record.Priority)) + " " + value
-		}
-		if err := add(field, record.Name, t, cmp.Or(record.TTL, config.TTL), value); err != nil {
-			return nil, "", err
+		if err := add(field, record.Name, t, cmp.Or(record.TTL, config.TTL), record.Value); err != nil {
+			return nil, err
 		}
 	}
 	if served == 0 {
-		return nil, "", refuse(http.StatusBadRequest, "zoneConfig.nameServers: a zone needs at least one name server; "+
+		return nil, refuse(http.StatusBadRequest, "zoneConfig.nameServers: a zone needs at least one name server; "+
 			"named does not load it otherwise")
-	}
-	if len(outside) > 0 {
-		note = "; addresses of " + strings.Join(outside, ", ") + " are not in it: the names are outside the zone"
 	}
 	var file bytes.Buffer
 	_, err = zonefile.Write(&file, slices.Values(entries))
-	return file.Bytes(), note, err
+	return file.Bytes(), err
 }
 
-func (a *Agent) makeSOA(zone name.Name, soa protocol.SOA) (dns.Entry, error) {
-	number := func(given *uint32, missing uint32) string {
-		if given != nil {
-			missing = *given
-		}
-		return strconv.FormatUint(uint64(missing), 10)
-	}
-	now := a.config.Now().UTC()
-	today := uint32(now.Year()*1000000 + int(now.Month())*10000 + now.Day()*100 + 1)
-	contact := soa.AdminEmail
-	if local, domain, mailed := strings.Cut(contact, "@"); mailed && local != "" {
-		contact = strings.ReplaceAll(local, ".", `\.`) + "." + strings.TrimSuffix(domain, ".") + "."
-	}
-	if len(strings.Fields(soa.PrimaryNS)) != 1 || len(strings.Fields(contact)) != 1 {
+func makeSOA(zone name.Name, soa protocol.SOA) (dns.Entry, error) {
+	if len(strings.Fields(soa.PrimaryNS)) != 1 || len(strings.Fields(soa.AdminEmail)) != 1 {
 		return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: primaryNs and adminEmail must be one name each")
 	}
-	value := strings.Join([]string{
-		soa.PrimaryNS, contact, number(soa.Serial, today), number(soa.Refresh, 3600), number(soa.Retry, 600), number(soa.Expire, 604800),
-		number(soa.NegativeTTL, 86400),
-	}, " ")
-	ttl := uint32(min(86400, maxTTL))
-	if soa.NegativeTTL != nil {
-		ttl = min(ttl, *soa.NegativeTTL)
+	value := soa.PrimaryNS + " " + soa.AdminEmail
+	for _, number := range []*uint32{soa.Serial, soa.Refresh, soa.Retry, soa.Expire, soa.NegativeTTL} {
+		if number == nil {
+			return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: serial, refresh, retry, expire and negativeTtl are required")
+		}
+		value += " " + strconv.FormatUint(uint64(*number), 10)
 	}
 	data, err := rdata.FromRR(rdata.SOA, value, zone)
 	if err != nil {
 		return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: %v", err)
 	}
-	return dns.Entry{Name: zone, Type: rdata.SOA, TTL: ttl, Data: data}, nil
+	return dns.Entry{Name: zone, Type: rdata.SOA, TTL: min(*soa.NegativeTTL, 86400), Data: data}, nil
 }
 
 func readType(field, text string) (rdata.Type, error) {

@@ -23,7 +23,7 @@ import (
 
 // showDS lists the DS of the keys that sign the zone's keys. It goes by what named serves, so it needs no directory of
 // keys, and shows no key before named does.
-func (a *Agent) showDS(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
 		return 0, nil, err
@@ -67,7 +67,7 @@ func (a *Agent) showDS(_ http.ResponseWriter, job *work) (int, any, error) {
 }
 
 // checkDS tells named what the parent has. Rollovers go on from there.
-func (a *Agent) checkDS(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) checkDS(job *work) (int, any, error) {
 	var asked protocol.CheckDS
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err

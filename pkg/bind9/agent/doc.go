@@ -14,7 +14,7 @@
 //	    catalog by which all servers had it once; after two minutes 99 of 100 are enough.
 //	A4. Names, types and values are read and written by their RFCs: every type goes into a zone, and no text of a
 //	    client reaches a file, a command or a message as it is.
-//	A5. Nothing but /health, /ready and /metrics is answered without authentication.
+//	A5. Nothing but /health and /ready is answered without authentication.
 //	A6. Bodies, requests under way, their rate and their time are bounded; the next request is 429 with Retry-After.
 //	A7. A member of a catalog that named has lost the zone of it makes again within a minute, though the catalog does
 //	    not change.

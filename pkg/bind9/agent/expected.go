@@ -214,7 +214,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 // serveMembers says how far named is with the zones of its catalogs, each of which counts, and has named ask for those
 // that are missing: the Service of such a server has no pod of it, so no NOTIFY comes. A catalog that named does
 // not have is no answer.
-func (a *Agent) serveMembers(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) serveMembers(job *work) (int, any, error) {
 	expected, lacking := a.listExpected(job.request.Context(), true)
 	if lacking != nil {
 		a.refreshZones(job.request.Context(), nil, true)

@@ -28,7 +28,7 @@ type readiness struct {
 }
 
 // serveReady answers 503 unless all checks pass (A3).
-func (a *Agent) serveReady(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) serveReady(job *work) (int, any, error) {
 	ready := a.lookReady(job.request.Context())
 	if !ready.Ready {
 		return http.StatusServiceUnavailable, ready, nil

@@ -9,11 +9,11 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 )
 
-// route is one method of one path. A nil answer with a nil error was written by serve itself.
+// route is one method of one path.
 type route struct {
 	method, path string
 	open         bool // answered without authentication (A5)
-	serve        func(a *Agent, w http.ResponseWriter, job *work) (status int, answer any, err error)
+	serve        func(a *Agent, job *work) (status int, answer any, err error)
 }
 
 const zonePath = protocol.Base + "/zones/{name}"
@@ -22,7 +22,6 @@ const zonePath = protocol.Base + "/zones/{name}"
 var routes = []route{
 	{http.MethodGet, protocol.Base + "/health", true, (*Agent).serveHealth},
 	{http.MethodGet, protocol.Base + "/ready", true, (*Agent).serveReady},
-	{http.MethodGet, "/metrics", true, (*Agent).serveMetrics},
 	{http.MethodGet, protocol.Base + "/server/status", false, (*Agent).serveStatus},
 	{http.MethodGet, protocol.Base + "/server/members", false, (*Agent).serveMembers},
 	{http.MethodGet, protocol.Base + "/zones", false, (*Agent).listZones},
@@ -36,11 +35,11 @@ var routes = []route{
 	{http.MethodPost, zonePath + "/dnssec/checkds", false, (*Agent).checkDS},
 }
 
-func (a *Agent) serveHealth(http.ResponseWriter, *work) (int, any, error) {
+func (a *Agent) serveHealth(*work) (int, any, error) {
 	return http.StatusOK, protocol.Health{Status: "healthy", Version: a.config.Version, Agent: "kubizone", ConfigHash: a.loaded.hash()}, nil
 }
 
-func (a *Agent) serveStatus(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) serveStatus(job *work) (int, any, error) {
 	text, err := a.runCommand(job.request.Context(), "status")
 	return http.StatusOK, protocol.ServerStatus{Status: text}, err
 }

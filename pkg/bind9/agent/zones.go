@@ -130,8 +130,8 @@ func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) 
 		return nil, err
 	}
 	if status.lines["reconfigurable via modzone"] == "no" {
-		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there and have named read it by rndc reconfig",
-			showName(zone))
+		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there, "+
+			"and have named read it by rndc reconfig", showName(zone))
 	}
 	block, err := a.readClauses(ctx, zone)
 	var failure *rndc.Failure
@@ -142,12 +142,12 @@ func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) 
 	return block, err
 }
 
-func (a *Agent) listZones(http.ResponseWriter, *work) (int, any, error) {
+func (a *Agent) listZones(*work) (int, any, error) {
 	zones, err := a.files.listZones()
 	return http.StatusOK, protocol.ZoneList{Zones: zones, Count: len(zones)}, err
 }
 
-func (a *Agent) showZoneStatus(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) showZoneStatus(job *work) (int, any, error) {
 	status, err := a.readStatus(job.request.Context(), job.zone)
 	if err != nil {
 		return 0, nil, err
@@ -163,8 +163,8 @@ func (a *Agent) showZoneStatus(_ http.ResponseWriter, job *work) (int, any, erro
 }
 
 // zoneCommand runs one word of the control channel for a zone.
-func zoneCommand(word, done string) func(*Agent, http.ResponseWriter, *work) (int, any, error) {
-	return func(a *Agent, _ http.ResponseWriter, job *work) (int, any, error) {
+func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
+	return func(a *Agent, job *work) (int, any, error) {
 		defer a.lockZone(job.zone)()
 		text, err := a.runCommand(job.request.Context(), word+" "+quoteZone(job.zone))
 		switch {
@@ -179,7 +179,7 @@ func zoneCommand(word, done string) func(*Agent, http.ResponseWriter, *work) (in
 }
 
 // createZone adds a zone, or finds that it stands as asked for (A1).
-func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) createZone(job *work) (int, any, error) {
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
@@ -193,9 +193,8 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 		return 0, nil, err
 	}
 	var content []byte
-	note := ""
 	if asked.ZoneType == protocol.Primary {
-		if content, note, err = a.makeContent(zone, asked.ZoneConfig); err != nil {
+		if content, err = makeContent(zone, asked.ZoneConfig); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -258,7 +257,7 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	case err != nil:
 		return 0, nil, err
 	}
-	return http.StatusCreated, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is made" + note, Details: text},
+	return http.StatusCreated, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is made", Details: text},
 		nil
 }
 
@@ -348,7 +347,7 @@ func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) err
 }
 
 // modifyZone changes the configuration of a zone.
-func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) modifyZone(job *work) (int, any, error) {
 	var asked protocol.ModifyZone
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
@@ -411,7 +410,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 }
 
 // deleteZone removes a zone and its files. Keys of DNSSEC stay, unless they are to be removed.
-func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
+func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
 	if keys != "" && keys != "remove" {

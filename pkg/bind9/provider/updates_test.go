@@ -68,7 +68,7 @@ func TestUpdater_passesTheExam(t *testing.T) {
 			zone := name.MustParse(fmt.Sprintf("zone-%d.example.", used))
 			ttl := uint32(3600)
 			if err := agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: rigKey.Name, ZoneConfig: protocol.ZoneConfig{
-				TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns1.provider.example.", AdminEmail: "h.example."}, NameServers: []string{"ns1.provider.example."},
+				TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns1.provider.example.", AdminEmail: "h.example.", Serial: &ttl, Refresh: &ttl, Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns1.provider.example."},
 			}}, pass); err != nil {
 				t.Fatal(err)
 			}

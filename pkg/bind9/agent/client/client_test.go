@@ -147,7 +147,7 @@ func secondaryOf(primaries ...string) protocol.CreateZone {
 func primaryOf(serial uint32) protocol.CreateZone {
 	ttl := uint32(300)
 	return protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: "agent", ZoneConfig: protocol.ZoneConfig{
-		TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns.example.net.", AdminEmail: "h.example.net.", Serial: &serial}, NameServers: []string{"ns.example.net."},
+		TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns.example.net.", AdminEmail: "h.example.net.", Serial: &serial, Refresh: &ttl, Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns.example.net."},
 	}}
 }
 

@@ -6,7 +6,7 @@
 //
 // It promises:
 //
-//	P1. A body of a client of bindcar 0.9 means to the agent what it means to bindcar.
+//	P1. A field means to the agent what it means to bindcar 0.9, or is not read by it.
 //	P2. The comment of a field that the agent alone takes or gives says "agent".
 //
 // The package knows the form of bodies alone. Their meaning is in pkg/bind9/agent, their use in its client.

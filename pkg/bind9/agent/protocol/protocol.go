@@ -3,7 +3,7 @@
 
 package protocol
 
-// Base is the path before those of all routes but /metrics.
+// Base is the path before those of all routes.
 const Base = "/api/v1"
 
 // The types of zones.
@@ -12,11 +12,11 @@ const (
 	Secondary = "secondary"
 )
 
-// SOA of a new primary zone. A number that is missing has bindcar's default.
+// SOA of a new primary zone. The agent needs every number; bindcar has defaults.
 type SOA struct {
 	PrimaryNS   string  `json:"primaryNs"`
-	AdminEmail  string  `json:"adminEmail"`       // as a name, "hostmaster.example.org.", or with an @
-	Serial      *uint32 `json:"serial,omitempty"` // default: today, YYYYMMDD01
+	AdminEmail  string  `json:"adminEmail"` // as a name, "hostmaster.example.org."
+	Serial      *uint32 `json:"serial,omitempty"`
 	Refresh     *uint32 `json:"refresh,omitempty"`
 	Retry       *uint32 `json:"retry,omitempty"`
 	Expire      *uint32 `json:"expire,omitempty"`
@@ -25,11 +25,10 @@ type SOA struct {
 
 // Record of a new primary zone. Name and value are as in a zone file of the zone.
 type Record struct {
-	Name     string  `json:"name"`
-	Type     string  `json:"type"`
-	Value    string  `json:"value"`
-	TTL      *uint32 `json:"ttl,omitempty"`
-	Priority *uint16 `json:"priority,omitempty"` // stands before the value
+	Name  string  `json:"name"`
+	Type  string  `json:"type"`
+	Value string  `json:"value"`
+	TTL   *uint32 `json:"ttl,omitempty"`
 }
 
 // ZoneConfig of a new zone. Of a secondary zone only the addresses and DNSSEC have a meaning.
@@ -37,7 +36,7 @@ type ZoneConfig struct {
 	TTL           *uint32           `json:"ttl,omitempty"`
 	SOA           *SOA              `json:"soa,omitempty"`
 	NameServers   []string          `json:"nameServers"`
-	NameServerIPs map[string]string `json:"nameServerIps"`
+	NameServerIPs map[string]string `json:"nameServerIps"` // bindcar: required; the agent takes Records
 	Records       []Record          `json:"records,omitempty"`
 	// AlsoNotify and Primaries are addresses, with a port or without: "192.0.2.1", "192.0.2.1:5353",
 	// "[2001:db8::1]:53". The agent takes a key behind one, "192.0.2.1 key transfer", and "list NAME": the servers of

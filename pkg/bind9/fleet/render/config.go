@@ -70,8 +70,8 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// The key that the control channel takes stands with the keys: a volume replaces both files at once, and each of two
-	// sources of a volume by itself.
+	// The key that the control channel takes stands with the keys: a volume replaces both files at once, and each of
+	// two sources of a volume by itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
