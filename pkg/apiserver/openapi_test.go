@@ -223,7 +223,7 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 		{"ClusterBind9Provider", `{"spec": {"secondary": {"replicas": 101}}}`, "ClusterBind9Provider.spec.secondary.replicas: 101 is out of range"},
 		{"Bind9Cluster", `{"spec": {"storage": {"type": "Disk"}}}`, "Bind9Cluster.spec.storage.type: Disk is none of"},
 		{"Bind9Cluster", `{"spec": {"storage": {}}}`, "Bind9Cluster.spec.storage: has no type"},
-		{"Bind9Cluster", `{"spec": {"config": {"acls": [{"name": ""}]}}}`, "Bind9Cluster.spec.config.acls[0]"},
+		{"Bind9Cluster", `{"spec": {"config": {"allowQuery": [""]}}}`, "Bind9Cluster.spec.config.allowQuery[0]"},
 		{"Bind9Instance", `{"spec": {"role": "primary"}}`, "Bind9Instance.spec.role: primary is none of"},
 		{"Bind9Instance", `{"spec": {"role": "Primary", "replicas": 2}}`, "Bind9Instance.spec.replicas: 2 is out of range"},
 		{"Bind9Instance", `{"spec": {"role": "Primary", "clusterRef": {}}}`, "Bind9Instance.spec.clusterRef: has no name"},

@@ -19,8 +19,6 @@ import (
 	strings "strings"
 )
 
-func (m *ACL) Reset() { *m = ACL{} }
-
 func (m *Agent) Reset() { *m = Agent{} }
 
 func (m *Amounts) Reset() { *m = Amounts{} }
@@ -90,43 +88,6 @@ func (m *Storage) Reset() { *m = Storage{} }
 func (m *TSIGKey) Reset() { *m = TSIGKey{} }
 
 func (m *Toleration) Reset() { *m = Toleration{} }
-
-func (m *ACL) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *ACL) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *ACL) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if len(m.Entries) > 0 {
-		for iNdEx := len(m.Entries) - 1; iNdEx >= 0; iNdEx-- {
-			i -= len(m.Entries[iNdEx])
-			copy(dAtA[i:], m.Entries[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Entries[iNdEx])))
-			i--
-			dAtA[i] = 0x12
-		}
-	}
-	i -= len(m.Name)
-	copy(dAtA[i:], m.Name)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Name)))
-	i--
-	dAtA[i] = 0xa
-	return len(dAtA) - i, nil
-}
 
 func (m *Agent) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
@@ -1050,7 +1011,7 @@ func (m *Config) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x42
+		dAtA[i] = 0x22
 	}
 	i--
 	if m.QueryLog {
@@ -1059,46 +1020,14 @@ func (m *Config) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0
 	}
 	i--
-	dAtA[i] = 0x38
-	if len(m.ACLs) > 0 {
-		for iNdEx := len(m.ACLs) - 1; iNdEx >= 0; iNdEx-- {
-			{
-				size, err := m.ACLs[iNdEx].MarshalToSizedBuffer(dAtA[:i])
-				if err != nil {
-					return 0, err
-				}
-				i -= size
-				i = encodeVarintGenerated(dAtA, i, uint64(size))
-			}
-			i--
-			dAtA[i] = 0x32
-		}
-	}
-	if len(m.Forwarders) > 0 {
-		for iNdEx := len(m.Forwarders) - 1; iNdEx >= 0; iNdEx-- {
-			i -= len(m.Forwarders[iNdEx])
-			copy(dAtA[i:], m.Forwarders[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Forwarders[iNdEx])))
-			i--
-			dAtA[i] = 0x2a
-		}
-	}
+	dAtA[i] = 0x18
 	if len(m.AllowTransfer) > 0 {
 		for iNdEx := len(m.AllowTransfer) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.AllowTransfer[iNdEx])
 			copy(dAtA[i:], m.AllowTransfer[iNdEx])
 			i = encodeVarintGenerated(dAtA, i, uint64(len(m.AllowTransfer[iNdEx])))
 			i--
-			dAtA[i] = 0x22
-		}
-	}
-	if len(m.AllowRecursion) > 0 {
-		for iNdEx := len(m.AllowRecursion) - 1; iNdEx >= 0; iNdEx-- {
-			i -= len(m.AllowRecursion[iNdEx])
-			copy(dAtA[i:], m.AllowRecursion[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(m.AllowRecursion[iNdEx])))
-			i--
-			dAtA[i] = 0x1a
+			dAtA[i] = 0x12
 		}
 	}
 	if len(m.AllowQuery) > 0 {
@@ -1107,17 +1036,9 @@ func (m *Config) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			copy(dAtA[i:], m.AllowQuery[iNdEx])
 			i = encodeVarintGenerated(dAtA, i, uint64(len(m.AllowQuery[iNdEx])))
 			i--
-			dAtA[i] = 0x12
+			dAtA[i] = 0xa
 		}
 	}
-	i--
-	if m.Recursion {
-		dAtA[i] = 1
-	} else {
-		dAtA[i] = 0
-	}
-	i--
-	dAtA[i] = 0x8
 	return len(dAtA) - i, nil
 }
 
@@ -2188,23 +2109,6 @@ func encodeVarintGenerated(dAtA []byte, offset int, v uint64) int {
 	dAtA[offset] = uint8(v)
 	return base
 }
-func (m *ACL) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Name)
-	n += 1 + l + sovGenerated(uint64(l))
-	if len(m.Entries) > 0 {
-		for _, s := range m.Entries {
-			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
-	return n
-}
-
 func (m *Agent) Size() (n int) {
 	if m == nil {
 		return 0
@@ -2529,15 +2433,8 @@ func (m *Config) Size() (n int) {
 	}
 	var l int
 	_ = l
-	n += 2
 	if len(m.AllowQuery) > 0 {
 		for _, s := range m.AllowQuery {
-			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
-	if len(m.AllowRecursion) > 0 {
-		for _, s := range m.AllowRecursion {
 			l = len(s)
 			n += 1 + l + sovGenerated(uint64(l))
 		}
@@ -2545,18 +2442,6 @@ func (m *Config) Size() (n int) {
 	if len(m.AllowTransfer) > 0 {
 		for _, s := range m.AllowTransfer {
 			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
-	if len(m.Forwarders) > 0 {
-		for _, s := range m.Forwarders {
-			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
-	if len(m.ACLs) > 0 {
-		for _, e := range m.ACLs {
-			l = e.Size()
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
@@ -2968,17 +2853,6 @@ func sovGenerated(x uint64) (n int) {
 func sozGenerated(x uint64) (n int) {
 	return sovGenerated(uint64((x << 1) ^ uint64((int64(x) >> 63))))
 }
-func (this *ACL) String() string {
-	if this == nil {
-		return "nil"
-	}
-	s := strings.Join([]string{`&ACL{`,
-		`Name:` + fmt.Sprintf("%v", this.Name) + `,`,
-		`Entries:` + fmt.Sprintf("%v", this.Entries) + `,`,
-		`}`,
-	}, "")
-	return s
-}
 func (this *Agent) String() string {
 	if this == nil {
 		return "nil"
@@ -3220,18 +3094,9 @@ func (this *Config) String() string {
 	if this == nil {
 		return "nil"
 	}
-	repeatedStringForACLs := "[]ACL{"
-	for _, f := range this.ACLs {
-		repeatedStringForACLs += strings.Replace(strings.Replace(f.String(), "ACL", "ACL", 1), `&`, ``, 1) + ","
-	}
-	repeatedStringForACLs += "}"
 	s := strings.Join([]string{`&Config{`,
-		`Recursion:` + fmt.Sprintf("%v", this.Recursion) + `,`,
 		`AllowQuery:` + fmt.Sprintf("%v", this.AllowQuery) + `,`,
-		`AllowRecursion:` + fmt.Sprintf("%v", this.AllowRecursion) + `,`,
 		`AllowTransfer:` + fmt.Sprintf("%v", this.AllowTransfer) + `,`,
-		`Forwarders:` + fmt.Sprintf("%v", this.Forwarders) + `,`,
-		`ACLs:` + repeatedStringForACLs + `,`,
 		`QueryLog:` + fmt.Sprintf("%v", this.QueryLog) + `,`,
 		`RateLimit:` + strings.Replace(this.RateLimit.String(), "RateLimit", "RateLimit", 1) + `,`,
 		`}`,
@@ -3514,120 +3379,6 @@ func valueToStringGenerated(v interface{}) string {
 	}
 	pv := reflect.Indirect(rv).Interface()
 	return fmt.Sprintf("*%v", pv)
-}
-func (m *ACL) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowGenerated
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: ACL: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: ACL: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Name", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Name = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Entries", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Entries = append(m.Entries, string(dAtA[iNdEx:postIndex]))
-			iNdEx = postIndex
-		default:
-			iNdEx = preIndex
-			skippy, err := skipGenerated(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
 }
 func (m *Agent) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
@@ -6190,26 +5941,6 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 		}
 		switch fieldNum {
 		case 1:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Recursion", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.Recursion = bool(v != 0)
-		case 2:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field AllowQuery", wireType)
 			}
@@ -6241,39 +5972,7 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 			}
 			m.AllowQuery = append(m.AllowQuery, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
-		case 3:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field AllowRecursion", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.AllowRecursion = append(m.AllowRecursion, string(dAtA[iNdEx:postIndex]))
-			iNdEx = postIndex
-		case 4:
+		case 2:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field AllowTransfer", wireType)
 			}
@@ -6305,73 +6004,7 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 			}
 			m.AllowTransfer = append(m.AllowTransfer, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
-		case 5:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Forwarders", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Forwarders = append(m.Forwarders, string(dAtA[iNdEx:postIndex]))
-			iNdEx = postIndex
-		case 6:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field ACLs", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.ACLs = append(m.ACLs, ACL{})
-			if err := m.ACLs[len(m.ACLs)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 7:
+		case 3:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field QueryLog", wireType)
 			}
@@ -6391,7 +6024,7 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.QueryLog = bool(v != 0)
-		case 8:
+		case 4:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field RateLimit", wireType)
 			}

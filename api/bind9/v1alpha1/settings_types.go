@@ -76,67 +76,29 @@ const (
 	PullNever        PullPolicy = "Never"
 )
 
-// Config is BIND's configuration, as far as it may be chosen. An address list has elements of BIND's
-// address_match_list: any, none, localhost, localnets, an IP address, a prefix as 192.0.2.0/24, or the name of an
-// element of acls, each with ! before it where it is excluded.
+// Config is BIND's configuration, as far as it may be chosen. The servers are authoritative alone: they resolve no
+// names that are not theirs. An address list has elements of BIND's address_match_list: any, none, localhost,
+// localnets, an IP address, or a prefix as 192.0.2.0/24, each with ! before it where it is excluded.
 type Config struct {
-	// recursion lets the servers resolve names that are not theirs. A server that does so and serves zones answers
-	// with what it resolved where a zone is missing, so it is off unless it is said here. Defaults to false.
-	// +optional
-	Recursion bool `json:"recursion,omitempty" protobuf:"varint,1,opt,name=recursion"`
 	// allowQuery is the address list of clients that are answered. Absent: any.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
-	AllowQuery []string `json:"allowQuery,omitempty" protobuf:"bytes,2,rep,name=allowQuery"`
-	// allowRecursion is the address list of clients for which names are resolved. Required with recursion.
-	// +optional
-	// +listType=atomic
-	// +k8s:validation:maxItems=256
-	// +k8s:validation:items:minLength=1
-	AllowRecursion []string `json:"allowRecursion,omitempty" protobuf:"bytes,3,rep,name=allowRecursion"`
+	AllowQuery []string `json:"allowQuery,omitempty" protobuf:"bytes,1,rep,name=allowQuery"`
 	// allowTransfer is the address list of servers that may transfer the zones. Absent: none but the servers of the
 	// cluster, by their key.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
-	AllowTransfer []string `json:"allowTransfer,omitempty" protobuf:"bytes,4,rep,name=allowTransfer"`
-	// forwarders are IP addresses, with or without a port, of servers that resolve names for these. Only with
-	// recursion.
-	// +optional
-	// +listType=set
-	// +k8s:validation:maxItems=16
-	// +k8s:validation:items:minLength=1
-	Forwarders []string `json:"forwarders,omitempty" protobuf:"bytes,5,rep,name=forwarders"`
-	// acls are address lists with a name, which the other address lists may name.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +k8s:validation:maxItems=64
-	ACLs []ACL `json:"acls,omitempty" protobuf:"bytes,6,rep,name=acls"`
+	AllowTransfer []string `json:"allowTransfer,omitempty" protobuf:"bytes,2,rep,name=allowTransfer"`
 	// queryLog writes each query to the log of the container. Defaults to false.
 	// +optional
-	QueryLog bool `json:"queryLog,omitempty" protobuf:"varint,7,opt,name=queryLog"`
+	QueryLog bool `json:"queryLog,omitempty" protobuf:"varint,3,opt,name=queryLog"`
 	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
 	// +optional
-	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,8,opt,name=rateLimit"`
-}
-
-// ACL is an address list with a name.
-type ACL struct {
-	// name of the list: letters, digits, "-" and "_".
-	// +k8s:validation:minLength=1
-	// +k8s:validation:maxLength=63
-	// +k8s:validation:pattern="^[A-Za-z][A-Za-z0-9_-]*$"
-	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// entries of the list. They may name lists that stand before it in acls.
-	// +listType=atomic
-	// +k8s:validation:minItems=1
-	// +k8s:validation:maxItems=256
-	// +k8s:validation:items:minLength=1
-	Entries []string `json:"entries" protobuf:"bytes,2,rep,name=entries"`
+	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,4,opt,name=rateLimit"`
 }
 
 // RateLimit bounds equal answers to a network.

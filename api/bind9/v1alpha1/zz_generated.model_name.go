@@ -9,11 +9,6 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in ACL) OpenAPIModelName() string {
-	return "zone.kubi.bind9.v1alpha1.ACL"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Agent) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.Agent"
 }

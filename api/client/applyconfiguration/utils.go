@@ -21,8 +21,6 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=bind9.kubi.zone, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithKind("ACL"):
-		return &bind9v1alpha1.ACLApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Agent"):
 		return &bind9v1alpha1.AgentApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Amounts"):

@@ -126,7 +126,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.TypeMeta{}.OpenAPIModelName():                               schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
 		runtime.Unknown{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                                   schema_k8sio_apimachinery_pkg_version_Info(ref),
-		v1alpha1.ACL{}.OpenAPIModelName():                                   schema_kubizone_api_bind9_v1alpha1_ACL(ref),
 		v1alpha1.Agent{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Agent(ref),
 		v1alpha1.Amounts{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Amounts(ref),
 		v1alpha1.Bind9Cluster{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref),
@@ -5072,65 +5071,6 @@ func schema_k8sio_apimachinery_pkg_version_Info(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_kubizone_api_bind9_v1alpha1_ACL(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "ACL is an address list with a name.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"name": {
-						SchemaProps: spec.SchemaProps{
-							Description: "name of the list: letters, digits, \"-\" and \"_\".",
-							Default:     "",
-							MinLength:   ptr.To[int64](1),
-							MaxLength:   ptr.To[int64](63),
-							Pattern:     "^[A-Za-z][A-Za-z0-9_-]*$",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"entries": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "entries of the list. They may name lists that stand before it in acls.",
-							MinItems:    ptr.To[int64](1),
-							MaxItems:    ptr.To[int64](256),
-							AllOf: []spec.Schema{
-								{
-									SchemaProps: spec.SchemaProps{
-										Items: &spec.SchemaOrArray{
-											Schema: &spec.Schema{
-												SchemaProps: spec.SchemaProps{
-													MinLength: ptr.To[int64](1),
-												},
-											},
-										},
-									},
-								},
-							},
-							Type: []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Type:   []string{"string"},
-										Format: "",
-									},
-								},
-							},
-						},
-					},
-				},
-				Required: []string{"name", "entries"},
-			},
-		},
-	}
-}
-
 func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -6125,16 +6065,9 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Config is BIND's configuration, as far as it may be chosen. An address list has elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, a prefix as 192.0.2.0/24, or the name of an element of acls, each with ! before it where it is excluded.",
+				Description: "Config is BIND's configuration, as far as it may be chosen. The servers are authoritative alone: they resolve no names that are not theirs. An address list has elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24, each with ! before it where it is excluded.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"recursion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "recursion lets the servers resolve names that are not theirs. A server that does so and serves zones answers with what it resolved where a zone is missing, so it is off unless it is said here. Defaults to false.",
-							Type:        []string{"boolean"},
-							Format:      "",
-						},
-					},
 					"allowQuery": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
@@ -6143,39 +6076,6 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "allowQuery is the address list of clients that are answered. Absent: any.",
-							MaxItems:    ptr.To[int64](256),
-							AllOf: []spec.Schema{
-								{
-									SchemaProps: spec.SchemaProps{
-										Items: &spec.SchemaOrArray{
-											Schema: &spec.Schema{
-												SchemaProps: spec.SchemaProps{
-													MinLength: ptr.To[int64](1),
-												},
-											},
-										},
-									},
-								},
-							},
-							Type: []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Type:   []string{"string"},
-										Format: "",
-									},
-								},
-							},
-						},
-					},
-					"allowRecursion": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "allowRecursion is the address list of clients for which names are resolved. Required with recursion.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6234,61 +6134,6 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							},
 						},
 					},
-					"forwarders": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "set",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "forwarders are IP addresses, with or without a port, of servers that resolve names for these. Only with recursion.",
-							MaxItems:    ptr.To[int64](16),
-							AllOf: []spec.Schema{
-								{
-									SchemaProps: spec.SchemaProps{
-										Items: &spec.SchemaOrArray{
-											Schema: &spec.Schema{
-												SchemaProps: spec.SchemaProps{
-													MinLength: ptr.To[int64](1),
-												},
-											},
-										},
-									},
-								},
-							},
-							Type: []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Type:   []string{"string"},
-										Format: "",
-									},
-								},
-							},
-						},
-					},
-					"acls": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"name",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "acls are address lists with a name, which the other address lists may name.",
-							MaxItems:    ptr.To[int64](64),
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ACL{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
 					"queryLog": {
 						SchemaProps: spec.SchemaProps{
 							Description: "queryLog writes each query to the log of the container. Defaults to false.",
@@ -6306,7 +6151,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ACL{}.OpenAPIModelName(), v1alpha1.RateLimit{}.OpenAPIModelName()},
+			v1alpha1.RateLimit{}.OpenAPIModelName()},
 	}
 }
 

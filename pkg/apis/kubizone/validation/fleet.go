@@ -29,7 +29,6 @@ const (
 	// MaxServersOfRole is the most servers of one role of a cluster.
 	MaxServersOfRole = 100
 
-	maxForwarders     = 16
 	maxTolerations    = 32
 	maxLabels         = 32
 	maxSourceRanges   = 256
@@ -388,37 +387,13 @@ func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
 	if config == nil {
 		return nil
 	}
-	names, errs := validateACLs(config.ACLs, path.Child("acls"))
-	for field, list := range map[string][]string{"allowQuery": config.AllowQuery, "allowRecursion": config.AllowRecursion,
-		"allowTransfer": config.AllowTransfer} {
-		errs = append(errs, validateAddressList(list, names, path.Child(field))...)
-	}
-	// BIND refuses allow-recursion beside recursion no, and an open resolver is a weapon against others.
-	switch at := path.Child("allowRecursion"); {
-	case config.Recursion && len(config.AllowRecursion) == 0:
-		errs = append(errs, field.Required(at, "with recursion say for which clients names are resolved, as [localnets]; "+
-			"a server that does so for every client is used to attack others"))
-	case !config.Recursion && len(config.AllowRecursion) > 0:
-		errs = append(errs, field.Forbidden(at, "spec.config.recursion is off, so no name is resolved for a client: set it, "+
-			"or leave this out"))
-	}
-	if !config.Recursion && len(config.Forwarders) > 0 {
-		errs = append(errs, field.Forbidden(path.Child("forwarders"), "spec.config.recursion is off, "+
-			"so no name is resolved for a client: set it, or leave this out"))
-	}
-	if n := len(config.Forwarders); n > maxForwarders {
-		errs = append(errs, field.TooMany(path.Child("forwarders"), n, maxForwarders))
-	} else {
-		seen := map[netip.AddrPort]bool{}
-		for i, text := range config.Forwarders {
-			errs = append(errs, validateServerAddress(text, seen, path.Child("forwarders").Index(i))...)
-		}
-	}
+	errs := validateAddressList(config.AllowQuery, path.Child("allowQuery"))
+	errs = append(errs, validateAddressList(config.AllowTransfer, path.Child("allowTransfer"))...)
 	if limit, at := config.RateLimit, path.Child("rateLimit"); limit != nil {
 		if n := limit.ResponsesPerSecond; n < 1 || n > 1000 {
 			errs = append(errs, field.Invalid(at.Child("responsesPerSecond"), n, "must be from 1 to 1000 answers a second"))
 		}
-		errs = append(errs, validateAddressList(limit.ExemptClients, names, at.Child("exemptClients"))...)
+		errs = append(errs, validateAddressList(limit.ExemptClients, at.Child("exemptClients"))...)
 	}
 	return errs
 }
@@ -614,7 +589,6 @@ func configWarnings(config *bind9.Config) []string {
 		}
 	}
 	judge(config.AllowQuery, "spec.config.allowQuery")
-	judge(config.AllowRecursion, "spec.config.allowRecursion")
 	judge(config.AllowTransfer, "spec.config.allowTransfer")
 	return warnings
 }

@@ -114,17 +114,13 @@ func Hash(files ...map[string]string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// builtinACLs are names that BIND has.
-var builtinACLs = []string{"any", "none", "localhost", "localnets"}
-
-var aclNames = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+// addressWords are the lists that BIND has.
+var addressWords = []string{"any", "none", "localhost", "localnets"}
 
 // conf writes statements. The first error stays. Fields are those of spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
-	// acls are the names that an address list may have so far.
-	acls []string
 }
 
 func (c *conf) fail(field, format string, arguments ...any) {
@@ -151,12 +147,10 @@ func (c *conf) formatAddresses(field string, list []string) string {
 			text = address.String()
 		} else if prefix, err := netip.ParsePrefix(element); err == nil {
 			text = prefix.Masked().String()
-		} else if slices.Contains(builtinACLs, strings.ToLower(element)) {
+		} else if slices.Contains(addressWords, strings.ToLower(element)) {
 			text = strings.ToLower(element)
-		} else if at := slices.IndexFunc(c.acls, func(name string) bool { return strings.EqualFold(name, element) }); at >= 0 {
-			text = `"` + c.acls[at] + `"`
 		} else {
-			c.fail(fmt.Sprintf("%s[%d]", field, i), "is neither an address nor a prefix, nor the name of an element of acls before it")
+			c.fail(fmt.Sprintf("%s[%d]", field, i), "is neither an address nor a prefix")
 			continue
 		}
 		if negated {
@@ -181,16 +175,6 @@ func (s *Server) namedConf() (string, error) {
 	c.line("// kubizone fleet wrote this file. A change of it is overwritten: change spec.config of the Bind9Instance or its Bind9Cluster.")
 	c.line("include %q;", ConfigDir+"/"+keysFile)
 	c.line("include %q;", ConfigDir+"/"+tsigFile)
-	for i := range config.ACLs {
-		acl := &config.ACLs[i]
-		field := fmt.Sprintf("acls[%d]", i)
-		taken := func(name string) bool { return strings.EqualFold(name, acl.Name) }
-		if !aclNames.MatchString(acl.Name) || slices.ContainsFunc(builtinACLs, taken) || slices.ContainsFunc(c.acls, taken) {
-			c.fail(field+".name", "is no name of a list, is one that BIND has, or is there twice")
-		}
-		c.line("acl %q %s;", acl.Name, c.formatAddresses(field+".entries", acl.Entries))
-		c.acls = append(c.acls, acl.Name)
-	}
 	c.line("options {")
 	c.line("\tdirectory %q;", StateDir)
 	c.line("\tpid-file %q;", StateDir+"/named.pid")
@@ -221,7 +205,9 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tserial-query-rate %d;", serialQueries)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
-	c.writeRecursion(config)
+	c.line("\trecursion no;")
+	c.line("\tallow-query-cache { none; };")
+	c.line("\tdnssec-validation no;")
 	c.line("\tminimal-responses yes;")
 	if config.QueryLog {
 		c.line("\tquerylog yes;")
@@ -254,43 +240,6 @@ func (s *Server) namedConf() (string, error) {
 		c.writePolicy(fmt.Sprintf("dnssec.policies[%d]", i), &s.Policies[i])
 	}
 	return c.String(), c.err
-}
-
-func (c *conf) writeRecursion(config *bind9.Config) {
-	if !config.Recursion {
-		c.line("\trecursion no;")
-		if len(config.AllowRecursion)+len(config.Forwarders) > 0 {
-			c.fail("recursion", "is off, and allowRecursion or forwarders is set; turn it on, or leave these out")
-		}
-		c.line("\tallow-query-cache { none; };")
-		c.line("\tdnssec-validation no;")
-		return
-	}
-	c.line("\trecursion yes;")
-	if len(config.AllowRecursion) == 0 {
-		c.fail("allowRecursion", "is required with recursion: name the clients, for instance localnets")
-	}
-	clients := c.formatAddresses("allowRecursion", config.AllowRecursion)
-	c.line("\tallow-recursion %s;", clients)
-	c.line("\tallow-query-cache %s;", clients)
-	c.line("\tdnssec-validation auto;")
-	if len(config.Forwarders) == 0 {
-		return
-	}
-	var list strings.Builder
-	for i, text := range config.Forwarders {
-		at, err := netip.ParseAddrPort(text)
-		if err != nil {
-			address, plain := netip.ParseAddr(text)
-			at, err = netip.AddrPortFrom(address, 53), plain
-		}
-		if err != nil || at.Addr().Zone() != "" || at.Port() == 0 {
-			c.fail(fmt.Sprintf("forwarders[%d]", i), "is no IP address, with or without a port")
-			continue
-		}
-		fmt.Fprintf(&list, " %s port %d;", at.Addr(), at.Port())
-	}
-	c.line("\tforwarders {%s };", list.String())
 }
 
 // writeCatalogs has BIND serve the members of the catalogs. Their zones are files of StateDir, from which a server that

@@ -73,9 +73,8 @@ func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 			Version: "9.18",
 			Image:   &bind9.Image{Repository: "registry.example/bind9", Digest: "sha256:" + strings.Repeat("0", 64), PullPolicy: bind9.PullAlways, PullSecrets: []string{"pull"}},
 			Config: &bind9.Config{
-				Recursion: true, AllowQuery: []string{"!192.0.2.66", "any"}, AllowRecursion: []string{"inside", "localhost"}, AllowTransfer: []string{"198.51.100.0/24", "2001:db8::1"},
-				Forwarders: []string{"192.0.2.1", "[2001:db8::53]:5353"}, ACLs: []bind9.ACL{{Name: "inside", Entries: []string{"10.0.0.0/8", "!10.1.2.3"}}},
-				QueryLog: true, RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, ExemptClients: []string{"inside"}},
+				AllowQuery: []string{"!192.0.2.66", "any"}, AllowTransfer: []string{"198.51.100.0/24", "2001:db8::1"},
+				QueryLog: true, RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, ExemptClients: []string{"10.0.0.0/8", "!10.1.2.3"}},
 			},
 			Agent:   &bind9.Agent{Kind: bind9.AgentBindcar, Resources: &bind9.Resources{Requests: amounts("10m", "32Mi"), Limits: amounts("1", "64Mi")}},
 			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "2Gi", StorageClassName: "fast"},
@@ -193,12 +192,9 @@ func (c checked) wantTaken(t *testing.T) {
 }
 
 // word is text that a user might write into a list: mostly what BIND takes, sometimes what would end a statement.
-func word(r *rand.Rand, names []string) string {
-	words := append([]string{
+func word(r *rand.Rand) string {
+	words := []string{
 		"any", "none", "localhost", "localnets", "192.0.2.1", "192.0.2.0/24", "192.0.2.1/24", "2001:db8::/32", "2001:DB8::1", "::ffff:192.0.2.1", "ANY", "LocalHost", "0.0.0.0/0", "::/0", "!any", "!10.0.0.0/8", "! 10.0.0.1",
-	}, names...)
-	for _, name := range names {
-		words = append(words, strings.ToUpper(name))
 	}
 	if r.IntN(12) == 0 {
 		words = []string{"", "!", "x; }; options { recursion yes;", "\"", "key k", "fe80::1%eth0", "192.0.2.256", "10.0.0.0/33", "none; };//", "any /*", "\n", "!!any", "1.2.3", "include \"/etc/passwd\""}
@@ -207,29 +203,13 @@ func word(r *rand.Rand, names []string) string {
 }
 
 func randomConfig(r *rand.Rand) *bind9.Config {
-	c := &bind9.Config{Recursion: r.IntN(2) == 0, QueryLog: r.IntN(2) == 0}
-	var names []string
 	list := func() (out []string) {
 		for range r.IntN(4) {
-			out = append(out, word(r, names))
+			out = append(out, word(r))
 		}
 		return out
 	}
-	for i := range r.IntN(4) {
-		named := fmt.Sprintf("acl-%d", i)
-		if r.IntN(20) == 0 {
-			named = []string{"any", "ACL-0", "a b", "x\"", "acl-0", "9x"}[r.IntN(6)]
-		}
-		if entries := list(); len(entries) > 0 {
-			c.ACLs = append(c.ACLs, bind9.ACL{Name: named, Entries: entries})
-			names = append(names, named)
-		}
-	}
-	c.AllowQuery, c.AllowTransfer = list(), list()
-	if c.Recursion {
-		c.AllowRecursion = append(list(), "localhost")
-		c.Forwarders = [][]string{nil, {"192.0.2.1"}, {"2001:db8::1", "192.0.2.2:5353", "[2001:db8::2]:53"}, {"192.0.2.1; }"}}[r.IntN(4)]
-	}
+	c := &bind9.Config{QueryLog: r.IntN(2) == 0, AllowQuery: list(), AllowTransfer: list()}
 	if r.IntN(2) == 0 {
 		c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1 + r.Int32N(1000), ExemptClients: list()}
 	}
@@ -286,18 +266,8 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 
 func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
 	for field, change := range map[string]func(*bind9.Config){
-		"acls[0].name": func(c *bind9.Config) {
-			c.ACLs = []bind9.ACL{{Name: `x" { any; }; options {`, Entries: []string{"any"}}}
-		},
-		"acls[0].entries[0]": func(c *bind9.Config) { c.ACLs = []bind9.ACL{{Name: "x", Entries: []string{"any; }; include \"/x\""}}} },
-		"allowQuery[1]":      func(c *bind9.Config) { c.AllowQuery = []string{"any", "key x"} },
-		"allowTransfer[0]":   func(c *bind9.Config) { c.AllowTransfer = []string{"later"} },
-		"allowRecursion[0]":  func(c *bind9.Config) { c.Recursion, c.AllowRecursion = true, []string{"};"} },
-		"allowRecursion":     func(c *bind9.Config) { c.Recursion = true },
-		"recursion":          func(c *bind9.Config) { c.Forwarders = []string{"192.0.2.1"} },
-		"forwarders[0]": func(c *bind9.Config) {
-			c.Recursion, c.AllowRecursion, c.Forwarders = true, []string{"localhost"}, []string{"192.0.2.1; };"}
-		},
+		"allowQuery[1]":    func(c *bind9.Config) { c.AllowQuery = []string{"any", "key x"} },
+		"allowTransfer[0]": func(c *bind9.Config) { c.AllowTransfer = []string{`x"; }; include "/x`} },
 		"rateLimit.exemptClients[0]": func(c *bind9.Config) {
 			c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1, ExemptClients: []string{"fe80::1%eth0"}}
 		},
@@ -369,7 +339,7 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 	if s.Settings.Version != "9.20" || s.Settings.Storage.Type != bind9.StorageEmptyDir || s.Service.Type != bind9.ServiceNodePort || s.Replicas != 0 {
 		t.Errorf("the instance's own are not taken: %+v", s)
 	}
-	if s.Settings.Config == nil || !s.Settings.Config.Recursion || s.Settings.Agent.Kind != bind9.AgentBindcar || s.Resources.Limits == nil || s.Settings.Placement.PriorityClassName != "dns" {
+	if s.Settings.Config == nil || !s.Settings.Config.QueryLog || s.Settings.Agent.Kind != bind9.AgentBindcar || s.Resources.Limits == nil || s.Settings.Placement.PriorityClassName != "dns" {
 		t.Errorf("the cluster's are not taken: %+v", s)
 	}
 	if s := render.Merge(instance, nil); s.Settings.Config != nil || s.Cluster != "" {

@@ -8,25 +8,15 @@ package v1alpha1
 // ConfigApplyConfiguration represents a declarative configuration of the Config type for use
 // with apply.
 //
-// Config is BIND's configuration, as far as it may be chosen. An address list has elements of BIND's
-// address_match_list: any, none, localhost, localnets, an IP address, a prefix as 192.0.2.0/24, or the name of an
-// element of acls, each with ! before it where it is excluded.
+// Config is BIND's configuration, as far as it may be chosen. The servers are authoritative alone: they resolve no
+// names that are not theirs. An address list has elements of BIND's address_match_list: any, none, localhost,
+// localnets, an IP address, or a prefix as 192.0.2.0/24, each with ! before it where it is excluded.
 type ConfigApplyConfiguration struct {
-	// recursion lets the servers resolve names that are not theirs. A server that does so and serves zones answers
-	// with what it resolved where a zone is missing, so it is off unless it is said here. Defaults to false.
-	Recursion *bool `json:"recursion,omitempty"`
 	// allowQuery is the address list of clients that are answered. Absent: any.
 	AllowQuery []string `json:"allowQuery,omitempty"`
-	// allowRecursion is the address list of clients for which names are resolved. Required with recursion.
-	AllowRecursion []string `json:"allowRecursion,omitempty"`
 	// allowTransfer is the address list of servers that may transfer the zones. Absent: none but the servers of the
 	// cluster, by their key.
 	AllowTransfer []string `json:"allowTransfer,omitempty"`
-	// forwarders are IP addresses, with or without a port, of servers that resolve names for these. Only with
-	// recursion.
-	Forwarders []string `json:"forwarders,omitempty"`
-	// acls are address lists with a name, which the other address lists may name.
-	ACLs []ACLApplyConfiguration `json:"acls,omitempty"`
 	// queryLog writes each query to the log of the container. Defaults to false.
 	QueryLog *bool `json:"queryLog,omitempty"`
 	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
@@ -39,14 +29,6 @@ func Config() *ConfigApplyConfiguration {
 	return &ConfigApplyConfiguration{}
 }
 
-// WithRecursion sets the Recursion field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Recursion field is set to the value of the last call.
-func (b *ConfigApplyConfiguration) WithRecursion(value bool) *ConfigApplyConfiguration {
-	b.Recursion = &value
-	return b
-}
-
 // WithAllowQuery adds the given value to the AllowQuery field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the AllowQuery field.
@@ -57,45 +39,12 @@ func (b *ConfigApplyConfiguration) WithAllowQuery(values ...string) *ConfigApply
 	return b
 }
 
-// WithAllowRecursion adds the given value to the AllowRecursion field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the AllowRecursion field.
-func (b *ConfigApplyConfiguration) WithAllowRecursion(values ...string) *ConfigApplyConfiguration {
-	for i := range values {
-		b.AllowRecursion = append(b.AllowRecursion, values[i])
-	}
-	return b
-}
-
 // WithAllowTransfer adds the given value to the AllowTransfer field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the AllowTransfer field.
 func (b *ConfigApplyConfiguration) WithAllowTransfer(values ...string) *ConfigApplyConfiguration {
 	for i := range values {
 		b.AllowTransfer = append(b.AllowTransfer, values[i])
-	}
-	return b
-}
-
-// WithForwarders adds the given value to the Forwarders field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Forwarders field.
-func (b *ConfigApplyConfiguration) WithForwarders(values ...string) *ConfigApplyConfiguration {
-	for i := range values {
-		b.Forwarders = append(b.Forwarders, values[i])
-	}
-	return b
-}
-
-// WithACLs adds the given value to the ACLs field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the ACLs field.
-func (b *ConfigApplyConfiguration) WithACLs(values ...*ACLApplyConfiguration) *ConfigApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithACLs")
-		}
-		b.ACLs = append(b.ACLs, *values[i])
 	}
 	return b
 }
