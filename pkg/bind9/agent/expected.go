@@ -215,17 +215,25 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 // that are missing: the Service of such a server has no pod of it, so no NOTIFY comes. A catalog that named does
 // not have is no answer.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
-	expected, lacking := a.listExpected(job.request.Context(), true)
+	ctx := job.request.Context()
+	members, missing, lacking := a.listMissing(ctx)
 	if lacking != nil {
-		a.refreshZones(job.request.Context(), nil, true)
+		a.refreshZones(ctx, nil, true)
 		return 0, nil, unavailable(lacking, "named has not all of its catalogs")
 	}
-	zones := slices.DeleteFunc(expected.zones, func(zone expectedZone) bool { return !zone.listed })
+	a.refreshZones(ctx, missing, false)
+	return http.StatusOK, protocol.Members{Zones: len(members.zones), Missing: len(missing), Some: formatZones(missing)}, nil
+}
+
+// listMissing returns the members of named's catalogs, and those of them for which it does not answer. lacking is that
+// of listExpected.
+func (a *Agent) listMissing(ctx context.Context) (members expectation, missing []expectedZone, lacking error) {
+	members, lacking = a.listExpected(ctx, true)
+	members.zones = slices.DeleteFunc(members.zones, func(zone expectedZone) bool { return !zone.listed })
 	loaded := map[name.Name]bool{}
-	a.askForZones(job.request.Context(), zones, loaded)
-	missing := slices.DeleteFunc(slices.Clone(zones), func(zone expectedZone) bool { return loaded[zone.name] })
-	a.refreshZones(job.request.Context(), missing, false)
-	return http.StatusOK, protocol.Members{Zones: len(zones), Missing: len(missing), Some: formatZones(missing)}, nil
+	a.askForZones(ctx, members.zones, loaded)
+	missing = slices.DeleteFunc(slices.Clone(members.zones), func(zone expectedZone) bool { return loaded[zone.name] })
+	return members, missing, lacking
 }
 
 // readCatalogs reads the names of catalogs, one a line.

@@ -76,11 +76,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	if count != "" && count == watch.zones && len(watch.lost) == 0 && now.Sub(watch.looked) < memberAge {
 		return
 	}
-	expected, lacking := a.listExpected(ctx, true)
-	zones := slices.DeleteFunc(expected.zones, func(zone expectedZone) bool { return !zone.listed })
-	loaded := map[name.Name]bool{}
-	a.askForZones(ctx, zones, loaded)
-	missing := slices.DeleteFunc(zones, func(zone expectedZone) bool { return loaded[zone.name] })
+	members, missing, lacking := a.listMissing(ctx)
 	if ctx.Err() != nil {
 		return // what was not asked is not known to be there
 	}
@@ -113,7 +109,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		watch.next, watch.rest = time.Time{}, 0
 	case again && !now.Before(watch.next):
 		a.config.Logger.Warn("named has no zone of members of its catalogs; it transfers the catalogs again", "members", len(watch.lost))
-		for catalog := range expected.catalogs {
+		for catalog := range members.catalogs {
 			if _, err := a.runCommand(ctx, "retransfer "+quoteZone(catalog)); err != nil {
 				a.config.Logger.Warn("named did not transfer a catalog again", "zone", catalog, "err", err)
 			}

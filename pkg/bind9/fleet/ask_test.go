@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
@@ -22,18 +23,25 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// S11.11: a tenant may make pods with the labels of its server, as many as it likes. Their answers, however late,
-// take no more than a small part of the time of one worker.
-func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
-	client, clock := ours.NewSimpleClientset(), testingclock.NewFakeClock(time.Now())
+// newFleet makes a Fleet for one namespace of an empty cluster.
+func newFleet(t *testing.T, client *ours.Clientset, at clock.Clock, namespace string) *Fleet {
+	t.Helper()
 	f, err := New(Config{
-		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{"team"},
-		Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(1), Clock: clock,
+		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{namespace},
+		Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(10), Clock: at,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// S11.11: a tenant may make pods with the labels of its server, as many as it likes. Their answers, however late,
+// take no more than a small part of the time of one worker.
+func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	f := newFleet(t, ours.NewSimpleClientset(), clock, "team")
 	var pods []*corev1.Pod
 	for i := range 9 {
 		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i)}})

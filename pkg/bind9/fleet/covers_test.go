@@ -4,8 +4,6 @@
 package fleet
 
 import (
-	"context"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -13,15 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
-	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
 // Two installations with disjoint namespaces leave each other's servers and clusters alone: neither writes their
@@ -59,14 +53,7 @@ func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			client := ours.NewSimpleClientset(test.held, test.unheld) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
-			f, err := New(Config{
-				Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{"ours"},
-				Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(10), Clock: at,
-				Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := newFleet(t, client, at, "ours")
 			resource, informer := bind9.SchemeGroupVersion.WithResource("bind9instances"), f.Informers.Bind9().V1alpha1().Bind9Instances().Informer()
 			if kind == "cluster" {
 				resource, informer = bind9.SchemeGroupVersion.WithResource("bind9clusters"), f.Informers.Bind9().V1alpha1().Bind9Clusters().Informer()

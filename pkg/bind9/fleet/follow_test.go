@@ -4,9 +4,7 @@
 package fleet
 
 import (
-	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/tools/events"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
@@ -28,15 +23,7 @@ import (
 // TestFollowChange_looksAtWhatIsConcerned: in a fleet of a thousand servers each status that is written must not lead
 // to all of them.
 func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
-	client := ours.NewSimpleClientset()
-	f, err := New(Config{
-		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{"dns"},
-		Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(1),
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := newFleet(t, ours.NewSimpleClientset(), nil, "dns")
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "prod", UID: "c", Generation: 1}}
 	one := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "prod-secondary-0"}, Spec: bind9.Bind9InstanceSpec{ClusterRef: &bind9.ClusterReference{Name: "prod"}}}
 	other := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "lone"}}

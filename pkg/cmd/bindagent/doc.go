@@ -11,8 +11,7 @@
 //	B3. Keys, tokens and certificates are read when they are needed: new ones take effect without a restart. A
 //	    certificate that cannot be read leaves the last one in force.
 //	B4. When its context ends it takes no new request, ends those under way, and returns.
-//	B5. Without a certificate of its own it listens on loopback alone, unless --plain-http is given: tokens could be
-//	    read on the way.
+//	B5. Without a certificate of its own it listens on loopback alone: tokens could be read on the way.
 //	B6. Connections are bounded, in total and from one address. Peers without a right keep no client out: where all
 //	    connections without an authenticated request are taken, the oldest is closed.
 //

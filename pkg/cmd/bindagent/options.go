@@ -33,7 +33,6 @@ import (
 type options struct {
 	listen                  string
 	tlsCert, tlsKey         string
-	plainHTTP               bool
 	tokenFile               string
 	rndcServer, rndcKeyFile string
 	dnsServer, tsigKeyFile  string
@@ -48,9 +47,8 @@ func newOptions() *options {
 // addFlags binds the options to flags.
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.listen, "listen", o.listen, "address and port to listen on")
-	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with")
+	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, on loopback alone")
 	flags.StringVar(&o.tlsKey, "tls-private-key-file", o.tlsKey, "its key")
-	flags.BoolVar(&o.plainHTTP, "plain-http", o.plainHTTP, "serve http on other addresses than loopback: tokens can be read on the way")
 	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile, "file with a bearer token a line, of 16 characters at least; "+
 		"several while one takes the other's place")
 	flags.StringVar(&o.rndcServer, "rndc-server", o.rndcServer, "ADDRESS:PORT of named's control channel")
@@ -140,8 +138,8 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	if (o.tlsCert == "") != (o.tlsKey == "") {
 		fault("--tls-cert-file and --tls-private-key-file", "give both or none")
 	}
-	if o.tlsCert == "" && err == nil && !o.plainHTTP && !isLoopback(host) {
-		fault("--listen", "%q is not a loopback address, and tokens could be read on the way; give --tls-cert-file, or --plain-http",
+	if o.tlsCert == "" && err == nil && !isLoopback(host) {
+		fault("--listen", "%q is not a loopback address, and tokens could be read on the way; give --tls-cert-file",
 			o.listen)
 	}
 	for flag, address := range map[string]string{"--rndc-server": o.rndcServer, "--dns-server": o.dnsServer} {
