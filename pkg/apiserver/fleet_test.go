@@ -283,8 +283,8 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	applied, err := clusters.Patch(ctx, "applied", types.ApplyPatchType, []byte(`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"applied"},"spec":{"primary":{"replicas":1},"config":{"allowQuery":["any"]}},"status":{"instances":["x"]}}`), metav1.PatchOptions{FieldManager: "m"})
-	if err != nil || applied.Spec.Primary.Replicas != 1 || applied.Status.Instances != nil || strings.Contains(string(applied.ManagedFields[0].FieldsV1.GetRawBytes()), "status") {
+	applied, err := clusters.Patch(ctx, "applied", types.ApplyPatchType, []byte(`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"applied"},"spec":{"primary":{"replicas":1},"config":{"allowQuery":["any"]}},"status":{"observedGeneration":7}}`), metav1.PatchOptions{FieldManager: "m"})
+	if err != nil || applied.Spec.Primary.Replicas != 1 || applied.Status.ObservedGeneration != 0 || strings.Contains(string(applied.ManagedFields[0].FieldsV1.GetRawBytes()), "status") {
 		t.Errorf("%v, %+v", err, applied)
 	}
 	dry, err := clusters.Create(ctx, fleetCluster("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -154,20 +154,16 @@ type Bind9ClusterStatus struct {
 	// secondaries counts the secondaries.
 	// +optional
 	Secondaries ServerCount `json:"secondaries,omitempty" protobuf:"bytes,3,opt,name=secondaries"`
-	// instances are the names of the Bind9Instances.
-	// +optional
-	// +listType=set
-	Instances []string `json:"instances,omitempty" protobuf:"bytes,4,rep,name=instances"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
 	// tsigKey is the age of the key that signs transfers and NOTIFY.
 	// +optional
-	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
+	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,5,opt,name=tsigKey"`
 }
 
 // ServerCount counts servers.

@@ -373,7 +373,7 @@ func (m *Bind9ClusterStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(size))
 		}
 		i--
-		dAtA[i] = 0x32
+		dAtA[i] = 0x2a
 	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
@@ -385,15 +385,6 @@ func (m *Bind9ClusterStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 				i -= size
 				i = encodeVarintGenerated(dAtA, i, uint64(size))
 			}
-			i--
-			dAtA[i] = 0x2a
-		}
-	}
-	if len(m.Instances) > 0 {
-		for iNdEx := len(m.Instances) - 1; iNdEx >= 0; iNdEx-- {
-			i -= len(m.Instances[iNdEx])
-			copy(dAtA[i:], m.Instances[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Instances[iNdEx])))
 			i--
 			dAtA[i] = 0x22
 		}
@@ -2207,12 +2198,6 @@ func (m *Bind9ClusterStatus) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = m.Secondaries.Size()
 	n += 1 + l + sovGenerated(uint64(l))
-	if len(m.Instances) > 0 {
-		for _, s := range m.Instances {
-			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
 	if len(m.Conditions) > 0 {
 		for _, e := range m.Conditions {
 			l = e.Size()
@@ -2930,7 +2915,6 @@ func (this *Bind9ClusterStatus) String() string {
 		`ObservedGeneration:` + fmt.Sprintf("%v", this.ObservedGeneration) + `,`,
 		`Primaries:` + strings.Replace(strings.Replace(this.Primaries.String(), "ServerCount", "ServerCount", 1), `&`, ``, 1) + `,`,
 		`Secondaries:` + strings.Replace(strings.Replace(this.Secondaries.String(), "ServerCount", "ServerCount", 1), `&`, ``, 1) + `,`,
-		`Instances:` + fmt.Sprintf("%v", this.Instances) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
 		`TSIGKey:` + strings.Replace(this.TSIGKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
 		`}`,
@@ -4221,38 +4205,6 @@ func (m *Bind9ClusterStatus) Unmarshal(dAtA []byte) error {
 			iNdEx = postIndex
 		case 4:
 			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Instances", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Instances = append(m.Instances, string(dAtA[iNdEx:postIndex]))
-			iNdEx = postIndex
-		case 5:
-			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Conditions", wireType)
 			}
 			var msglen int
@@ -4285,7 +4237,7 @@ func (m *Bind9ClusterStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 6:
+		case 5:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field TSIGKey", wireType)
 			}

@@ -153,11 +153,6 @@ func (in *Bind9ClusterStatus) DeepCopyInto(out *Bind9ClusterStatus) {
 	*out = *in
 	out.Primaries = in.Primaries
 	out.Secondaries = in.Secondaries
-	if in.Instances != nil {
-		in, out := &in.Instances, &out.Instances
-		*out = make([]string, len(*in))
-		copy(*out, *in)
-	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]v1.Condition, len(*in))

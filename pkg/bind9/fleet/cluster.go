@@ -208,14 +208,12 @@ func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceAppl
 func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9ClusterStatus, s *standing) {
 	status.Primaries, status.Secondaries = bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Primary))},
 		bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Secondary))}
-	status.Instances = nil
 	signer := bind9.ServerCount{Desired: int32(replicas(signers(cluster)))}
 	valid, progressing, degraded := true, false, ""
 	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
 		if !metav1.IsControlledBy(instance, cluster) {
 			continue
 		}
-		status.Instances = append(status.Instances, instance.Name)
 		count := &status.Secondaries
 		switch instance.Spec.Role {
 		case bind9.RolePrimary:
@@ -241,7 +239,6 @@ func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9Clu
 		}
 		progressing = progressing || instance.DeletionTimestamp != nil
 	}
-	slices.Sort(status.Instances)
 	if valid {
 		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	}

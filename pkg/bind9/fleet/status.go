@@ -32,7 +32,6 @@ const (
 	ReasonRotating        = "RotatingKey"
 	ReasonRotationHeld    = "RotationHeld"
 	ReasonStable          = "Stable"
-	ReasonDeleting        = "Deleting"
 	ReasonForeign         = "Foreign"
 	ReasonTakingOver      = "TakingOver"
 	ReasonApplyFailed     = "ApplyFailed"
@@ -44,7 +43,6 @@ const (
 	ReasonInvalid         = "Invalid"
 	ReasonValid           = "Valid"
 	ReasonLeft            = "LeftObjects"
-	ReasonSwept           = "Swept"
 )
 
 // maxMessage bounds the message of a condition and the note of an Event, in octets: the APIs refuse longer ones.
@@ -176,9 +174,6 @@ func (f *Fleet) writeInstance(ctx context.Context, instance *bind9.Bind9Instance
 
 func (f *Fleet) writeCluster(ctx context.Context, cluster *bind9.Bind9Cluster, status bind9.Bind9ClusterStatus, s *standing) error {
 	status.Conditions, status.ObservedGeneration = s.conditions, cluster.Generation
-	for len(status.Instances) > 0 && status.Size() > maxStatus {
-		status.Instances = status.Instances[:len(status.Instances)-1]
-	}
 	if equality.Semantic.DeepEqual(cluster.Status, status) {
 		return nil
 	}

@@ -20,8 +20,6 @@ type Bind9ClusterStatusApplyConfiguration struct {
 	Primaries *ServerCountApplyConfiguration `json:"primaries,omitempty"`
 	// secondaries counts the secondaries.
 	Secondaries *ServerCountApplyConfiguration `json:"secondaries,omitempty"`
-	// instances are the names of the Bind9Instances.
-	Instances []string `json:"instances,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// tsigKey is the age of the key that signs transfers and NOTIFY.
@@ -55,16 +53,6 @@ func (b *Bind9ClusterStatusApplyConfiguration) WithPrimaries(value *ServerCountA
 // If called multiple times, the Secondaries field is set to the value of the last call.
 func (b *Bind9ClusterStatusApplyConfiguration) WithSecondaries(value *ServerCountApplyConfiguration) *Bind9ClusterStatusApplyConfiguration {
 	b.Secondaries = value
-	return b
-}
-
-// WithInstances adds the given value to the Instances field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Instances field.
-func (b *Bind9ClusterStatusApplyConfiguration) WithInstances(values ...string) *Bind9ClusterStatusApplyConfiguration {
-	for i := range values {
-		b.Instances = append(b.Instances, values[i])
-	}
 	return b
 }
 
