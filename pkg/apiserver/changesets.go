@@ -32,7 +32,7 @@ func keepItems(config *genericapiserver.Config) *itemHandler {
 	items := &itemHandler{}
 	build := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
-		handler := genericapifilters.WithAuthorization(explainRefusals(api, c.Serializer), c.Authorization.Authorizer, c.Serializer)
+		handler := genericapifilters.WithAuthorization(checkBodies(api), c.Authorization.Authorizer, c.Serializer)
 		handler = genericapifilters.WithAudit(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc)
 		handler = genericapifilters.WithLatencyTrackers(handler)
 		handler = genericapifilters.WithRequestInfo(handler, c.RequestInfoResolver)

@@ -273,9 +273,9 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 		t.Errorf("%v", err)
 	}
 	for _, test := range []struct{ body, want string }{
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`, "spec.version takes a text: put it into quotes"},
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, "spec.storage.capacity takes a quantity"},
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`, `unknown field "spec.primary.replica", did you mean replicas?`},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`, "version of type string"},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, "storage.capacity of type"},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`, `unknown field "spec.primary.replica"`},
 	} {
 		err := client.Bind9V1alpha1().RESTClient().Post().Namespace("refused").Resource("bind9clusters").Param("fieldValidation", "Strict").
 			SetHeader("Content-Type", "application/json").Body([]byte(test.body)).Do(ctx).Error()

@@ -66,7 +66,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.OpenAPIV3Config.Info.Title = Component
 
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(explainRefusals(handler, c.Serializer), c), c)
+		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
 	config.RequestTimeout = requestTimeout
 	// Each may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.

@@ -60,7 +60,6 @@ func testFleetQuantities(t *testing.T, client *versioned.Clientset) {
 		{"POST", "application/json", object(`"capacity":"1e-1000000000"`)},
 		{"POST", "application/json", object(`"capacity":1e1000000000`)},
 		{"POST", "application/json", object(`"capacity":"1Gi","capacity":" 1\u0065-1000000000"`)},
-		{"POST", "application/json", object(`"capacity":"1e-1000000000"`) + strings.Repeat(" ", maxKeptBody)},
 		{"POST", "application/json", object(`"capacity":"1` + strings.Repeat("0", 100_000) + `.1"`)},
 		{"POST", "application/json", object(`"capacity":"lots"`)},
 		{"POST", "application/yaml", "apiVersion: bind9.kubi.zone/v1alpha1\nkind: Bind9Cluster\nmetadata: {name: edge}\nspec: {storage: {type: EmptyDir, capacity: '1e-1000000000'}}\n"},
