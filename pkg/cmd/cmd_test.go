@@ -275,7 +275,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 		t.Errorf("with -v=2: %q", got)
 	}
 	// The last line is of the same form.
-	for _, arguments := range [][]string{{"version", "-o", "xml"}, {"doctor", "--timeout", "0s"}, {"export", "--none"}} {
+	for _, arguments := range [][]string{{"version", "-o", "xml"}, {"doctor", "now"}, {"export", "--none"}} {
 		var last struct{ Level, Msg string }
 		code, _, stderr := run(append([]string{"--logging-format=json"}, arguments...)...)
 		_, _, text := run(arguments...)

@@ -4,7 +4,6 @@
 package deploy
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -69,20 +68,17 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 // doctor is the exit code of kubizone doctor and the status and text of each check.
 func (i *installation) doctor() (code int, status, text map[string]string) {
 	i.t.Helper()
-	out, err := exec.CommandContext(i.context(), i.binary, "doctor", "-o", "json", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
+	out, err := exec.CommandContext(i.context(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if failed {
 		code = exit.ExitCode()
 	} else if err != nil {
 		i.t.Fatal(err)
 	}
-	var read struct{ Checks []doctor.Finding }
-	if err := json.Unmarshal(out, &read); err != nil {
-		i.t.Fatalf("%v\n%s", err, out)
-	}
 	status, text = map[string]string{}, map[string]string{}
-	for _, finding := range read.Checks {
-		status[finding.Check], text[finding.Check] = string(finding.Status), finding.Message+"; "+finding.Next
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		status[fields[1]], text[fields[1]] = fields[0], strings.Join(fields[2:], " ")
 	}
 	return code, status, text
 }

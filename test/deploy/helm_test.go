@@ -231,7 +231,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 		t.Fatal(out, stderr)
 	}
 	r.must("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
-	r.diagnosed("with a release", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK"})
+	r.diagnosed("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 
 	// The primary transfers the zone with the key of its Secret, and not without.
 	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())

@@ -248,7 +248,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Errorf("before the server was there: %v %s", err, stderr)
 	}
 	i.diagnosed("before the server runs", 1, map[string]string{
-		"apiservice": "OK", "available": "FAIL FailedDiscoveryCheck", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK", "api": "FAIL",
+		"apiservice": "FAIL FailedDiscoveryCheck", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK",
 	})
 	stop := i.startServer(render(t, i.dir))
 	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
@@ -275,13 +275,13 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	}
 
 	i.diagnosed("with a server", 0, map[string]string{
-		"available": "OK", "cabundle": "OK 1 authorities", "certificate": "OK 1 addresses", "permissions": "OK", "ready": "OK", "version": "OK", "api": "OK",
+		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK", "version": "OK",
 	})
 	i.log.forgive(true) // what it is refused without the binding is as it should be
 	i.must("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
-	i.diagnosed("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "available": "OK"})
+	i.diagnosed("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK"})
 	i.must("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
-	i.diagnosed("with the binding again", 0, map[string]string{"permissions": "OK", "available": "OK"})
+	i.diagnosed("with the binding again", 0, map[string]string{"permissions": "OK", "apiservice": "OK"})
 	i.log.forgive(false)
 
 	t.Run("a new authority costs no request", i.newAuthority)

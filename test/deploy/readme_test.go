@@ -93,7 +93,7 @@ func TestReadme_installs(t *testing.T) {
 	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {
 		t.Error("docs/install.md asks no name server")
 	}
-	r.diagnosed("as the pages install", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK"})
+	r.diagnosed("as the pages install", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 }
 
 // copyStart copies artifacts/start below dir, with the addresses of this machine.

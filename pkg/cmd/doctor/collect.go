@@ -4,10 +4,11 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -32,8 +34,6 @@ import (
 )
 
 const (
-	// fleetAPIService is the registration of bind9.kubi.zone.
-	fleetAPIService = "v1alpha1.bind9.kubi.zone"
 	// The names of the server in the manifests, used if there is no APIService.
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
@@ -43,67 +43,62 @@ const (
 	dialTime = 3 * time.Second
 )
 
+// apiServices are the registrations of the two groups, which one server serves.
+var apiServices = [2]string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
+
 // facts are the collected objects and answers, each with the error that prevented it.
 type facts struct {
-	name string // of the APIService
-
 	version    string
 	versionErr error
 	// absent are resources that the server needs and this kube-apiserver does not have.
 	absent    []string
 	absentErr error
 
-	registration    *apiregistrationv1.APIService
-	registrationErr error
-	// fleet is the registration of the second group, which the same server serves.
-	fleet      *apiregistrationv1.APIService
-	fleetErr   error
-	service    *corev1.Service
-	serviceErr error
-	slices     []discoveryv1.EndpointSlice
-	slicesErr  error
-	pods       []corev1.Pod
-	podsErr    error
-	secret     *corev1.Secret
-	secretErr  error
+	registrations [2]registration // of apiServices
+	service       *corev1.Service
+	slices        []discoveryv1.EndpointSlice
+	slicesErr     error
+	pods          []corev1.Pod
+	secret        *corev1.Secret
+	secretErr     error
 
 	account    string // the server's, as a user name
-	refused    []Rule // with the verbs and resources that are
+	refused    []refusal
 	refusedErr error
 
 	left       map[string]int // Zones, Delegations and Records by the namespace that is gone
 	objectsErr error
 
-	answers   []answer
-	discovery error // of the group version, through kube-apiserver
+	answers []answer
+}
+
+// registration is an APIService; nil with an error.
+type registration struct {
+	object *apiregistrationv1.APIService
+	err    error
 }
 
 // answer is the answer of one address of the server.
 type answer struct {
 	from   string
-	direct bool
-	chain  []*x509.Certificate // of a direct one
+	chain  []*x509.Certificate // of an address that was asked directly
 	readyz string              // verbose
 	health string              // /healthz, verbose
-	err    error
+	err    error               // it was not reached, or did not answer with checks
 }
 
 // serviceRef is the service of the APIService, else that of the manifests.
 func (f *facts) serviceRef() (namespace, service string, port int32) {
-	if f.registration != nil && f.registration.Spec.Service != nil {
-		s := f.registration.Spec.Service
-		port = 443
-		if s.Port != nil {
-			port = *s.Port
-		}
-		return s.Namespace, s.Name, port
+	if of := f.registrations[0].object; of != nil && of.Spec.Service != nil {
+		return of.Spec.Service.Namespace, of.Spec.Service.Name, ptr.Deref(of.Spec.Service.Port, 443)
 	}
 	return installNamespace, serverName, 443
 }
 
 // byCertManager reports that cert-manager issues the server's certificate.
 func (f *facts) byCertManager() bool {
-	return f.registration != nil && f.registration.Annotations["cert-manager.io/inject-ca-from"] != ""
+	of := f.registrations[0].object
+	return of != nil && of.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
 // standalone reports that the kubeconfig is that of kubizone up, by the build metadata of the server's version.
@@ -117,45 +112,36 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	a := answer{from: from}
 	for path, text := range map[string]*string{"readyz": &a.readyz, "healthz": &a.health} {
 		said, err := get(path)
-		if *text = string(said); !isChecks(*text) && a.err == nil {
-			a.err = err
+		if *text = string(said); !strings.Contains(*text, "[") {
+			a.err = cmp.Or(err, errors.New("not an answer of /"+path))
 		}
 	}
 	return a
 }
 
-// askServer asks the server of the kubeconfig.
-func askServer(ctx context.Context, client kubernetes.Interface) answer {
-	return askPaths("the server", func(path string) ([]byte, error) {
-		return client.Discovery().RESTClient().Get().AbsPath("/"+path).Param("verbose", "").DoRaw(ctx)
-	})
-}
-
-func collectFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface,
-	name string) *facts {
-	f := &facts{name: name}
-	if info, err := client.Discovery().ServerVersion(); err != nil {
+func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface) *facts {
+	f := &facts{}
+	info, err := client.Discovery().ServerVersion()
+	if err != nil {
 		f.versionErr = err
 		return f // no other request would be answered
-	} else {
-		f.version = info.GitVersion
 	}
-	if f.standalone() {
-		f.answers = []answer{askServer(ctx, client)}
+	if f.version = info.GitVersion; f.standalone() {
 		return f // there is no cluster around it
 	}
 	f.absent, f.absentErr = listAbsentResources(client)
-	f.registration, f.registrationErr = registrations.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
-	if f.registrationErr != nil {
-		f.registration = nil
-	}
-	if f.fleet, f.fleetErr = registrations.ApiregistrationV1().APIServices().Get(ctx, fleetAPIService,
-		metav1.GetOptions{}); f.fleetErr != nil {
-		f.fleet = nil
+	for i, name := range apiServices {
+		at := &f.registrations[i]
+		if at.object, at.err = aggregated.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{}); at.err != nil {
+			at.object = nil
+		}
 	}
 	namespace, service, _ := f.serviceRef()
-	if f.service, f.serviceErr = client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{}); f.serviceErr != nil {
-		f.service = nil
+	selector := labels.Set{"app.kubernetes.io/name": serverName}
+	if found, err := client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{}); err == nil {
+		if f.service = found; len(found.Spec.Selector) > 0 {
+			selector = found.Spec.Selector
+		}
 	}
 	if list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service}); err != nil {
@@ -163,13 +149,7 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	} else {
 		f.slices = list.Items
 	}
-	selector := labels.Set{"app.kubernetes.io/name": serverName}
-	if f.service != nil && len(f.service.Spec.Selector) > 0 {
-		selector = f.service.Spec.Selector
-	}
-	if list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()}); err != nil {
-		f.podsErr = err
-	} else {
+	if list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()}); err == nil {
 		f.pods = list.Items
 	}
 	if f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{}); f.secretErr != nil {
@@ -182,9 +162,6 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	f.account = "system:serviceaccount:" + namespace + ":" + account
 	f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
 	f.answers = f.askServers(ctx, client)
-	if version, group, ok := strings.Cut(name, "."); ok {
-		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
-	}
 	f.objectsErr = f.collectLeft(ctx, client, objects) // last: to list many Records may take all remaining time
 	return f
 }
@@ -216,9 +193,15 @@ func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 	return names, nil
 }
 
-// listRefusedRules checks every rule, resource and verb for user, and lists those that are denied.
-func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]Rule, error) {
-	var missing []Rule
+// refusal is a rule that is not granted whole.
+type refusal struct {
+	Rule
+	lacks []string // as VERB RESOURCE
+}
+
+// listRefusedRules checks every rule, resource, verb and name for user, and lists what is denied.
+func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]refusal, error) {
+	var refused []refusal
 	for _, rule := range Rules() {
 		at := rule.Namespace
 		if at == InstallNamespace {
@@ -228,39 +211,30 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 		if len(names) == 0 {
 			names = []string{""}
 		}
+		var lacks []string
 		for _, resource := range rule.Resources {
-			resource, subresource, _ := strings.Cut(resource, "/")
-			var verbs []string
 			for _, verb := range rule.Verbs {
-				allowed := true
 				for _, name := range names {
-					review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx,
-						&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-							User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace,
-								"system:authenticated"},
-							ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0],
-								Resource: resource, Subresource: subresource, Name: name, Verb: verb},
-						}}, metav1.CreateOptions{})
+					asked := authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Name: name, Verb: verb}
+					asked.Resource, asked.Subresource, _ = strings.Cut(resource, "/")
+					review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+						Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &asked, User: user, Groups: []string{
+							"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}},
+					}, metav1.CreateOptions{})
 					if err != nil {
 						return nil, err
 					}
-					allowed = allowed && review.Status.Allowed
+					if !review.Status.Allowed {
+						lacks = append(lacks, strings.TrimSpace(verb+" "+resource+" "+name))
+					}
 				}
-				if !allowed {
-					verbs = append(verbs, verb)
-				}
-			}
-			if len(verbs) > 0 {
-				short := rule
-				short.Namespace, short.Verbs = at, verbs
-				if short.Resources = []string{resource}; subresource != "" {
-					short.Resources[0] += "/" + subresource
-				}
-				missing = append(missing, short)
 			}
 		}
+		if len(lacks) > 0 {
+			refused = append(refused, refusal{rule, lacks})
+		}
 	}
-	return missing, nil
+	return refused, nil
 }
 
 // collectLeft counts the Zones, Delegations and Records of namespaces that are gone. Namespaces are listed last: one
@@ -328,37 +302,30 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// isChecks reports that the text is the verbose answer of a health path.
-func isChecks(text string) bool { return strings.Contains(text, "[") }
-
 // askDirect asks an address and accepts any certificate: the certificate is what is checked, and no secret is sent.
 func askDirect(ctx context.Context, address string) answer {
-	a := answer{from: address, direct: true}
+	var chain []*x509.Certificate
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		DialContext:     (&net.Dialer{Timeout: dialTime}).DialContext,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(state tls.ConnectionState) error {
+			chain = state.PeerCertificates
+			return nil
+		}},
+		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 2 * dialTime}
-	if a.readyz, a.chain, a.err = getPath(ctx, client, "https://"+address+"/readyz?verbose"); a.err == nil {
-		a.health, _, a.err = getPath(ctx, client, "https://"+address+"/healthz?verbose")
-	}
+	a := askPaths(address, func(path string) ([]byte, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/"+path+"?verbose", nil)
+		if err != nil {
+			return nil, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		return io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	})
+	a.chain = chain
 	return a
-}
-
-func getPath(ctx context.Context, client *http.Client, url string) (said string, chain []*x509.Certificate, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", nil, err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return "", nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		err = fmt.Errorf("reading %s: %w", request.URL.Path, err)
-	}
-	return string(text), response.TLS.PeerCertificates, err
 }

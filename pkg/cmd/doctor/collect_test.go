@@ -4,7 +4,6 @@
 package doctor
 
 import (
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -18,13 +17,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	discoveryfake "k8s.io/client-go/discovery/fake"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	restclient "k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 
 	versionedfake "kubi.zone/kubizone/api/client/clientset/versioned/fake"
@@ -72,7 +69,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
 		return true, review, nil
 	})
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone")
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset())
 	if want := []string{"validatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
@@ -82,7 +79,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {
 		t.Errorf("asked for %q", asked)
 	}
-	if len(f.refused) != 4 || f.refused[0].Namespace != "kubizone-system" || !slices.Equal(f.refused[0].Verbs, []string{"get", "update"}) {
+	if len(f.refused) != 4 || !slices.Equal(f.refused[0].lacks, []string{"get secrets kubizone-apiserver-serving", "update secrets kubizone-apiserver-serving"}) {
 		t.Errorf("refused %v", f.refused)
 	}
 	for _, action := range slices.Concat(client.Actions(), registrations.Actions()) {
@@ -105,7 +102,7 @@ func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 	registrations.PrependReactor("*", "*", refuse)
 	objects := versionedfake.NewClientset()
 	objects.PrependReactor("*", "*", refuse)
-	for _, finding := range judgeFacts(collectFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone"), now) {
+	for _, finding := range judgeFacts(collectFacts(t.Context(), client, registrations, objects), now) {
 		switch finding.Check {
 		case "version":
 		default:
@@ -121,7 +118,7 @@ func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
-	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
+	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset()), now)
 	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
 		t.Errorf("%+v", findings)
 	}
@@ -138,7 +135,7 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_3(t *testing.T) {
 		at := metav1.ObjectMeta{Namespace: namespace, Name: "one"}
 		objects = append(objects, &v1alpha1.Zone{ObjectMeta: at}, &v1alpha1.Delegation{ObjectMeta: at}, &v1alpha1.Record{ObjectMeta: at})
 	}
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(objects...), "v1alpha1.kubi.zone")
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(objects...))
 	if f.objectsErr != nil || !maps.Equal(f.left, map[string]int{"gone": 3}) {
 		t.Errorf("%v %v", f.left, f.objectsErr)
 	}
@@ -146,35 +143,10 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_3(t *testing.T) {
 
 // A standalone server is no installation with everything missing.
 func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
-	for _, test := range []struct {
-		readyz string
-		status Status
-	}{{readyz, OK}, {"[+]ping ok\n[-]views failed: reason withheld\nreadyz check failed\n", Fail}} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/version":
-				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"major": "1", "minor": "37", "gitVersion": "v1.37.0+kubizone-v%s"}`, version.Number())
-			case "/readyz":
-				fmt.Fprint(w, test.readyz)
-			case "/healthz":
-				fmt.Fprint(w, healthz)
-			default:
-				t.Errorf("asked for %s", r.URL.Path)
-			}
-		}))
-		defer server.Close()
-		config := &restclient.Config{Host: server.URL}
-		findings := judgeFacts(collectFacts(t.Context(), kubernetes.NewForConfigOrDie(config), aggregator.NewForConfigOrDie(config), versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
-		var checks []string
-		for _, finding := range findings {
-			checks = append(checks, finding.Check)
-			if want := map[string]Status{"ready": test.status}[finding.Check]; finding.Status != want && finding.Status != OK {
-				t.Errorf("%+v", finding)
-			}
-		}
-		if !slices.Equal(checks, []string{"version", "ready", "etcd"}) || find(t, findings, "ready").Status != test.status {
-			t.Errorf("%+v", findings)
-		}
+	client, registrations, _ := server(t, readyz)
+	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" + version.Number()}
+	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset()), now)
+	if len(findings) != 1 || findings[0].Status != Warn || !strings.Contains(findings[0].Message, "kubizone up") {
+		t.Errorf("%+v", findings)
 	}
 }

@@ -5,15 +5,12 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
@@ -39,79 +36,39 @@ const (
 
 // Finding is the outcome of one check. Next is the next step, empty with OK.
 type Finding struct {
-	Check   string `json:"check"`
-	Status  Status `json:"status"`
-	Message string `json:"message"`
-	Next    string `json:"next,omitempty"`
+	Check   string
+	Status  Status
+	Message string
+	Next    string
 }
 
-// Options are the flags.
-type Options struct {
-	kubeconfig *kubeconfig.Options
-	// APIService is the registration to check.
-	APIService string
-	// Output is text or json.
-	Output  string
-	Timeout time.Duration
-}
-
-// NewOptions are the defaults.
-func NewOptions() *Options {
-	return &Options{kubeconfig: kubeconfig.NewOptions(), APIService: "v1alpha1.kubi.zone", Output: "text", Timeout: 30 * time.Second}
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.kubeconfig.AddFlags(flags)
-	flags.StringVar(&o.APIService, "apiservice", o.APIService, "APIService of the server")
-	flags.StringVarP(&o.Output, "output", "o", o.Output, "text, one line a check, or json")
-	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "time limit of the whole run")
-}
-
-// Validate reports all that is wrong with the options.
-func (o *Options) Validate() error {
-	var wrong []error
-	if o.APIService == "" {
-		wrong = append(wrong, errors.New("--apiservice: must not be empty"))
-	}
-	if o.Output != "text" && o.Output != "json" {
-		wrong = append(wrong, fmt.Errorf("--output %q: must be text or json", o.Output))
-	}
-	if o.Timeout <= 0 {
-		wrong = append(wrong, fmt.Errorf("--timeout %s: must be positive", o.Timeout))
-	}
-	return errors.Join(wrong...)
-}
+// timeLimit is that of the whole run.
+const timeLimit = 30 * time.Second
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
+	cluster := kubeconfig.NewOptions()
 	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "diagnose why a cluster does not serve the API, with the next step",
-		Long: `Check what kubectl does not show between kube-apiserver and the server: why an APIService is not available, whether its
-Service has a ready endpoint, the served certificate and the trusted one, the permissions of the server, the resources
-that it needs of this kube-apiserver, etcd, and objects whose namespace is gone. Nothing is changed. The exit code is 1
-if a check fails, 2 if kube-apiserver does not answer.`,
-		Example: "  kubizone doctor\n  kubizone doctor -o json",
+		Long: `Check what kubectl does not show between kube-apiserver and the server: the APIServices, whether their Service has a
+ready endpoint, the served certificate and the trusted one, the permissions of the server, the resources that it needs
+of this kube-apiserver, etcd, and objects whose namespace is gone. Nothing is changed. The exit code is 1 if a check
+fails, 2 if kube-apiserver does not answer.`,
+		Example: "  kubizone doctor",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := options.Validate(); err != nil {
-				return err
-			}
-			return options.Run(command.Context(), command.OutOrStdout())
+			return run(command.Context(), cluster, command.OutOrStdout())
 		},
 	}
-	options.AddFlags(command.Flags())
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
-		cobra.ShellCompDirectiveNoFileComp)))
+	cluster.AddFlags(command.Flags())
 	return command
 }
 
-// Run checks and writes the findings. The error is ErrFailed if one of them is a FAIL, and ErrUnanswered if
+// run checks and writes the findings. The error is ErrFailed if one of them is a FAIL, and ErrUnanswered if
 // kube-apiserver did not answer.
-func (o *Options) Run(ctx context.Context, out io.Writer) error {
-	config, _, err := o.kubeconfig.Client()
+func run(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
+	config, _, err := cluster.Client()
 	if err != nil {
 		return err
 	}
@@ -128,39 +85,30 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
-	seen := collectFacts(ctx, client, registrations, objects, o.APIService)
-	if err := writeFindings(out, judgeFacts(seen, time.Now()), o.Output); err == nil || seen.versionErr == nil {
+	seen := collectFacts(ctx, client, registrations, objects)
+	if err := writeFindings(out, judgeFacts(seen, time.Now())); err == nil || seen.versionErr == nil {
 		return err
 	}
 	return ErrUnanswered
 }
 
-func writeFindings(out io.Writer, findings []Finding, form string) error {
+// writeFindings writes a line for each.
+func writeFindings(out io.Writer, findings []Finding) error {
 	failed := false
 	for _, finding := range findings {
 		failed = failed || finding.Status == Fail
-	}
-	var err error
-	if form == "json" {
-		var text []byte
-		if text, err = json.MarshalIndent(map[string]any{"ok": !failed, "checks": findings}, "", "  "); err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", text)
+		line := fmt.Sprintf("%-4s  %-12s  %s", finding.Status, finding.Check, finding.Message)
+		if finding.Next != "" {
+			line += "; next: " + finding.Next
 		}
-	} else {
-		for _, finding := range findings {
-			line := fmt.Sprintf("%-4s  %-12s  %s", finding.Status, finding.Check, finding.Message)
-			if finding.Next != "" {
-				line += "; next: " + finding.Next
-			}
-			if _, err = fmt.Fprintln(out, line); err != nil {
-				break
-			}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
 		}
 	}
-	if err == nil && failed {
-		err = ErrFailed
+	if failed {
+		return ErrFailed
 	}
-	return err
+	return nil
 }

@@ -42,25 +42,13 @@ func judgeFacts(f *facts, now time.Time) []Finding {
 			"nothing else can be checked without it")}
 	}
 	if f.standalone() {
-		return []Finding{
-			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIServices, endpoints, "+
-				"certificates and Roles are not looked at"),
-			f.judgeReady(), f.judgeEtcd(),
-		}
+		return []Finding{warn("version", "this is kubizone up ("+f.version+"), which needs no installation: there is nothing to check",
+			"see what it prints; kubectl get --raw '/readyz?verbose' lists its checks")}
 	}
-	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
-	if f.registration != nil {
-		findings = append(findings, f.judgeAvailable(), f.judgeFleet())
+	return []Finding{
+		f.judgeVersion(), f.judgeAPIServices(), f.judgeEndpoints(), f.judgeCABundle(now), f.judgeCertificate(now), f.judgePermissions(),
+		f.judgeReady(), f.judgeNamespaces(),
 	}
-	findings = append(findings, f.judgeEndpoints())
-	if f.registration != nil {
-		findings = append(findings, f.judgeCABundle(now))
-	}
-	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeReady(), f.judgeEtcd())
-	if f.registration != nil {
-		findings = append(findings, f.judgeAnswer())
-	}
-	return append(findings, f.judgeNamespaces())
 }
 
 func ok(check, message string) Finding { return Finding{Check: check, Status: OK, Message: message} }
@@ -96,89 +84,33 @@ func (f *facts) judgeVersion() Finding {
 	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server needs", f.version))
 }
 
-func (f *facts) judgeAPIService() Finding {
+// judgeAPIServices names what keeps kube-apiserver from the server, or from trusting it.
+func (f *facts) judgeAPIServices() Finding {
 	const check = "apiservice"
-	switch {
-	case apierrors.IsNotFound(f.registrationErr):
-		return fail(check, f.name+" does not exist: kubectl does not know zones", install)
-	case f.registrationErr != nil:
-		return notChecked(check, f.name, f.registrationErr)
-	case f.registration.Spec.Service == nil:
-		return fail(check, f.name+" names no service: it serves a CustomResourceDefinition of an older kubizone",
-			"follow docs/migration.md: take the label "+automanaged+" off and apply the manifest")
-	case f.registration.Labels[automanaged] != "":
-		return fail(check, f.name+" has the label "+automanaged+" of a CustomResourceDefinition: kube-apiserver puts the old spec back",
-			"kubectl label apiservice "+f.name+" "+automanaged+"- and apply the manifest again")
-	case f.registration.Spec.InsecureSkipTLSVerify:
-		return fail(check, f.name+" has insecureSkipTLSVerify: any host at that address can act as the server",
-			"set it to false; the server writes caBundle")
+	for i, name := range apiServices {
+		registered := f.registrations[i].object
+		switch err := f.registrations[i].err; {
+		case apierrors.IsNotFound(err):
+			return fail(check, name+" does not exist: kubectl does not know its kinds", install)
+		case err != nil:
+			return notChecked(check, name, err)
+		case registered.Spec.Service == nil, registered.Labels[automanaged] != "":
+			return fail(check, name+" serves a CustomResourceDefinition of an older kubizone",
+				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"- and apply the manifest again")
+		case registered.Spec.InsecureSkipTLSVerify:
+			return fail(check, name+" has insecureSkipTLSVerify: any host at that address can act as the server",
+				"set it to false; the server writes caBundle")
+		}
+		for _, condition := range registered.Status.Conditions {
+			if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
+				return fail(check, fmt.Sprintf("kube-apiserver does not reach %s, and says %s: %s", name, condition.Reason, condition.Message),
+					"repair the first FAIL below; where there is none, a firewall or NetworkPolicy may stand between control plane "+
+						"and pods: open TCP 10250, or choose another --secure-port")
+			}
+		}
 	}
 	namespace, service, port := f.serviceRef()
-	return ok(check, fmt.Sprintf("%s is served by service %s/%s, port %d", f.name, namespace, service, port))
-}
-
-// nextByReason is the next step for an APIService that is not available, by the reason that kube-apiserver gives.
-var nextByReason = map[string]string{
-	"ServiceNotFound":      "make the service: " + install,
-	"ServiceAccessError":   "kube-apiserver cannot read services: look at its log",
-	"ServicePortError":     "make the port of the APIService one of the service's: apply the manifest again",
-	"EndpointsNotFound":    "see endpoints below: no pod is selected by the service, or none was ever ready",
-	"EndpointsAccessError": "kube-apiserver cannot read endpoint slices: look at its log",
-	"MissingEndpoints":     "see endpoints below: none is ready",
-	"FailedDiscoveryCheck": "kube-apiserver gets no valid answer, see the message: a timeout is a firewall or NetworkPolicy between " +
-		"control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate " +
-		"below, 401 and 403 are under permissions",
-}
-
-func (f *facts) judgeAvailable() Finding {
-	const check = "available"
-	for _, condition := range f.registration.Status.Conditions {
-		if condition.Type != apiregistrationv1.Available {
-			continue
-		}
-		if condition.Status == apiregistrationv1.ConditionTrue {
-			return ok(check, "kube-apiserver has said so since "+condition.LastTransitionTime.UTC().Format(time.RFC3339))
-		}
-		next := nextByReason[condition.Reason]
-		if next == "" {
-			next = "see the checks below"
-		}
-		return fail(check, fmt.Sprintf("kube-apiserver says %s: %s", condition.Reason, condition.Message), next)
-	}
-	return warn(check, "kube-apiserver has set no condition yet", "wait a few seconds and run this again")
-}
-
-// judgeFleet judges the registration of BIND 9 servers, which is to be as that of zones: one server serves both.
-func (f *facts) judgeFleet() Finding {
-	const check = "apiservice-bind9"
-	if apierrors.IsNotFound(f.fleetErr) {
-		return warn(check, fleetAPIService+" does not exist: kubectl does not know Bind9Clusters and Bind9Instances", install)
-	}
-	if f.fleetErr != nil {
-		return notChecked(check, fleetAPIService, f.fleetErr)
-	}
-	there, here := f.fleet.Spec, f.registration.Spec
-	switch {
-	case there.Service == nil || here.Service != nil && (there.Service.Namespace != here.Service.Namespace ||
-		there.Service.Name != here.Service.Name):
-		return fail(check, fleetAPIService+" is not served by the service of "+f.name, "make the services equal: apply the manifest again")
-	case there.InsecureSkipTLSVerify:
-		return fail(check, fleetAPIService+" has insecureSkipTLSVerify: any host at that address can act as the server",
-			"set it to false; the server writes caBundle")
-	case !bytes.Equal(there.CABundle, here.CABundle):
-		return fail(check, fleetAPIService+" has another caBundle than "+f.name, "the server writes both where it runs with --apiservice="+
-			f.name+","+fleetAPIService+": apply the manifest again, and wait half a minute")
-	}
-	for _, condition := range f.fleet.Status.Conditions {
-		if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
-			next := nextByReason[condition.Reason]
-			if next == "" {
-				next = "see the checks below"
-			}
-			return fail(check, fmt.Sprintf("kube-apiserver says %s: %s", condition.Reason, condition.Message), next)
-		}
-	}
-	return ok(check, fleetAPIService+" is registered as "+f.name+" is")
+	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(apiServices[:], " and "), namespace, service, port))
 }
 
 func (f *facts) judgeEndpoints() Finding {
@@ -218,7 +150,15 @@ func isReady(endpoint discoveryv1.Endpoint) bool {
 
 func (f *facts) judgeCABundle(now time.Time) Finding {
 	const check = "cabundle"
-	if len(f.registration.Spec.CABundle) == 0 {
+	zones, fleet := f.registrations[0].object, f.registrations[1].object
+	if zones == nil {
+		return warn(check, "there is no "+apiServices[0]+" to read it from", "see apiservice")
+	}
+	if fleet != nil && !bytes.Equal(zones.Spec.CABundle, fleet.Spec.CABundle) {
+		return fail(check, apiServices[0]+" and "+apiServices[1]+" have different ones", "the server writes both where it runs with "+
+			"--apiservice="+strings.Join(apiServices[:], ",")+": apply the manifest again, and wait half a minute")
+	}
+	if len(zones.Spec.CABundle) == 0 {
 		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see permissions, " +
 			"and the pods of the server"
 		if f.byCertManager() {
@@ -226,7 +166,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 		}
 		return fail(check, "it is empty: kube-apiserver trusts no certificate of the server", next)
 	}
-	certs, err := certutil.ParseCertsPEM(f.registration.Spec.CABundle)
+	certs, err := certutil.ParseCertsPEM(zones.Spec.CABundle)
 	if err != nil {
 		return fail(check, "it is not PEM: "+err.Error(), "take it out of the manifest; the server writes it")
 	}
@@ -242,70 +182,65 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), last.NotAfter.UTC().Format(time.DateOnly)))
 }
 
-// judgeCertificate checks the certificate that is served, or that of the Secret if no address can be reached.
+// judgeCertificate checks the certificates that are served, or that of the Secret if no address can be reached.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
-	namespace, service, _ := f.serviceRef()
-	host := service + "." + namespace + ".svc"
-	roots := x509.NewCertPool()
-	if f.registration != nil {
-		roots.AppendCertsFromPEM(f.registration.Spec.CABundle)
-	}
-	trusted := func(chain []*x509.Certificate, from string) *Finding {
-		if begin := chain[0].NotBefore; now.Before(begin) {
-			finding := fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and here it is %s", from,
-				begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
-				"the clocks differ: compare those of the server, of kube-apiserver and of this machine")
-			return &finding
-		}
-		between := x509.NewCertPool()
-		for _, cert := range chain[1:] {
-			between.AddCert(cert)
-		}
-		if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between,
-			CurrentTime: now}); err != nil {
-			finding := fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v", from, host, err),
-				"see permissions: the server must be able to write caBundle; with certificates of your own, "+
-					"put their authority into caBundle and "+host+" into their names")
-			return &finding
-		}
-		if now.Add(expirySoon).After(chain[0].NotAfter) {
-			finding := warn(check, "the certificate of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly),
-				"it should have been renewed: see the log of the server, or of cert-manager")
-			return &finding
-		}
-		return nil
-	}
-	seen := 0
+	chains := map[string][]*x509.Certificate{}
 	for _, a := range f.answers {
-		if len(a.chain) == 0 {
-			continue
-		}
-		seen++
-		if finding := trusted(a.chain, a.from); finding != nil {
-			return *finding
+		if len(a.chain) > 0 {
+			chains[a.from] = a.chain
 		}
 	}
-	if seen > 0 {
-		return ok(check, fmt.Sprintf("%d addresses serve a certificate that kube-apiserver trusts for %s", seen, host))
-	}
-	switch {
-	case f.secret != nil:
+	if len(chains) == 0 {
+		if apierrors.IsNotFound(f.secretErr) {
+			return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret,
+				"if the server should make one: see permissions")
+		}
+		if f.secretErr != nil {
+			return notChecked(check, "secret "+servingSecret, f.secretErr)
+		}
 		chain, err := certutil.ParseCertsPEM(f.secret.Data[corev1.TLSCertKey])
 		if err != nil {
-			return fail(check, "secret "+namespace+"/"+servingSecret+" has no readable certificate: "+err.Error(),
+			return fail(check, "secret "+servingSecret+" has no readable certificate: "+err.Error(),
 				"delete the Secret and the server makes a new one")
 		}
-		if finding := trusted(chain, "secret "+servingSecret); finding != nil {
-			return *finding
-		}
-		return ok(check, "secret "+servingSecret+" has a certificate that kube-apiserver trusts for "+host)
-	case apierrors.IsNotFound(f.secretErr):
-		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret,
-			"if the server should make one: see permissions")
-	default:
-		return notChecked(check, "secret "+servingSecret, f.secretErr)
+		chains["secret "+servingSecret] = chain
 	}
+	namespace, service, _ := f.serviceRef()
+	host := service + "." + namespace + ".svc"
+	for _, from := range slices.Sorted(maps.Keys(chains)) {
+		if finding := f.judgeChain(chains[from], from, host, now); finding.Status != OK {
+			return finding
+		}
+	}
+	return ok(check, fmt.Sprintf("kube-apiserver trusts that of %s for %s", strings.Join(slices.Sorted(maps.Keys(chains)), ", "), host))
+}
+
+// judgeChain verifies the certificate of an address as kube-apiserver does.
+func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now time.Time) Finding {
+	const check = "certificate"
+	roots, between := x509.NewCertPool(), x509.NewCertPool()
+	if zones := f.registrations[0].object; zones != nil {
+		roots.AppendCertsFromPEM(zones.Spec.CABundle)
+	}
+	for _, cert := range chain[1:] {
+		between.AddCert(cert)
+	}
+	if begin := chain[0].NotBefore; now.Before(begin) {
+		return fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and here it is %s", from,
+			begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+			"the clocks differ: compare those of the server, of kube-apiserver and of this machine")
+	}
+	if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}); err != nil {
+		return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v", from, host, err),
+			"see permissions: the server must be able to write caBundle; with certificates of your own, "+
+				"put their authority into caBundle and "+host+" into their names")
+	}
+	if now.Add(expirySoon).After(chain[0].NotAfter) {
+		return warn(check, "the certificate of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly),
+			"it should have been renewed: see the log of the server, or of cert-manager")
+	}
+	return ok(check, "")
 }
 
 // isMember reports that the pods make their peer certificate, as those of the form ha do.
@@ -328,11 +263,7 @@ func (f *facts) judgePermissions() Finding {
 		if rule.Certificate && f.byCertManager() || rule.Peers && !f.isMember() {
 			continue
 		}
-		text := rule.String()
-		if rule.Namespace != "" {
-			text += " in namespace " + rule.Namespace
-		}
-		texts = append(texts, text+": "+rule.Purpose)
+		texts = append(texts, strings.Join(rule.lacks, ", ")+": "+rule.Purpose)
 	}
 	if len(texts) > 0 {
 		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "install the rules of this version: helm upgrade, "+
@@ -353,83 +284,54 @@ func failingChecks(text string) []string {
 	return names
 }
 
-// judgeReady reads /readyz?verbose, which lists the checks of the server.
+// nextByCheck are the next steps for failed checks of the server, the most important first. A server with an alarm of
+// etcd may be ready, since reads go on: /healthz says it.
+var nextByCheck = []struct{ check, next string }{
+	{formatCheck, "the servers do not read the format of the store: let the version that wrote it replace them " +
+		"(kubectl rollout status), or restore a backup of theirs"},
+	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
+		"names the members that say so; find the one that differs, replace it as a lost one, and take the alarm back " +
+		"(docs/operations.md, CORRUPT)"},
+	{maintenance.HealthSpace, "etcd is full and takes no writes (alarm NOSPACE): the servers make room by themselves within a minute; " +
+		"if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)"},
+	{"etcd", "etcd does not answer, or has no quorum: check its members, disks and certificates, and the log of the server"},
+	{"", "the log of the server says why"},
+}
+
+// judgeReady reads the checks of the server, etcd and its alarms included.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
-	var troubles, unreached []string
-	etcd, outgrown := false, false
+	var failed, unreached []string
+	next := len(nextByCheck)
 	answered := 0
 	for _, a := range f.answers {
-		if !isChecks(a.readyz) {
-			text := "not an answer of /readyz"
-			if a.err != nil {
-				text = a.err.Error()
-			}
-			unreached = append(unreached, a.from+": "+text)
+		if a.err != nil {
+			unreached = append(unreached, a.from+": "+a.err.Error())
 			continue
 		}
 		answered++
-		for _, name := range failingChecks(a.readyz) {
-			etcd, outgrown = etcd || strings.HasPrefix(name, "etcd"), outgrown || name == formatCheck
-			if text := a.from + ": " + name; !slices.Contains(troubles, text) {
-				troubles = append(troubles, text)
+		for _, name := range failingChecks(a.readyz + "\n" + a.health) {
+			if text := a.from + ": " + name; !slices.Contains(failed, text) {
+				failed = append(failed, text)
+			}
+			for i, one := range nextByCheck[:next] {
+				if strings.HasPrefix(name, one.check) {
+					next = i
+					break
+				}
 			}
 		}
 	}
 	switch {
-	case len(troubles) > 0 && outgrown:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the servers do not read the format of the store: "+
-			"let the version that wrote it replace them (kubectl rollout status), or restore a backup of theirs")
-	case len(troubles) > 0 && etcd:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd does not answer, or has no space or no quorum: "+
-			"check its members, disks and certificates, and the log of the server")
-	case len(troubles) > 0:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the log of the server says why")
+	case len(failed) > 0:
+		return fail(check, "failing checks: "+strings.Join(failed, ", "), nextByCheck[next].next)
 	case answered > 0:
-		return ok(check, fmt.Sprintf("/readyz of %d addresses passes every check, etcd included", answered))
+		return ok(check, fmt.Sprintf("%d addresses pass every check, etcd included", answered))
 	case len(unreached) > 0:
 		return warn(check, "no server reachable from here: "+strings.Join(unreached, "; "), "usual from outside the cluster; "+
 			"run this where pods can be reached, or as a user with permission for pods/proxy")
 	}
 	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")
-}
-
-// judgeEtcd reads /healthz?verbose, which has etcd's alarms. A server with an alarm may be ready: reads continue.
-func (f *facts) judgeEtcd() Finding {
-	const check = "etcd"
-	said := map[string][]string{}
-	answered := 0
-	for _, a := range f.answers {
-		if !isChecks(a.health) {
-			continue
-		}
-		answered++
-		for _, name := range failingChecks(a.health) {
-			said[name] = append(said[name], a.from)
-		}
-	}
-	corrupt, full := said[maintenance.HealthCorrupt], said[maintenance.HealthSpace]
-	switch {
-	case len(corrupt) > 0:
-		return fail(check, "its members hold different data and answer nothing (alarm CORRUPT), according to "+strings.Join(corrupt, ", "),
-			"the log of these servers names the members that say so: find the one that differs, replace it as a lost one, "+
-				"and take the alarm back (docs/operations.md, CORRUPT)")
-	case len(full) > 0:
-		return fail(check, "it is full and takes no writes (alarm NOSPACE), according to "+strings.Join(full, ", "),
-			"the servers make room by themselves within a minute; if their log says that live data exceeds the quota, "+
-				"raise the quota of etcd (docs/operations.md, NOSPACE)")
-	case answered > 0:
-		return ok(check, fmt.Sprintf("no alarm, according to %d addresses", answered))
-	}
-	return warn(check, "no server reachable; etcd's alarms unknown", "see ready")
-}
-
-func (f *facts) judgeAnswer() Finding {
-	const check = "api"
-	if f.discovery != nil {
-		return fail(check, "through kube-apiserver: "+f.discovery.Error(), "repair the first FAIL above; this is its consequence")
-	}
-	return ok(check, "kube-apiserver passes requests on and gets answers")
 }
 
 // judgeNamespaces names the namespaces that are gone and have left objects: kube-controller-manager empties a namespace

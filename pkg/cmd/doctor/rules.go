@@ -4,9 +4,6 @@
 package doctor
 
 import (
-	"fmt"
-	"strings"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -56,8 +53,8 @@ func Rules() []Rule {
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
 		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which zones a mass deletion " +
 			"holds back"},
-		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone",
-			fleetAPIService), Purpose: "caBundle is not written", Certificate: true},
+		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"),
+			apiServices[:]...), Purpose: "caBundle is not written", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"),
 			Purpose: "there is no serving certificate", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate",
@@ -67,14 +64,4 @@ func Rules() []Rule {
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "etcd members do not know each other",
 			Peers: true},
 	}
-}
-
-// String is the rule in the form of RBAC, on one line.
-func (r Rule) String() string {
-	text := fmt.Sprintf("{apiGroups: [%q], resources: [%s], verbs: [%s]", strings.Join(r.APIGroups, ", "), strings.Join(r.Resources, ", "),
-		strings.Join(r.Verbs, ", "))
-	if len(r.ResourceNames) > 0 {
-		text += fmt.Sprintf(", resourceNames: [%s]", strings.Join(r.ResourceNames, ", "))
-	}
-	return text + "}"
 }
