@@ -20,7 +20,7 @@ import (
 )
 
 // bounded is a server with budgets and a zone in which two namespaces may write.
-func bounded(t *testing.T, options budget.Options) typed.KubizoneV1alpha1Interface {
+func bounded(t *testing.T, options budget.Limits) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	api := whole(t, func(c *Config) { c.Budgets = &options })
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
@@ -41,7 +41,7 @@ func long(name string, octets int) *v1alpha1.Record {
 // S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. A write that deletes, shrinks or
 // says how an object is passes, and so does one of another namespace; a dry run is judged like the write.
 func TestBudgets_stored_S9_1(t *testing.T) {
-	api := bounded(t, budget.Options{Stored: "512Ki", Written: "unlimited", Clusters: "unlimited", Burst: time.Minute})
+	api := bounded(t, budget.Limits{Stored: budget.Stock{Octets: 512 << 10}})
 	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	team := api.Records("team")
 	full := func(what string, err error) {
@@ -96,9 +96,9 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 // finalizer by which it is held passes. A finalizer in a write of the Zone itself does not.
 func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	for name, options := range map[string]budget.Options{
-		"full": {Stored: "512Ki", Written: "unlimited", Clusters: "unlimited", Burst: time.Minute},
-		"fast": {Stored: "unlimited", Written: "1Ki", Clusters: "unlimited", Burst: 20 * time.Second},
+	for name, options := range map[string]budget.Limits{
+		"full": {Stored: budget.Stock{Octets: 512 << 10}},
+		"fast": {Written: 1 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := bounded(t, options)
@@ -150,7 +150,7 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 // S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions, those that
 // change nothing and those that shrink an object by a quarter.
 func TestBudgets_written_S9_2(t *testing.T) {
-	api := bounded(t, budget.Options{Stored: "unlimited", Written: "1Ki", Clusters: "unlimited", Burst: 20 * time.Second})
+	api := bounded(t, budget.Limits{Written: 1 << 10})
 	ctx := t.Context()
 	for _, name := range []string{"a", "b"} {
 		record := long(name, 4000)

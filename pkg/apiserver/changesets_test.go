@@ -123,7 +123,7 @@ func (w *watched) Shutdown()                 {}
 func (w *watched) String() string            { return "test" }
 
 // newWatched starts one with the zone example.org. of platform, in which every namespace may write.
-func newWatched(t *testing.T, budgets *budget.Options, change ...func(*Server)) *watched {
+func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *watched {
 	t.Helper()
 	w := &watched{warnings: &heard{}}
 	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
@@ -610,7 +610,7 @@ func TestChangeSets(t *testing.T) {
 
 // S9.1, S10.4: the items of a set are counted together: none of them fits into what the others fill.
 func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
-	w := newWatched(t, &budget.Options{Stored: "128Ki", Written: "unlimited", Clusters: "unlimited", Burst: time.Minute})
+	w := newWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 128 << 10}})
 	var set []v1alpha1.ChangeSetItem
 	for i := range 8 {
 		set = append(set, applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))

@@ -47,12 +47,10 @@ type Delegated struct {
 	Traces         *genericoptions.TracingOptions
 	// Zones is kept at the state of the store while RunLedger runs.
 	Zones *zoneview.Set
-	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
-	AllowInlineSecrets bool
 	// Fleet are the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
 	// Budgets bound what the objects of a namespace take.
-	Budgets budget.Options
+	Budgets budget.Limits
 }
 
 const (
@@ -110,8 +108,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
-	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets,
-		fleet: cfg.Fleet})
+	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet})
 }
 
 // applyServing says where the server listens, and bounds its requests. Authentication comes later.

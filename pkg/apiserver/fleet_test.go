@@ -299,7 +299,7 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 // S11.2, S9.1: clusters and instances count in the budget of their namespace.
 func TestFleet_budget_S11_2(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
-		c.Budgets = &budget.Options{Stored: "3Ki", Written: "unlimited", Clusters: "unlimited", Burst: time.Minute}
+		c.Budgets = &budget.Limits{Stored: budget.Stock{Octets: 3 << 10}}
 	})
 	clusters := client.Bind9V1alpha1().Bind9Clusters("tenant")
 	var refused error
@@ -330,7 +330,7 @@ func TestFleet_budget_S11_2(t *testing.T) {
 // them, and one that is deleted makes room. Another namespace has its own number. Server-side apply creates too.
 func TestFleet_clusters_S9_5(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
-		c.Budgets = &budget.Options{Stored: "unlimited", Written: "unlimited", Clusters: "3", Burst: time.Minute}
+		c.Budgets = &budget.Limits{Clusters: 3}
 	})
 	t.Run("create", func(t *testing.T) {
 		clusters := client.Bind9V1alpha1().Bind9Clusters("creates")

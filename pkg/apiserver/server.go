@@ -80,7 +80,7 @@ const namespacesTimeout = 10 * time.Second
 
 // connectEtcd connects to etcd and opens the ledger there.
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	budgets *budget.Options) (_ *Server, err error) {
+	limits *budget.Limits) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -100,13 +100,8 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		return nil, err
 	}
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
-	if budgets != nil {
-		limits, wrong := budgets.Limits()
-		if err := errors.Join(wrong...); err != nil {
-			return nil, err
-		}
-		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf,
-			Registry: s.registry})
+	if limits != nil {
+		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)

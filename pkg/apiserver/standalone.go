@@ -49,7 +49,7 @@ type Config struct {
 	// Fleet are the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
 	// Budgets bound what the objects of a namespace take; nil: nothing does.
-	Budgets *budget.Options
+	Budgets *budget.Limits
 
 	// plain: see NewPlain.
 	plain bool

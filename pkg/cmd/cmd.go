@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,7 +59,7 @@ func New() *cobra.Command {
 changes a record, and secondaries are told within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       thisBuild().text(),
+		Version:       buildText(),
 		// Main prints similar words for a misspelled one, in the line of the error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
@@ -278,60 +277,28 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// build is the version of this program and of the two libraries that users notice.
-type build struct {
-	Version   string `json:"version"`
-	Go        string `json:"go"`
-	Platform  string `json:"platform"`
-	APIServer string `json:"apiserver"`
-	Etcd      string `json:"etcd"`
-}
-
-func thisBuild() build {
-	v := build{Version: "v" + version.Number(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown",
-		Etcd: "unknown"}
+// buildText is the version of this program and of the two libraries that users notice.
+func buildText() string {
+	versions := map[string]string{"k8s.io/apiserver": "unknown", "go.etcd.io/etcd/server/v3": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
-			switch module.Path {
-			case "k8s.io/apiserver":
-				v.APIServer = module.Version
-			case "go.etcd.io/etcd/server/v3":
-				v.Etcd = module.Version
+			if versions[module.Path] != "" {
+				versions[module.Path] = module.Version
 			}
 		}
 	}
-	return v
-}
-
-func (v build) text() string {
-	return fmt.Sprintf("kubizone %s (%s %s, apiserver %s, etcd %s)", v.Version, v.Go, v.Platform, v.APIServer, v.Etcd)
+	return fmt.Sprintf("kubizone v%s (%s %s/%s, apiserver %s, etcd %s)", version.Number(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		versions["k8s.io/apiserver"], versions["go.etcd.io/etcd/server/v3"])
 }
 
 func versionCommand() *cobra.Command {
-	output := "text"
-	command := &cobra.Command{
+	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			text := thisBuild().text()
-			switch output {
-			case "text":
-			case "json":
-				encoded, err := json.MarshalIndent(thisBuild(), "", "  ")
-				if err != nil {
-					return err
-				}
-				text = string(encoded)
-			default:
-				return fmt.Errorf("--output %q: write text or json", output)
-			}
-			_, err := fmt.Fprintln(command.OutOrStdout(), text)
+			_, err := fmt.Fprintln(command.OutOrStdout(), buildText())
 			return err
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", output, "text or json")
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
-		cobra.ShellCompDirectiveNoFileComp)))
-	return command
 }

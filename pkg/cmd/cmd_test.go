@@ -40,10 +40,6 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	if code, flag, _ := run("--version"); code != 0 || flag != out {
 		t.Errorf("--version: %d %q, want %q", code, flag, out)
 	}
-	var parsed struct{ Version string }
-	if code, text, _ := run("version", "-o", "json"); code != 0 || json.Unmarshal([]byte(text), &parsed) != nil || parsed.Version != "v"+version.Number() {
-		t.Errorf("version -o json: %d %q", code, text)
-	}
 	code, out, _ = run()
 	if code != 0 || !strings.Contains(out, "up ") || !strings.Contains(out, "version ") {
 		t.Errorf("help: %d %q", code, out)
@@ -186,14 +182,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"import", ""}, ":0\n"}, // files, as the shell has them
 		{[]string{"import", "a.zone", "--tsig-key-file", ""}, ":0\n"},
 		{[]string{"verify", "-o", ""}, "text\njson\n:4\n"},
-		{[]string{"doctor", "-o", ""}, "text\njson\n:4\n"},
 		{[]string{"export", "--logging-format", ""}, "text\njson\n:4\n"},
-		{[]string{"version", "-o", ""}, "text\njson\n:4\n"},
 	} {
-		arguments := []string{"__complete", tc.arguments[0]}
-		if tc.arguments[0] != "version" {
-			arguments = append(arguments, "--kubeconfig", kubeconfig)
-		}
+		arguments := []string{"__complete", tc.arguments[0], "--kubeconfig", kubeconfig}
 		if code, out, _ := run(append(arguments, tc.arguments[1:]...)...); code != 0 || out != tc.want {
 			t.Errorf("%q: %d %q, want %q", tc.arguments, code, out, tc.want)
 		}
@@ -275,7 +266,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 		t.Errorf("with -v=2: %q", got)
 	}
 	// The last line is of the same form.
-	for _, arguments := range [][]string{{"version", "-o", "xml"}, {"doctor", "now"}, {"export", "--none"}} {
+	for _, arguments := range [][]string{{"doctor", "now"}, {"export", "--none"}} {
 		var last struct{ Level, Msg string }
 		code, _, stderr := run(append([]string{"--logging-format=json"}, arguments...)...)
 		_, _, text := run(arguments...)

@@ -349,8 +349,8 @@ type HMACAuth struct {
 	// secretRef names the shared secret.
 	// +optional
 	SecretRef *SecretKeyReference `json:"secretRef,omitempty" protobuf:"bytes,1,opt,name=secretRef"`
-	// secret is the shared secret itself, for tests: every user with read permission for classes sees it. The server
-	// accepts it with --allow-inline-secrets only.
+	// secret is the shared secret itself, for tests: every user with read permission for classes sees it.
+	// kubizone up accepts it with --allow-inline-secrets, and no other server.
 	// +optional
 	Secret string `json:"secret,omitempty" protobuf:"bytes,2,opt,name=secret"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.

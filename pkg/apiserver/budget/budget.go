@@ -26,11 +26,13 @@ const (
 // CauseTooMuch is the cause of a refusal for what a namespace has stored, and for its number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
+// idle is the time that a namespace may write at once what Written allows in it.
+const idle = time.Minute
+
 // Config of Budgets.
 type Config struct {
-	// Limits of a namespace without an override, and the time that Written may be exceeded for.
+	// Limits of a namespace without an override.
 	Limits Limits
-	Burst  time.Duration
 	// Quota is that of the store in octets, 0 while it is not known.
 	Quota func() int64
 	// Override is what the annotation of a namespace says, "" for nothing; nil: there are none.
@@ -105,7 +107,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 
 // burst is how much may be owed before writes are refused.
 func (b *Budgets) burst(a *account) float64 {
-	return float64(a.limits.Written) * b.config.Burst.Seconds()
+	return float64(a.limits.Written) * idle.Seconds()
 }
 
 func (b *Budgets) quota() int64 {

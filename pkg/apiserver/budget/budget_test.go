@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -18,7 +19,7 @@ import (
 var records = schema.GroupResource{Group: "kubi.zone", Resource: "records"}
 
 func budgets(override map[string]string) *Budgets {
-	return New(Config{Limits: Limits{Stored: Stock{Percent: 25}, Written: 1 << 20}, Burst: time.Minute,
+	return New(Config{Limits: Limits{Stored: Stock{Percent: 25}, Written: 1 << 20},
 		Quota: func() int64 { return 4 << 30 }, Override: func(namespace string) string { return override[namespace] }})
 }
 
@@ -202,13 +203,16 @@ func TestLimits_override_S9_4(t *testing.T) {
 			t.Errorf("%q: %s %v, want %s", text, said, err, want)
 		}
 	}
-	o := Options{Stored: "much", Written: "fast", Clusters: "few"}
-	if _, wrong := o.Limits(); len(wrong) != 4 {
-		t.Errorf("%v", wrong)
+	set := Default
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.AddFlag(flags)
+	if err := flags.Parse([]string{"--namespace-budget", "written=unlimited"}); err != nil || set.Stored != Default.Stored || set.Written != 0 {
+		t.Errorf("%v: %+v", err, set)
 	}
-	for _, o := range []Options{NewOptions(), Without()} {
-		if _, wrong := o.Limits(); len(wrong) > 0 {
-			t.Errorf("%+v: %v", o, wrong)
-		}
+	if same, err := (Limits{}).Override(form); err != nil || same != Default {
+		t.Errorf("%v: %+v", err, same)
+	}
+	if err := flags.Parse([]string{"--namespace-budget", "written=fast"}); err == nil || !strings.Contains(err.Error(), "write octets a second like 2Mi") {
+		t.Error(err)
 	}
 }

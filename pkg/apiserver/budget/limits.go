@@ -9,11 +9,13 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
+
+// form shows how limits are written.
+const form = "stored=25%,written=2Mi,clusters=20"
 
 // unlimited is how an absent bound is written.
 const unlimited = "unlimited"
@@ -38,8 +40,8 @@ type Limits struct {
 	Clusters int64
 }
 
-// ParseStock reads "25%", "2Gi" or "unlimited".
-func ParseStock(text string) (Stock, error) {
+// parseStock reads "25%", "2Gi" or "unlimited".
+func parseStock(text string) (Stock, error) {
 	if text == unlimited {
 		return Stock{}, nil
 	}
@@ -57,8 +59,8 @@ func ParseStock(text string) (Stock, error) {
 	return Stock{Octets: octets}, nil
 }
 
-// ParseRate reads "2Mi" or "unlimited".
-func ParseRate(text string) (int64, error) {
+// parseRate reads "2Mi" or "unlimited".
+func parseRate(text string) (int64, error) {
 	if text == unlimited {
 		return 0, nil
 	}
@@ -69,8 +71,8 @@ func ParseRate(text string) (int64, error) {
 	return octets, nil
 }
 
-// ParseCount reads "20" or "unlimited".
-func ParseCount(text string) (int64, error) {
+// parseCount reads "20" or "unlimited".
+func parseCount(text string) (int64, error) {
 	if text == unlimited {
 		return 0, nil
 	}
@@ -100,13 +102,13 @@ func (l Limits) Override(text string) (Limits, error) {
 		var err error
 		switch {
 		case ok && what == "stored":
-			l.Stored, err = ParseStock(value)
+			l.Stored, err = parseStock(value)
 		case ok && what == "written":
-			l.Written, err = ParseRate(value)
+			l.Written, err = parseRate(value)
 		case ok && what == "clusters":
-			l.Clusters, err = ParseCount(value)
+			l.Clusters, err = parseCount(value)
 		default:
-			err = fmt.Errorf("%q: write stored=25%%, written=2Mi or clusters=%d, or several with commas between", part, DefaultClusters)
+			err = fmt.Errorf("%q: write %s, or some of these", part, form)
 		}
 		if err != nil {
 			return Limits{}, err
@@ -123,50 +125,16 @@ func (s Stock) of(quota int64) int64 {
 	return s.Octets
 }
 
-// Options are the flags as they were written.
-type Options struct {
-	Stored, Written, Clusters string
-	Burst                     time.Duration
-}
+// Default are the limits of a server that several tenants share.
+var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: DefaultClusters}
 
-// NewOptions are the defaults of a server that several tenants share.
-func NewOptions() Options {
-	return Options{Stored: "25%", Written: "2Mi", Clusters: strconv.Itoa(DefaultClusters), Burst: time.Minute}
-}
-
-// Without are the defaults of a server with one user: no budgets.
-func Without() Options {
-	return Options{Stored: unlimited, Written: unlimited, Clusters: unlimited, Burst: time.Minute}
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Stored, "namespace-stored", o.Stored, "how much the records and zones of one namespace may take in etcd: "+
-		"a share of etcd's quota like 25%, octets like 2Gi, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
-	flags.StringVar(&o.Written, "namespace-written", o.Written, "how many octets a second the writes of one namespace may put into etcd, "+
-		"on each server: like 2Mi, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
-	flags.StringVar(&o.Clusters, "namespace-clusters", o.Clusters, "how many Bind9Clusters one namespace may have, "+
-		"each of which can be a class: a number, or unlimited; the annotation kubi.zone/budget of a Namespace overrides it")
-	flags.DurationVar(&o.Burst, "namespace-written-burst", o.Burst, "how long a namespace that was quiet may write without heeding "+
-		"--namespace-written, measured by what that allows meanwhile")
-}
-
-// Limits are what the options mean, with everything that is wrong with them.
-func (o *Options) Limits() (Limits, []error) {
-	var l Limits
-	var wrong []error
-	var err error
-	if l.Stored, err = ParseStock(o.Stored); err != nil {
-		wrong = append(wrong, fmt.Errorf("--namespace-stored: %w", err))
-	}
-	if l.Written, err = ParseRate(o.Written); err != nil {
-		wrong = append(wrong, fmt.Errorf("--namespace-written: %w", err))
-	}
-	if l.Clusters, err = ParseCount(o.Clusters); err != nil {
-		wrong = append(wrong, fmt.Errorf("--namespace-clusters: %w", err))
-	}
-	if o.Burst < time.Second {
-		wrong = append(wrong, fmt.Errorf("--namespace-written-burst %v: must be at least a second", o.Burst))
-	}
-	return l, wrong
+// AddFlag binds the limits to a flag, of the form of the annotation.
+func (l *Limits) AddFlag(flags *pflag.FlagSet) {
+	flags.Func("namespace-budget", "what one namespace may have, as "+form+": stored is what its records and zones may take in etcd, a "+
+		"share of etcd's quota, octets or unlimited; written how many octets a second its writes may put into etcd, on each server; "+
+		"clusters how many Bind9Clusters it may have, each of which can be a class. What is left out stays at stored=25%,written=2Mi,"+
+		"clusters=20; the annotation kubi.zone/budget of a Namespace overrides it", func(text string) (err error) {
+		*l, err = l.Override(text)
+		return err
+	})
 }

@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -23,25 +22,21 @@ import (
 type CertificateOptions struct {
 	// Secret is NAMESPACE/NAME.
 	Secret string
-	// APIServices are the registrations that kube-apiserver reads the authority from, that of zones first.
-	APIServices []string
 }
+
+// apiServices are the registrations that kube-apiserver reads the authority from, that of zones first.
+var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
 // AddFlags binds the options to flags.
 func (o *CertificateOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Secret, "serving-cert-secret", o.Secret, "NAMESPACE/NAME of a Secret in the cluster where the servers keep a "+
-		"serving certificate that they make and renew, instead of --tls-cert-file. Goes with --apiservice.")
-	flags.StringSliceVar(&o.APIServices, "apiservice", o.APIServices, "Names of the APIServices whose caBundle is kept at the authority "+
-		"of --serving-cert-secret: v1alpha1.kubi.zone, then v1alpha1.bind9.kubi.zone.")
+		"serving certificate that they make and renew, instead of --tls-cert-file. They keep the caBundle of the APIServices "+
+		strings.Join(apiServices, " and ")+" at its authority.")
 }
 
 // Validate reports all that is wrong with the options.
 func (o *CertificateOptions) Validate() []error {
 	var wrong []error
-	if (o.Secret == "") != (len(o.APIServices) == 0) {
-		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; "+
-			"kube-apiserver must be told which authority to trust"))
-	}
 	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" ||
 		strings.Contains(name, "/")) {
 		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving",
@@ -80,7 +75,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	namespace, name, _ := strings.Cut(o.Certificate.Secret, "/")
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
-		Namespace: namespace, Secret: name, APIService: o.Certificate.APIServices[0], Further: o.Certificate.APIServices[1:],
+		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: apiServices[1:],
 		// The Service of artifacts/deploy, so that a server that starts before its APIService has the right certificate
 		// when it is registered.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},

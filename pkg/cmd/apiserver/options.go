@@ -56,11 +56,9 @@ type Options struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	// AllowInlineSecrets takes DNSClasses with secrets in them.
-	AllowInlineSecrets bool
 	// Fleet are the platform's rules for BIND 9 servers.
 	Fleet   validation.FleetRules
-	Budgets budget.Options
+	Budgets budget.Limits
 	Metrics *metrics.Options
 	Logs    *logs.Options
 }
@@ -88,7 +86,7 @@ func NewOptions() *Options {
 		Traces:         genericoptions.NewTracingOptions(),
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
-		Budgets:        budget.NewOptions(),
+		Budgets:        budget.Default,
 		Fleet:          validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	}
 	delegation.Register(o.Admission.Plugins)
@@ -162,12 +160,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.CoreAPI.AddFlags(all.FlagSet("cluster"))
 	o.Admission.AddFlags(all.FlagSet("admission"))
 	o.Traces.AddFlags(all.FlagSet("traces"))
-	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a "+
-		"secret themselves instead of naming a Secret. Every user who may read classes reads it: for tests.")
 	all.FlagSet("classes").StringSliceVar(&o.Fleet.Repositories, "bind9-image-repositories", o.Fleet.Repositories,
 		"Repositories that images of Bind9Clusters and Bind9Instances may come from, with their registry; "+
 			"one that ends in / stands for all below it.")
-	o.Budgets.AddFlags(all.FlagSet("budgets"))
+	o.Budgets.AddFlag(all.FlagSet("budgets"))
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
 	return all
@@ -199,8 +195,6 @@ func (o *Options) Validate() error {
 	} {
 		wrong = append(wrong, faults...)
 	}
-	_, faults := o.Budgets.Limits()
-	wrong = append(wrong, faults...)
 	if err := logsapi.Validate(o.Logs, utilfeature.DefaultFeatureGate, nil).ToAggregate(); err != nil {
 		wrong = append(wrong, err)
 	}

@@ -33,7 +33,7 @@ func TestOptions_offerWhatTheyCanKeep(t *testing.T) {
 	for _, name := range []string{
 		"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile", "encryption-provider-config", "etcd-data-dir",
 		"etcd-member-name", "etcd-initial-cluster", "etcd-listen-peer", "etcd-peer-cert-file", "etcd-peer-key-file", "etcd-peer-ca-file",
-		"secure-port", "bind-address", "tls-cert-file", "tls-private-key-file", "tls-min-version", "serving-cert-secret", "apiservice",
+		"secure-port", "bind-address", "tls-cert-file", "tls-private-key-file", "tls-min-version", "serving-cert-secret",
 		"kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig", "authorization-ask-by-name", "client-ca-file",
 		"requestheader-client-ca-file", "requestheader-allowed-names", "audit-log-path", "audit-policy-file", "feature-gates",
 		"enable-admission-plugins", "disable-admission-plugins", "admission-control-config-file", "enable-priority-and-fairness",
@@ -98,9 +98,8 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 		"one of no members":              {[]string{"--etcd-data-dir", "data", "--etcd-member-name", "one"}, []string{"--etcd-initial-cluster", "--etcd-listen-peer", "--etcd-peer-cert-file"}},
 		"port 0":                         {append(servers, "--secure-port", "0"), []string{"--secure-port 0"}},
 		"half a serving certificate":     {append(servers, "--tls-cert-file", file), []string{"--tls-cert-file and --tls-private-key-file: give both"}},
-		"two serving certificates":       {append(servers, "--tls-cert-file", file, "--tls-private-key-file", file, "--serving-cert-secret", "a/b", "--apiservice", "c"), []string{"either --serving-cert-secret or --tls-cert-file"}},
-		"a secret without namespace":     {append(servers, "--serving-cert-secret", "b", "--apiservice", "c"), []string{"NAMESPACE/NAME"}},
-		"a secret without an APIService": {append(servers, "--serving-cert-secret", "a/b"), []string{"--serving-cert-secret and --apiservice: give both"}},
+		"two serving certificates":       {append(servers, "--tls-cert-file", file, "--tls-private-key-file", file, "--serving-cert-secret", "a/b"), []string{"either --serving-cert-secret or --tls-cert-file"}},
+		"a secret without namespace":     {append(servers, "--serving-cert-secret", "b"), []string{"NAMESPACE/NAME"}},
 		"any client may speak for users": {append(servers, "--requestheader-client-ca-file", file), []string{"--requestheader-allowed-names", "could be any user"}},
 		"names without an authority":     {append(servers, "--requestheader-allowed-names", "x"), []string{"goes with --requestheader-client-ca-file"}},
 		"an admission plugin unknown":    {append(servers, "--enable-admission-plugins", "Nonesuch"), []string{"Nonesuch"}},
@@ -110,7 +109,7 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 		"a tracing file that is not":     {append(servers, "--tracing-config-file", file+"s"), []string{"tracing-config-file"}},
 		"everything": {
 			[]string{"--secure-port", "0", "--requestheader-client-ca-file", file, "--serving-cert-secret", "b", "--etcd-certfile", file, "--logging-format", "verse"},
-			[]string{"--secure-port", "--requestheader-allowed-names", "NAMESPACE/NAME", "--apiservice", "--etcd-keyfile", "either --etcd-servers", "verse"},
+			[]string{"--secure-port", "--requestheader-allowed-names", "NAMESPACE/NAME", "--etcd-keyfile", "either --etcd-servers", "verse"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
-		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Fleet: o.Fleet,
+		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), Fleet: o.Fleet,
 		Budgets: o.Budgets,
 	})
 	if err != nil {

@@ -156,11 +156,10 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	}
 	if fleet != nil && !bytes.Equal(zones.Spec.CABundle, fleet.Spec.CABundle) {
 		return fail(check, apiServices[0]+" and "+apiServices[1]+" have different ones", "the server writes both where it runs with "+
-			"--apiservice="+strings.Join(apiServices[:], ",")+": apply the manifest again, and wait half a minute")
+			"--serving-cert-secret: apply the manifest again, and wait half a minute")
 	}
 	if len(zones.Spec.CABundle) == 0 {
-		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see permissions, " +
-			"and the pods of the server"
+		next := "the server writes it when it starts with --serving-cert-secret: see permissions, and the pods of the server"
 		if f.byCertManager() {
 			next = "cert-manager's cainjector writes it: look at its log, and at the Certificate"
 		}

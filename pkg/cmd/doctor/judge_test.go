@@ -121,7 +121,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"not available": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.registrations[1].object.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: "context deadline exceeded"}
 		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone, and says FailedDiscoveryCheck: context deadline exceeded", "10250"},
-		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].object.Spec.CABundle = nil }, "cabundle", Fail, "different", "--apiservice=v1alpha1.kubi.zone,v1alpha1.bind9.kubi.zone"},
+		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].object.Spec.CABundle = nil }, "cabundle", Fail, "different", "--serving-cert-secret"},
 		"nothing selected":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
 		"none ready":           {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false }, "endpoints", Fail, "none of 1", "ready below"},
 		"caBundle empty":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles(nil) }, "cabundle", Fail, "empty", "--serving-cert-secret"},

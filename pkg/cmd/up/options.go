@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
@@ -31,13 +30,11 @@ type Options struct {
 	Listen        string
 	Load          []string
 	LoadNamespace string
-	LoadWorkers   int
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
 	// SecretsDir has the Secrets that DNSClasses name.
 	SecretsDir string
 	Delivering delivering.Options
-	Budgets    budget.Options
 	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
 	Verbosity int
 }
@@ -49,9 +46,7 @@ func NewOptions() *Options {
 		DataDir:       "kubizone-data",
 		Listen:        "127.0.0.1:7443",
 		LoadNamespace: "default",
-		LoadWorkers:   load.DefaultWorkers,
 		Delivering:    delivering.NewOptions(),
-		Budgets:       budget.Without(),
 	}
 }
 
@@ -59,7 +54,6 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Delivering.AddFlags(flags)
-	o.Budgets.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; "+
 		"made if it is not there")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
@@ -68,7 +62,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"and db.example.org need none); repeatable")
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, "+
 		"and of manifests that name none")
-	flags.IntVar(&o.LoadWorkers, "load-workers", o.LoadWorkers, "how many writes of --load are under way at a time")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; "+
 		"every user who may read classes reads it: for tests")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, "+
@@ -82,13 +75,10 @@ type Config struct {
 	Listen        netip.AddrPort
 	Load          []load.Source
 	LoadNamespace string
-	LoadWorkers   int
 	// AllowInlineSecrets: see Options.
 	AllowInlineSecrets bool
 	SecretsDir         string
 	Delivering         delivering.Options
-	// Budgets are nil where nothing is bounded.
-	Budgets *budget.Options
 	// ParentServers finds the servers of a parent that is no Zone.
 	ParentServers signing.ParentServers
 	// Warnings are for the operator and stop nothing.
@@ -100,7 +90,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, LoadWorkers: o.LoadWorkers, AllowInlineSecrets: o.AllowInlineSecrets,
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets,
 		SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error
@@ -116,11 +106,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c.Listen, err = dnsserving.ListenAddress("--listen", o.Listen, 7443)
 	fault(err)
 	fault(o.Delivering.Validate())
-	limits, faults := o.Budgets.Limits()
-	fault(errors.Join(faults...))
-	if limits != (budget.Limits{}) {
-		c.Budgets = &o.Budgets
-	}
 	if o.SecretsDir == "" {
 		c.SecretsDir = filepath.Join(o.DataDir, "secrets")
 	} else {
@@ -145,7 +130,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		}
 		c.Load = append(c.Load, source)
 	}
-	fault(load.CheckWorkers("--load-workers", o.LoadWorkers))
 	if broken := validation.IsDNS1123Label(o.LoadNamespace); len(broken) > 0 {
 		fault(fmt.Errorf("--load-namespace %q: %s", o.LoadNamespace, strings.Join(broken, ", ")))
 	}

@@ -100,7 +100,6 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 
 		AllowInlineSecrets: c.AllowInlineSecrets,
 		Fleet:              validation.FleetRules{Repositories: validation.DefaultImageRepositories},
-		Budgets:            c.Budgets,
 	})
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
@@ -186,7 +185,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Workers: c.LoadWorkers,
+	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace,
 		Report: func(line string) { c.say("%s", line) }})
 	if err != nil {
 		return err

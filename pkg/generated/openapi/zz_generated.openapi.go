@@ -8996,7 +8996,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 					},
 					"secret": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secret is the shared secret itself, for tests: every user with read permission for classes sees it. The server accepts it with --allow-inline-secrets only.",
+							Description: "secret is the shared secret itself, for tests: every user with read permission for classes sees it. kubizone up accepts it with --allow-inline-secrets, and no other server.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -547,7 +547,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 		errs = append(errs, field.Forbidden(path.Child("secret"), "secretRef is there too: give exactly one of them, secretRef"))
 	case auth.Secret != "" && !inlineSecrets:
 		errs = append(errs, field.Forbidden(path.Child("secret"), "every user with read permission for the class sees it: "+
-			"put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets accept it here"))
+			"put it into a Secret and name that in secretRef; only kubizone up with --allow-inline-secrets accepts it here"))
 	}
 	if auth.SecretRef != nil {
 		errs = append(errs, validateSecretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)

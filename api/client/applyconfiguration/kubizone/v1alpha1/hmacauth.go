@@ -16,8 +16,8 @@ import (
 type HMACAuthApplyConfiguration struct {
 	// secretRef names the shared secret.
 	SecretRef *SecretKeyReferenceApplyConfiguration `json:"secretRef,omitempty"`
-	// secret is the shared secret itself, for tests: every user with read permission for classes sees it. The server
-	// accepts it with --allow-inline-secrets only.
+	// secret is the shared secret itself, for tests: every user with read permission for classes sees it.
+	// kubizone up accepts it with --allow-inline-secrets, and no other server.
 	Secret *string `json:"secret,omitempty"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.
 	Algorithm *kubizonev1alpha1.HMACAlgorithm `json:"algorithm,omitempty"`
