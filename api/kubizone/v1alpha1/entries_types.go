@@ -20,7 +20,6 @@ const (
 const (
 	FormatText  = "text"
 	FormatJSON  = "json"
-	FormatYAML  = "yaml"
 	FormatTable = "table"
 )
 
@@ -281,8 +280,7 @@ type ZoneEntriesOptions struct {
 	// form is `entries` (the default) or `definition`.
 	// +optional
 	Form string `json:"form,omitempty" protobuf:"bytes,6,opt,name=form"`
-	// format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept
-	// header.
+	// format is `json`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,7,opt,name=format"`
 }
@@ -307,12 +305,12 @@ type ZoneChangesOptions struct {
 	// form is `entries` (the default) or `definition`.
 	// +optional
 	Form string `json:"form,omitempty" protobuf:"bytes,4,opt,name=form"`
-	// format is `json`, `yaml` or `text`, for clients that cannot set the Accept header.
+	// format is `json`, `table` or `text`, for clients that cannot set the Accept header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
 	// watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of
 	// type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410
-	// if the serial is not held any more. With the format `text` it is lines for people.
+	// if the serial is not held any more.
 	// +optional
 	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
 }

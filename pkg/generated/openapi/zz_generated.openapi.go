@@ -10260,14 +10260,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"format": {
 						SchemaProps: spec.SchemaProps{
-							Description: "format is `json`, `yaml` or `text`, for clients that cannot set the Accept header.",
+							Description: "format is `json`, `table` or `text`, for clients that cannot set the Accept header.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"watch": {
 						SchemaProps: spec.SchemaProps{
-							Description: "watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410 if the serial is not held any more. With the format `text` it is lines for people.",
+							Description: "watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410 if the serial is not held any more.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10569,7 +10569,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 					},
 					"format": {
 						SchemaProps: spec.SchemaProps{
-							Description: "format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.",
+							Description: "format is `json`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

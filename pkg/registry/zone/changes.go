@@ -65,10 +65,7 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 		return nil, err
 	}
 	offered := []string{v1alpha1.FormatJSON}
-	if !query.Watch {
-		offered = append(offered, v1alpha1.FormatYAML)
-	}
-	if !definition {
+	if !query.Watch && !definition {
 		offered = append(offered, v1alpha1.FormatText)
 	}
 	if !query.Watch && !definition && !query.Sources {
@@ -80,14 +77,14 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	}
 	if query.Sources {
 		if definition || format == v1alpha1.FormatText {
-			return nil, apierrors.NewBadRequest("sources=true is answered in JSON and YAML in the form entries")
+			return nil, apierrors.NewBadRequest("sources=true is answered in JSON in the form entries")
 		}
 		if err := r.mayReadSources(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if query.Watch {
-		return r.prepareWatch(ctx, id, query, format, definition)
+		return r.prepareWatch(ctx, id, query, definition)
 	}
 	var since serial.Serial
 	if query.Since != 0 {
@@ -102,9 +99,9 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: "+
-				"ask for its last entries in JSON or YAML, with since and without until, in the form entries", zone.Name))
+				"ask for its last entries in JSON, with since and without until, in the form entries", zone.Name))
 		}
-		return r.prepareEnded(ctx, zone, since, format)
+		return r.prepareEnded(ctx, zone, since)
 	}
 	if zone, err = r.getServedZone(ctx, id); err != nil {
 		return nil, err
@@ -146,7 +143,7 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: int64(since), Until: int64(until),
 	}
 	if definition {
-		return func(w http.ResponseWriter) error { return writeSteps(w, format, zone, object, steps) }, nil
+		return func(w http.ResponseWriter) error { return writeSteps(w, zone, object, steps) }, nil
 	}
 	changes, err := r.views.Changes(ctx, zone, since, until)
 	if errors.Is(err, ErrNotHeld) || (err == nil && !sameSerials(steps, changes)) {
@@ -162,12 +159,12 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 		return func(w http.ResponseWriter) error { return writeChangesTable(w, zone, steps, changes) }, nil
 	}
 	return func(w http.ResponseWriter) error {
-		return writeChanges(w, format, zone, object, steps, changes, query.Sources)
+		return writeChanges(w, zone, object, steps, changes, query.Sources)
 	}, nil
 }
 
 // prepareEnded prepares the answer for a zone that ended and is not withdrawn yet.
-func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (
+func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
 	func(http.ResponseWriter) error, error) {
 	fqdn, change, err := r.views.Left(ctx, zone, since)
 	if errors.Is(err, ErrNotHeld) {
@@ -181,7 +178,7 @@ func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, sin
 		FQDN:     fqdn.String(), View: zone.Status.View, Since: int64(since), Until: int64(change.To),
 	}
 	return func(w http.ResponseWriter) error {
-		return writeChanges(w, format, zone, object, []content.Step{{}}, []dns.Change{change}, false)
+		return writeChanges(w, zone, object, []content.Step{{}}, []dns.Change{change}, false)
 	}, nil
 }
 
@@ -197,9 +194,9 @@ func sameSerials(steps []content.Step, changes []dns.Change) bool {
 	return true
 }
 
-func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step,
+func writeChanges(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step,
 	changes []dns.Change, sources bool) error {
-	list, err := newStream(w, format).beginList(format, object, "changes")
+	list, err := beginList(w, object, "changes")
 	if err != nil {
 		return err
 	}
@@ -225,8 +222,8 @@ func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.Zone
 	return out
 }
 
-func writeSteps(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
-	list, err := newStream(w, format).beginList(format, object, "steps")
+func writeSteps(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
+	list, err := beginList(w, object, "steps")
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package zone
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,7 +60,7 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 	if err != nil {
 		return nil, err
 	}
-	offered := []string{v1alpha1.FormatJSON, v1alpha1.FormatYAML}
+	offered := []string{v1alpha1.FormatJSON}
 	if !definition {
 		offered = append(offered, v1alpha1.FormatText, v1alpha1.FormatTable)
 	} else if query.Limit != 0 || query.Continue != "" || query.Name != "" || query.Type != "" || query.Sources {
@@ -74,7 +73,7 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 	}
 	if query.Sources {
 		if format == v1alpha1.FormatText {
-			return nil, apierrors.NewBadRequest("a master file has no place for sources: ask for JSON, YAML or a table")
+			return nil, apierrors.NewBadRequest("a master file has no place for sources: ask for JSON or a table")
 		}
 		if err := r.mayReadSources(ctx); err != nil {
 			return nil, err
@@ -89,7 +88,7 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 		return nil, err
 	}
 	if definition {
-		return func(w http.ResponseWriter) error { return writeDefinition(w, format, zone, snapshot) }, nil
+		return func(w http.ResponseWriter) error { return writeDefinition(w, zone, snapshot) }, nil
 	}
 	page, err := newPage(snapshot, zone, query, from)
 	if err != nil {
@@ -105,7 +104,7 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 	case v1alpha1.FormatTable:
 		return func(w http.ResponseWriter) error { return writeTable(w, zone, page, sources) }, nil
 	}
-	return func(w http.ResponseWriter) error { return writeEntries(w, format, zone, page, sources) }, nil
+	return func(w http.ResponseWriter) error { return writeEntries(w, zone, page, sources) }, nil
 }
 
 // snapshotFor returns the snapshot that answers a request: the one that the token names, else the newest.
@@ -137,8 +136,8 @@ func entriesHead(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
 	}
 }
 
-func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
-	list, err := newStream(w, format).beginList(format, entriesHead(zone, page.snapshot), "entries")
+func writeEntries(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
+	list, err := beginList(w, entriesHead(zone, page.snapshot), "entries")
 	if err != nil {
 		return err
 	}
@@ -156,12 +155,12 @@ func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, pag
 	return list.finishList(meta)
 }
 
-func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, snapshot Snapshot) error {
+func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapshot) error {
 	object := entriesHead(zone, snapshot)
 	object.ContentGeneration = int64(snapshot.N())
 	object.ContentState = snapshot.State().String()
 	object.Header = apiHeader(snapshot.Header())
-	list, err := newStream(w, format).beginList(format, object, "rrsets")
+	list, err := beginList(w, object, "rrsets")
 	if err != nil {
 		return err
 	}
@@ -236,16 +235,10 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 
 // beginTable writes a metav1.Table without its rows.
 func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) (*list, error) {
-	begin, err := json.Marshal(struct {
+	return beginList(w, struct {
 		metav1.TypeMeta
 		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`
-	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns})
-	if err != nil {
-		return nil, err
-	}
-	list := &list{stream: newStream(w, v1alpha1.FormatTable), key: "rows"}
-	_, err = list.Write(append(begin[:len(begin)-1], `,"rows":[`...))
-	return list, err
+	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns}, "rows")
 }
 
 // writeRow writes one row of a table. kubectl prints none without an object of a kind.

@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
@@ -167,25 +166,6 @@ func TestEntries_json(t *testing.T) {
 	want := v1alpha1.Entry{FQDN: "example.org.", Type: "MX", Class: "IN", TTL: 360, RData: "10 mail.example.org."}
 	if mx := got.Entries[2]; mx.FQDN != want.FQDN || mx.Type != want.Type || mx.Class != want.Class || mx.TTL != want.TTL || mx.RData != want.RData {
 		t.Errorf("entry %+v", mx)
-	}
-}
-
-func TestEntries_yamlSaysTheSame(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
-	for _, query := range []string{"", "?type=CAA", "?form=definition"} {
-		_, header, text := d.get(t, "/example-org/entries"+query, "application/yaml", "tenant")
-		if header.Get("Content-Type") != mediaYAML {
-			t.Errorf("content type %q", header.Get("Content-Type"))
-		}
-		_, _, body := d.get(t, "/example-org/entries"+query, "application/json", "tenant")
-		fromYAML, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
-		}
-		fromJSON, err := yaml.YAMLToJSON([]byte(body))
-		if err != nil || string(fromYAML) != string(fromJSON) {
-			t.Errorf("%q: yaml\n%s\njson\n%s", query, fromYAML, fromJSON)
-		}
 	}
 }
 

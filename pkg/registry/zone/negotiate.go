@@ -22,7 +22,6 @@ import (
 // Media types of the answers.
 const (
 	mediaJSON = "application/json"
-	mediaYAML = "application/yaml"
 	// mediaText is a master file (RFC 1035 §5; the type is RFC 4027's).
 	mediaText = "text/dns"
 )
@@ -68,8 +67,6 @@ func formatOf(clause goautoneg.Accept) string {
 	switch clause.Type + "/" + clause.SubType {
 	case mediaJSON, "application/*", "*/*":
 		return v1alpha1.FormatJSON
-	case mediaYAML:
-		return v1alpha1.FormatYAML
 	case mediaText, "text/*":
 		return v1alpha1.FormatText
 	}
@@ -77,17 +74,13 @@ func formatOf(clause goautoneg.Accept) string {
 }
 
 func mediaOf(format string) string {
-	switch format {
-	case v1alpha1.FormatYAML:
-		return mediaYAML
-	case v1alpha1.FormatText:
+	if format == v1alpha1.FormatText {
 		return mediaText
 	}
 	return mediaJSON
 }
 
-// writeError answers with a Status in JSON, whatever format was requested: a master file has no Status, and YAML
-// readers read JSON.
+// writeError answers with a Status in JSON, whatever format was requested: a master file has no Status.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

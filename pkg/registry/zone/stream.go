@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -50,51 +48,24 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 }
 
 // list writes an object with one long list, item by item: the object without the list, then the items, then the
-// metadata, which is known at the end. The format is JSON or YAML.
+// metadata, which is known at the end.
 type list struct {
 	*stream
-	yaml  bool
-	key   string
 	count int
 }
 
 // beginList writes the object without its list and without its metadata.
-func (s *stream) beginList(format string, object any, key string) (*list, error) {
-	l := &list{stream: s, yaml: format == v1alpha1.FormatYAML, key: key}
-	if l.yaml {
-		head, err := yaml.Marshal(object)
-		if err != nil {
-			return nil, err
-		}
-		_, err = l.Write(head)
-		return l, err
-	}
+func beginList(w http.ResponseWriter, object any, key string) (*list, error) {
 	head, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.Write(head[:len(head)-1]); err != nil {
-		return nil, err
-	}
-	_, err = l.WriteString(`,"` + key + `":[`)
+	l := &list{stream: newStream(w, v1alpha1.FormatJSON)}
+	_, err = l.Write(append(head[:len(head)-1], `,"`+key+`":[`...))
 	return l, err
 }
 
 func (l *list) writeItem(item any) error {
-	if l.yaml {
-		if l.count == 0 {
-			if _, err := l.WriteString(l.key + ":\n"); err != nil {
-				return err
-			}
-		}
-		l.count++
-		text, err := yaml.Marshal([]any{item})
-		if err != nil {
-			return err
-		}
-		_, err = l.Write(text)
-		return err
-	}
 	separator := "\n"
 	if l.count > 0 {
 		separator = ",\n"
@@ -113,34 +84,11 @@ func (l *list) writeItem(item any) error {
 
 // finishList writes the metadata and flushes.
 func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
-	if l.yaml {
-		if l.count == 0 {
-			if _, err := l.WriteString(l.key + ": []\n"); err != nil {
-				return err
-			}
-		}
-		text, err := yaml.Marshal(struct {
-			Metadata v1alpha1.ZoneViewMeta `json:"metadata"`
-		}{meta})
-		if err != nil {
-			return err
-		}
-		if _, err := l.Write(text); err != nil {
-			return err
-		}
-		return l.Flush()
-	}
 	text, err := json.Marshal(meta)
 	if err != nil {
 		return err
 	}
-	if _, err := l.WriteString("\n],\"metadata\":"); err != nil {
-		return err
-	}
-	if _, err := l.Write(text); err != nil {
-		return err
-	}
-	if _, err := l.WriteString("}\n"); err != nil {
+	if _, err := l.WriteString("\n],\"metadata\":" + string(text) + "}\n"); err != nil {
 		return err
 	}
 	return l.Flush()

@@ -93,7 +93,7 @@ func (*streams) Destroy() {}
 func (*streams) ConnectMethods() []string { return []string{http.MethodGet} }
 
 // ProducesMIMETypes are the media types of the answers.
-func (*streams) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaYAML, mediaText} }
+func (*streams) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaText} }
 
 // getServedZone reads the Zone from etcd, and refuses one without content.
 func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zone, error) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -28,7 +27,7 @@ const (
 )
 
 // prepareWatch prepares the answer to changes?watch=true: the changes after since, and new ones as they come.
-func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (
+func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, definition bool) (
 	func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
 		return nil, apierrors.NewBadRequest("query parameter until: a watch has no end; leave out until or watch")
@@ -41,8 +40,7 @@ func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alph
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{ChangesREST: r, zone: zone, at: snapshot.Serial(), text: format == v1alpha1.FormatText, definition: definition,
-		sources: query.Sources}
+	w := &watcher{ChangesREST: r, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
 	if query.Since != 0 {
 		if w.at, err = serialOf("since", query.Since); err != nil {
 			return nil, err
@@ -58,7 +56,7 @@ func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alph
 		ctx, cancel := context.WithTimeoutCause(ctx, watchTime+rand.N(watchTime), errWatchEnds)
 		defer cancel()
 		defer context.AfterFunc(r.stopping, func() { cancel() })()
-		w.stream = newStream(out, format)
+		w.stream = newStream(out, v1alpha1.FormatJSON)
 		w.stream.to.stall = r.stall
 		return w.sendUntilEnd(ctx, snapshot)
 	}, nil
@@ -71,9 +69,9 @@ var errWatchEnds = errors.New("the watch has lasted long enough")
 // but that of the zoneview Set, which is bounded.
 type watcher struct {
 	*ChangesREST
-	zone                      *v1alpha1.Zone
-	at                        serial.Serial
-	text, definition, sources bool
+	zone                *v1alpha1.Zone
+	at                  serial.Serial
+	definition, sources bool
 
 	stream *stream
 }
@@ -81,11 +79,6 @@ type watcher struct {
 // sendUntilEnd sends changes until ctx ends, the client is too slow or too far behind, or the zone is deleted. It
 // returns errors of writing alone.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
-	if w.text {
-		if err := w.stream.writeComment("changes of zone " + w.zone.Status.FQDN + " after serial " + w.at.String()); err != nil {
-			return err
-		}
-	}
 	next := w.zone.DeepCopy()
 	for {
 		if err := w.sendChanges(ctx, snapshot.Serial()); err != nil {
@@ -145,14 +138,9 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 		return err
 	}
 	for i, change := range changes {
-		if w.text {
-			err = w.stream.writeChange(change)
-		} else {
-			object := w.object(change.From, change.To)
-			object.Changes = []v1alpha1.ZoneChange{apiChange(change, steps[i], w.sources)}
-			err = w.writeEvent(apiwatch.Modified, object)
-		}
-		if err != nil {
+		object := w.object(change.From, change.To)
+		object.Changes = []v1alpha1.ZoneChange{apiChange(change, steps[i], w.sources)}
+		if err := w.writeEvent(apiwatch.Modified, object); err != nil {
 			return err
 		}
 		w.at = change.To
@@ -193,14 +181,9 @@ func (w *watcher) writeEnd(err error) error {
 	if !ok {
 		status = apierrors.NewInternalError(err)
 	}
-	if w.text {
-		err = w.stream.writeComment(fmt.Sprintf("%d %s: %s", status.Status().Code, status.Status().Reason, status.Status().Message))
-	} else {
-		object := status.Status()
-		object.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-		err = w.writeEvent(apiwatch.Error, &object)
-	}
-	if err != nil {
+	object := status.Status()
+	object.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	if err := w.writeEvent(apiwatch.Error, &object); err != nil {
 		return err
 	}
 	return w.flush()
