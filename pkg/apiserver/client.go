@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/component-base/tracing"
 
-	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
@@ -83,7 +82,11 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 		}
 	}
 	// The time spent in etcd is then seen in the audit log and traces of a request.
-	client.KV = maintenance.Explain(faultpoint.KV(etcd3.NewETCDLatencyTracker(client.KV), Prefix))
+	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
+	if Faults.KV != nil {
+		client.KV = Faults.KV(client.KV, Prefix)
+	}
+	client.KV = maintenance.Explain(client.KV)
 	return client, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
@@ -59,7 +58,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(
 		basecompatibility.DefaultKubeComponent)}
 
-	namer := openapi.NewDefinitionNamer(install.Served(authenticationv1.AddToScheme, authorizationv1.AddToScheme))
+	namer := openapi.NewDefinitionNamer(install.Served(authorizationv1.AddToScheme))
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title = Component
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)

@@ -33,7 +33,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/law"
@@ -115,7 +114,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
 		Terminating:  s.namespaces.isTerminating,
 		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
-		Now:          faultpoint.Now, Fault: faultpoint.At,
+		Now:          Faults.Now, Fault: Faults.At,
 	})
 	if err != nil {
 		return nil, err

@@ -121,7 +121,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Delegations != 1 || m.Format != ledger.Format || m.LeastReader == 0 {
+	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Format != ledger.Format || m.LeastReader == 0 {
 		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
 	}
 	after := written.Load()
@@ -148,7 +148,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(said, "2 zones, ") || !strings.Contains(said, "1 delegations") {
+	if !strings.Contains(said, "2 zones and ") {
 		t.Errorf("said: %s", said)
 	}
 	again := start(t, path)
@@ -427,7 +427,6 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		"a newer format":  {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
 		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone reads is 17"},
 		"of the future":   {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
-		"another's count": {whole, edit(func(m *Manifest) { m.Records++ }), "not this file's manifest"},
 		"a poem":          {[]byte("roses"), manifest, "is cut"},
 	} {
 		t.Run(what, func(t *testing.T) {

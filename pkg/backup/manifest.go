@@ -34,13 +34,10 @@ type Manifest struct {
 	// Format of the store, and the least one that a program must know to read it.
 	Format      int `json:"format"`
 	LeastReader int `json:"leastReader,omitempty"`
-	// Revision of etcd, and how many zones, records and Delegations are written at it.
-	Revision    int64 `json:"revision"`
-	Zones       int   `json:"zones"`
-	Records     int   `json:"records"`
-	Delegations int   `json:"delegations,omitempty"`
-	// Servers is how many objects of bind9.kubi.zone are written at it.
-	Servers int `json:"servers,omitempty"`
+	// Revision of etcd, and how many zones and records are written at it.
+	Revision int64 `json:"revision"`
+	Zones    int   `json:"zones"`
+	Records  int   `json:"records"`
 	// Bytes and SHA256 (hex) are of the snapshot's file.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -59,19 +56,7 @@ func (m Manifest) sum() string {
 }
 
 // String says how much it is, for people.
-func (m *Manifest) String() string {
-	text := fmt.Sprintf("%d zones", m.Zones)
-	last := fmt.Sprintf("%d records", m.Records)
-	for _, further := range []struct {
-		n    int
-		what string
-	}{{m.Delegations, "delegations"}, {m.Servers, "objects of BIND 9 servers"}} {
-		if further.n > 0 {
-			text, last = text+", "+last, fmt.Sprintf("%d %s", further.n, further.what)
-		}
-	}
-	return text + " and " + last
-}
+func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
 // ManifestFile is where the manifest of a backup is.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }

@@ -104,7 +104,7 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 		return nil, err
 	}
 	finished := filepath.Join(work, "snapshot")
-	report, err := r.raiseStore(ctx, scratch, finished, manifest, at)
+	report, err := r.raiseStore(ctx, scratch, finished, at)
 	if err != nil {
 		return nil, err
 	}
@@ -116,21 +116,12 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 
 // raiseStore runs the restored store as it is, moves its serials ahead and checks it. With a member's name it leaves a
 // snapshot of the result, to be made a member of.
-func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, manifest *Manifest, at Clock) (*fsck.Report, error) {
+func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
 		return nil, err
 	}
 	defer member.Stop()
-	config := clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: dialTimeout, Logger: zap.NewNop()}
-	client, err := clientv3.New(config)
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	if err := manifest.compareContents(ctx, client); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Backup, err)
-	}
 	source := apiserver.Source{
 		Etcd:                         storagebackend.TransportConfig{ServerList: member.Endpoints()},
 		EncryptionProviderConfigFile: r.EncryptionProviderConfigFile,
@@ -155,6 +146,7 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 		return nil, fmt.Errorf("what %s holds is damaged, and nothing was restored:\n%s", r.Backup, text.String())
 	}
 	if r.MemberName != "" {
+		config := clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: dialTimeout, Logger: zap.NewNop()}
 		if _, err := snapshot.SaveWithVersion(ctx, zap.NewNop(), config, finished); err != nil {
 			return nil, fmt.Errorf("data-dir %s: %w", r.DataDir, err)
 		}

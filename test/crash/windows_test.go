@@ -26,7 +26,7 @@ import (
 // carried it out and before a client was told. They are read where they are defined, which is built with fault points
 // only.
 var windows = sync.OnceValue(func() (kinds []string) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/apiserver/faultpoint/kind.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../faults/kind.go", nil, 0)
 	if err != nil {
 		panic(err)
 	}

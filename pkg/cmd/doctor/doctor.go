@@ -58,16 +58,16 @@ fails, 2 if kube-apiserver does not answer.`,
 		Example: "  kubizone doctor",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return run(command.Context(), cluster, command.OutOrStdout())
+			return diagnoseCluster(command.Context(), cluster, command.OutOrStdout())
 		},
 	}
 	cluster.AddFlags(command.Flags())
 	return command
 }
 
-// run checks and writes the findings. The error is ErrFailed if one of them is a FAIL, and ErrUnanswered if
+// diagnoseCluster checks and writes the findings. The error is ErrFailed if one of them is a FAIL, and ErrUnanswered if
 // kube-apiserver did not answer.
-func run(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
+func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
 	config, _, err := cluster.Client()
 	if err != nil {
 		return err

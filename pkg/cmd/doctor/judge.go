@@ -103,14 +103,16 @@ func (f *facts) judgeAPIServices() Finding {
 		}
 		for _, condition := range registered.Status.Conditions {
 			if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
-				return fail(check, fmt.Sprintf("kube-apiserver does not reach %s, and says %s: %s", name, condition.Reason, condition.Message),
+				return fail(check,
+					fmt.Sprintf("kube-apiserver does not reach %s, and says %s: %s", name, condition.Reason, condition.Message),
 					"repair the first FAIL below; where there is none, a firewall or NetworkPolicy may stand between control plane "+
 						"and pods: open TCP 10250, or choose another --secure-port")
 			}
 		}
 	}
 	namespace, service, port := f.serviceRef()
-	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(apiServices[:], " and "), namespace, service, port))
+	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(apiServices[:], " and "), namespace, service,
+		port))
 }
 
 func (f *facts) judgeEndpoints() Finding {

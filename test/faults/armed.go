@@ -3,7 +3,7 @@
 
 //go:build faultpoints
 
-package faultpoint
+package faults
 
 import (
 	"context"
@@ -19,13 +19,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
 )
 
-// At is called where the server is at a point. Now is the clock of its decisions.
-var (
-	At  func(point string) = func(point string) { plan().passPoint(point) }
-	Now func() time.Time   = shiftedNow
-)
+func init() {
+	apiserver.Faults.At = func(point string) { plan().passPoint(point) }
+	apiserver.Faults.Now = shiftedNow
+	apiserver.Faults.KV = func(kv clientv3.KV, prefix string) clientv3.KV { return &pointed{KV: kv, prefix: prefix} }
+}
 
 type fault struct {
 	point  string
@@ -104,9 +106,6 @@ func shiftedNow() time.Time {
 	}
 	return time.Now().Add(off)
 }
-
-// KV passes the points of each transaction; prefix is that of all keys of the server.
-func KV(kv clientv3.KV, prefix string) clientv3.KV { return &pointed{KV: kv, prefix: prefix} }
 
 type pointed struct {
 	clientv3.KV

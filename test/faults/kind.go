@@ -3,7 +3,7 @@
 
 //go:build faultpoints
 
-package faultpoint
+package faults
 
 import (
 	"strings"
