@@ -20,7 +20,7 @@ import (
 // follow opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
 func follow(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	t.Helper()
-	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Param("format", "text").Stream(t.Context())
+	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +32,16 @@ func follow(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	}
 }
 
-// People watch what changes in a zone, over HTTP/2 as kubectl speaks it: each change as it is committed, and the end
+// Clients watch what changes in a zone, over HTTP/2 as kubectl speaks it: each change as it is committed, and the end
 // when the server stops, which does not wait for them.
 func TestChanges_areWatched(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.zone("org", "example.org.")
 	line := follow(t, r.client.KubizoneV1alpha1().RESTClient())
-	if head, err := line(); err != nil || !strings.HasPrefix(head, "; changes of zone example.org. after serial ") {
-		t.Fatalf("%q, %v", head, err)
-	}
 	for _, address := range []string{"192.0.2.2", "192.0.2.3"} {
 		r.record("n"+strings.ReplaceAll(address, ".", "-"), "new.example.org.", address)
-		if serial, err := line(); err != nil || !strings.HasPrefix(serial, "; serial ") {
-			t.Fatalf("%q, %v", serial, err)
-		}
-		if added, err := line(); err != nil || added != "+ new.example.org.\t360\tIN\tA\t"+address {
-			t.Fatalf("%q, %v", added, err)
+		if event, err := line(); err != nil || !strings.Contains(event, `"added":[{"fqdn":"new.example.org."`) || !strings.Contains(event, address) {
+			t.Fatalf("%q, %v", event, err)
 		}
 	}
 

@@ -4,7 +4,6 @@
 package zone
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +43,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/pkg/registry/record"
-	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -263,7 +259,7 @@ func TestServer(t *testing.T) {
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
 		{"S3.2 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
-		{"server-side apply", testApply}, {"kubectl", testKubectl},
+		{"server-side apply", testApply},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			s.took()
@@ -913,57 +909,6 @@ func testApply(t *testing.T, s *server) {
 	for _, field := range zone.ManagedFields {
 		if strings.Contains(field.FieldsV1.GetRawString(), "f:status") {
 			t.Errorf("%s owns status: %s", field.Manager, field.FieldsV1.GetRawString())
-		}
-	}
-}
-
-func testKubectl(t *testing.T, s *server) {
-	kubectl, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
-	ctx := t.Context()
-	home := t.TempDir()
-	run := func(args ...string) string {
-		t.Helper()
-		command := exec.CommandContext(ctx, kubectl, append([]string{"--server", s.URL, "-n", "dns"}, args...)...)
-		command.Env = append(os.Environ(), "HOME="+home, "KUBECONFIG=/dev/null")
-		var stderr bytes.Buffer
-		command.Stderr = &stderr
-		out, err := command.Output()
-		if err != nil {
-			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
-		}
-		return string(out)
-	}
-	if _, err := s.client.KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("example-org", "example.org."), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	// As the ledger does at commit: the zone gets a serial.
-	key, err := s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "example-org")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.store.Zone.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, setSerial(7), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"get", "zn", "example-org"}, []string{"FQDN", "example.org."}},
-		{[]string{"get", "kubizone"}, []string{"zone.kubi.zone/example-org"}},
-		{[]string{"get", "zone", "example-org", "--subresource=entries"}, []string{"NAME", "TTL", "CLASS", "TYPE", "DATA", "www.example.org.", "10 mail.example.org."}},
-		{[]string{"get", "zone", "example-org", "--subresource=entries", "-o", "json"}, []string{`"kind": "ZoneEntries"`, `"serial": 7`, `"rdata": "192.0.2.3"`}},
-		{[]string{"get", "zone", "example-org", "--subresource=entries", "-o", "yaml"}, []string{"kind: ZoneEntries", "rdata: 192.0.2.3"}},
-		{[]string{"get", "--raw", "/apis/kubi.zone/v1alpha1/namespaces/dns/zones/example-org/entries?format=text"}, []string{"www.example.org.\t360\tIN\tA\t192.0.2.1"}},
-		{[]string{"explain", "record.spec.ttl"}, []string{"RFC 2181", "integer"}},
-		{[]string{"explain", "zone.spec", "--recursive"}, []string{"negativeResponseCache", "recordsPerNamespace"}},
-	} {
-		out := run(test.args...)
-		for _, want := range test.want {
-			if !strings.Contains(out, want) {
-				t.Errorf("kubectl %s lacks %q:\n%s", strings.Join(test.args, " "), want, out)
-			}
 		}
 	}
 }
