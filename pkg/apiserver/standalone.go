@@ -5,15 +5,12 @@ package apiserver
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/union"
@@ -141,39 +138,11 @@ func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 		return fmt.Errorf("client CA: %w", err)
 	}
 	config.Authentication.Authenticator = union.NewFailOnError(
-		group.NewAuthenticatedGroupAdder(rememberVerified(x509request.NewDynamic(authority.VerifyOptions,
-			x509request.CommonNameUserConversion))),
+		group.NewAuthenticatedGroupAdder(x509request.NewDynamic(authority.VerifyOptions, x509request.CommonNameUserConversion)),
 		authenticator.RequestFunc(anonymousOnPublicPaths),
 	)
 	config.Authorization.Authorizer = authorizer.AuthorizerFunc(authorizeStandalone)
 	return nil
-}
-
-const (
-	verifiedKept = 256
-	verifiedFor  = time.Minute
-)
-
-// rememberVerified asks next once a minute about a client certificate, and not with each request: its signature takes
-// as long as a tenth of a write. The user follows from the certificate and the authority, which stay as they are;
-// what ends is its time.
-func rememberVerified(next authenticator.Request) authenticator.Request {
-	verified := cache.NewLRUExpireCache(verifiedKept)
-	return authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {
-		if request.TLS == nil || len(request.TLS.PeerCertificates) == 0 {
-			return next.AuthenticateRequest(request)
-		}
-		certificate := request.TLS.PeerCertificates[0]
-		key := sha256.Sum256(certificate.Raw)
-		if known, ok := verified.Get(key); ok {
-			return &authenticator.Response{User: known.(user.Info)}, true, nil
-		}
-		response, ok, err := next.AuthenticateRequest(request)
-		if ok && err == nil {
-			verified.Add(key, response.User, min(verifiedFor, time.Until(certificate.NotAfter)))
-		}
-		return response, ok, err
-	})
 }
 
 func anonymousOnPublicPaths(request *http.Request) (*authenticator.Response, bool, error) {

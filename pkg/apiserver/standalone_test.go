@@ -24,7 +24,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	semver "k8s.io/apimachinery/pkg/util/version"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
-	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -277,38 +276,5 @@ func TestGates_refuseDeletionWithoutReading(t *testing.T) {
 	door(t)
 	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
 		t.Error("a corrupt object can be deleted unread")
-	}
-}
-
-// A3: the user of a certificate is asked for again when it is another one, when it was not let in, and when its time
-// is over.
-func TestRememberVerified_asksOncePerCertificate(t *testing.T) {
-	asked := map[string]int{}
-	ask := rememberVerified(authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
-		if r.TLS == nil {
-			asked["none"]++
-			return nil, false, nil
-		}
-		who := string(r.TLS.PeerCertificates[0].Raw)
-		if asked[who]++; who == "stranger" {
-			return nil, false, errors.New("unknown authority")
-		}
-		return &authenticator.Response{User: &user.DefaultInfo{Name: who}}, true, nil
-	}))
-	const times = 3
-	for range times {
-		for who, until := range map[string]time.Time{"admin": time.Now().Add(time.Hour), "other": time.Now().Add(time.Hour), "old": time.Now(), "stranger": time.Now().Add(time.Hour)} {
-			r := &http.Request{TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{Raw: []byte(who), NotAfter: until}}}}
-			response, ok, err := ask.AuthenticateRequest(r)
-			if ok != (who != "stranger") || ok != (err == nil) || ok && response.User.GetName() != who {
-				t.Errorf("%s: %+v, %v, %v", who, response, ok, err)
-			}
-		}
-		if _, ok, err := ask.AuthenticateRequest(&http.Request{}); ok || err != nil {
-			t.Errorf("no certificate: %v, %v", ok, err)
-		}
-	}
-	if want := map[string]int{"admin": 1, "other": 1, "old": times, "stranger": times, "none": times}; !reflect.DeepEqual(asked, want) {
-		t.Errorf("asked %v, want %v", asked, want)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"syscall"
 
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -112,17 +112,9 @@ func (o *Options) bindPort() error {
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
 		return nil // it is there, or upstream binds it as it is asked to
 	}
-	listener, err := net.Listen("tcp", at)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("--secure-port %d: the port is taken by another process; stop that one, or choose another port: %w",
-			o.SecureServing.BindPort, err)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("--secure-port %d: this user may not use the port; choose one above 1023", o.SecureServing.BindPort)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("--bind-address %s: this machine does not have the address; choose one that it has", o.SecureServing.BindAddress)
-	case err != nil:
-		return fmt.Errorf("--bind-address, --secure-port: %w", err)
+	listener, err := process.BindPort("--bind-address, --secure-port", at)
+	if err != nil {
+		return err
 	}
 	o.SecureServing.Listener = listener
 	return nil

@@ -366,7 +366,7 @@ func TestRun_refusesToStart(t *testing.T) {
 		says      []string
 	}{
 		"any client may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
-		"port taken":                     {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied}, []string{"--secure-port " + occupied, "another port"}},
+		"port taken":                     {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied}, []string{"--secure-port 127.0.0.1:" + occupied, "free port"}},
 		"no kube-apiserver":              {func(k *kube) { k.server.Close() }, nil, []string{"authentication", "refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,13 +61,22 @@ type Process struct {
 
 // Open takes the port of the probes. The caller calls Run, or Close if it never does.
 func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
-	listener, err := net.Listen("tcp", health.String())
+	listener, err := BindPort("--health-listen", health.String())
 	if err != nil {
-		return nil, fmt.Errorf("--health-listen %s: %w; name an address of this machine and a free port", health, err)
+		return nil, err
 	}
 	p := &Process{Registry: metrics.NewKubeRegistry(), out: out, health: listener, begun: make(chan struct{})}
 	p.Registry.RawMustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return p, nil
+}
+
+// BindPort takes the port that a flag names.
+func BindPort(flag, at string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w; name an address of this machine and a free port above 1023", flag, at, err)
+	}
+	return listener, nil
 }
 
 // Close lets go of the port.

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/load"
@@ -49,7 +49,7 @@ func (c *Config) Run(ctx context.Context) error {
 	defer dir.Close()
 
 	// Both ports before anything else: a taken one must not cost a start of etcd (U2).
-	listener, err := bindPort(c.Listen)
+	listener, err := process.BindPort("--listen", c.Listen.String())
 	if err != nil {
 		return err
 	}
@@ -290,19 +290,4 @@ func views(list []string) string {
 		}
 	}
 	return strings.Join(named, ", ")
-}
-
-func bindPort(at netip.AddrPort) (net.Listener, error) {
-	listener, err := net.Listen("tcp", at.String())
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("--listen %s: the port is taken by another process; stop that one, or choose another port", at)
-	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("--listen %s: this user may not use the port; choose one above 1023", at)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("--listen %s: this machine does not have the address; choose one that it has", at)
-	case err != nil:
-		return nil, fmt.Errorf("--listen %s: %w", at, err)
-	}
-	return listener, nil
 }

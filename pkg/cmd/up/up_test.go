@@ -443,7 +443,7 @@ func TestRun_namesWhatStandsInItsWay(t *testing.T) {
 		change func(*Options)
 		wants  []string
 	}{
-		"API port":     {func(o *Options) { o.Listen = occupied }, []string{"--listen " + occupied, "taken", "choose another port"}},
+		"API port":     {func(o *Options) { o.Listen = occupied }, []string{"--listen " + occupied, "address already in use", "free port"}},
 		"DNS port":     {func(o *Options) { o.DNSListen = occupied }, []string{"--dns-listen: ", occupied, "taken", "choose another port"}},
 		"in use":       {func(o *Options) { o.DataDir = inUse }, []string{inUse, fmt.Sprint(os.Getpid()), "stop that one first"}},
 		"newer format": {func(o *Options) { o.DataDir = newer }, []string{newer, "format 999", "newer kubizone"}},
