@@ -15,18 +15,13 @@
 //	L5. Objects of a zone file are named by owner and type alone, so that a second load of a changed file finds
 //	    those of the first. A Record of the same data that another client made is found, too, and gets no second one
 //	    beside it.
-//	L6. Custom resources of kubizone v0 become objects of this API, without the fields of their controller. Each entry
-//	    that a zone lost or gained by that is reported.
-//	    Those of bindy and of external-dns-management become Zones and Records too: each object, or field, that is not
-//	    carried over is reported, and no object is written without a field that it does not understand.
-//	L7. A source may be a pipe. A slow one is reported, and ctx ends the wait.
-//	L8. Records are removed with Prune alone, and then only those of zone files of which every field of the spec
+//	L6. A source may be a pipe. A slow one is reported, and ctx ends the wait.
+//	L7. Records are removed with Prune alone, and then only those of zone files of which every field of the spec
 //	    belongs to this field manager, and only if all files of the run were read whole.
 //
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
-// zone files and those custom resources alone.
+// zone files alone.
 //
 // Read load.go first, then plan.go, which decides without a server what a zone file becomes. import.go is the import
-// into an existing Zone, crd.go the conversion of custom resources of kubizone v0, crdgroup.go that of other
-// operators, prune.go the removal of left-over Records.
+// into an existing Zone, prune.go the removal of left-over Records.
 package load

@@ -68,9 +68,6 @@ type Config struct {
 	ForceConflicts bool
 	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
 	StopAtRefusal bool
-	// FromCRD reads manifests as custom resources: of kubizone v0.1 to v0.4, where the content of each zone is compared
-	// with what v0 served, or of a group of CRDGroups.
-	FromCRD bool
 	// Interval is the time before the first line of progress, 0 means 2 s; before each further line it is twice as
 	// long, up to maxInterval, so that what takes minutes does not fill the screen.
 	Interval time.Duration

@@ -442,7 +442,7 @@ a: 2
 	if got := strings.Join(applied, " "); got != "team/parent team-a/dev team-a/www" {
 		t.Errorf("applied in the order %s", got)
 	}
-	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing", path + ":29: secret team/s: the server has no kind Secret", path + ":33: "} {
+	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing", path + ": secret team/s: the server has no kind Secret", path + ":33: "} {
 		if !l.heard("refused: " + want) {
 			t.Errorf("no line says %q", want)
 		}
@@ -452,28 +452,30 @@ a: 2
 	}
 }
 
-// S5.6: what the server would refuse for its size is said before the first write of a migration.
-func TestLoad_saysWhatIsTooLargeBeforeTheFirstWrite_S5_6(t *testing.T) {
-	patterns := make([]string, 900)
-	for i := range patterns {
-		patterns[i] = fmt.Sprintf(`{"pattern":"%04d%s"}`, i, strings.Repeat("a", 100))
+// The oldest object is applied first, whatever the order of the file.
+func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
+	text := `
+{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: second, creationTimestamp: "2024-01-02T00:00:00Z"}, spec: {domainName: www, zoneRef: {name: z}}, status: {fqdn: www.example.org.}}
+---
+{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: alone, creationTimestamp: "2024-01-03T00:00:00Z"}, spec: {domainName: ftp.example.org.}}
+---
+{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: first, creationTimestamp: "2024-01-01T00:00:00Z"}, spec: {domainName: www.example.org.}}
+`
+	read, _ := readObjects("all.yaml", []byte(text))
+	var all []*manifest
+	for _, o := range read {
+		all = append(all, newManifest("all.yaml", o))
 	}
-	path := write(t, filepath.Join(t.TempDir(), "v0.json"), `{"apiVersion":"v1","kind":"List","items":[
-		{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"small"},"spec":{"domainName":"example.net."}},
-		{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"large"},"spec":{"domainName":"example.org.","delegations":[{"records":[`+strings.Join(patterns, ",")+`]}]}},
-		{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"long","annotations":{"a":"`+strings.Repeat("x", 100<<10)+`"}},"spec":{"domainName":"a.example.net.","type":"A","rdata":"192.0.2.1"}}]}`)
-	l := newLab(t, fake.NewSimpleClientset())
-	said := 0
-	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
-	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if said++; !l.heard("zone team/large: spec: Too long: spec takes ") || !l.heard("record team/long: metadata: Too long: ") || action.(clienttesting.PatchAction).GetName() != "small" {
-			t.Errorf("written before: %v", action)
+	var got []string
+	for _, group := range byOwner(all) {
+		var objects []string
+		for _, m := range group {
+			objects = append(objects, m.object.GetName())
 		}
-		return true, &unstructured.Unstructured{}, nil
-	})
-	l.dynamic, l.mapping, l.cfg.FromCRD = server, kinds{"Zone": "zones", "Record": "records"}, true
-	if got := l.load(t, path); got != (Result{Written: 1, Refused: 2}) || said != 1 {
-		t.Errorf("load: %+v", got)
+		got = append(got, strings.Join(objects, " "))
+	}
+	if want := []string{"first second", "alone"}; !slices.Equal(got, want) {
+		t.Errorf("groups %q, want %q", got, want)
 	}
 }
 
@@ -486,7 +488,7 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	})
 	l := newLab(t, fake.NewSimpleClientset())
 	l.dynamic, l.mapping = server, kinds{"Zone": "zones"}
-	if got := l.load(t, path); got != (Result{Left: 1}) || !l.heard("left as it is: "+path+":1: zone team/z: ") {
+	if got := l.load(t, path); got != (Result{Left: 1}) || !l.heard("left as it is: "+path+": zone team/z: ") {
 		t.Errorf("load: %+v", got)
 	}
 }

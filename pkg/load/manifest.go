@@ -70,36 +70,37 @@ func (m *lazyMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*me
 // manifest is one object of a file.
 type manifest struct {
 	path   string
-	line   int
 	object *unstructured.Unstructured
 	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
 	owner   string
 	created time.Time
 }
 
-// keepServerFields keeps what dropServerFields removes and the loader needs.
-func (m *manifest) keepServerFields() {
-	m.created = m.object.GetCreationTimestamp().Time
-	if m.owner, _, _ = unstructured.NestedString(m.object.Object, "status", "fqdn"); m.owner == "" {
-		m.owner, _, _ = unstructured.NestedString(m.object.Object, "spec", "domainName")
+// newManifest keeps of an object what the loader needs, and drops the fields that the server sets.
+func newManifest(path string, o *unstructured.Unstructured) *manifest {
+	m := &manifest{path: path, object: o.DeepCopy(), created: o.GetCreationTimestamp().Time}
+	if m.owner, _, _ = unstructured.NestedString(o.Object, "status", "fqdn"); m.owner == "" {
+		m.owner, _, _ = unstructured.NestedString(o.Object, "spec", "domainName")
 	}
+	dropServerFields(m.object)
+	return m
 }
 
-// refusal is one of the object, at the line of its document if it comes from a file.
 func (m *manifest) refusal(reason, fix string) Refusal {
-	r := Refusal{Path: m.path, Text: m.describe(), Reason: reason, Fix: fix}
-	if m.line > 0 {
-		r.Lines = []int{m.line}
-	}
-	return r
+	return ObjectRefusal(m.path, m.object, reason, fix)
 }
 
-func (m *manifest) describe() string {
-	kind := strings.ToLower(m.object.GetKind())
-	if namespace := m.object.GetNamespace(); namespace != "" {
-		return kind + " " + namespace + "/" + m.object.GetName()
+// ObjectRefusal is the refusal of an object.
+func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string) Refusal {
+	return Refusal{Path: path, Text: describeObject(o), Reason: reason, Fix: fix}
+}
+
+func describeObject(o *unstructured.Unstructured) string {
+	kind := strings.ToLower(o.GetKind())
+	if namespace := o.GetNamespace(); namespace != "" {
+		return kind + " " + namespace + "/" + o.GetName()
 	}
-	return kind + " " + m.object.GetName()
+	return kind + " " + o.GetName()
 }
 
 func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
@@ -110,25 +111,24 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 		if err := l.reportFailed(ctx, &result, path, err); err != nil {
 			return result, err
 		}
-		read, refused := l.readManifests(path, text)
+		objects, refused := l.ReadObjects(path, text)
 		result.Refused += refused
-		all = append(all, read...)
+		for _, o := range objects {
+			all = append(all, newManifest(path, o))
+		}
 	}
 	one, err := l.applyManifests(ctx, source.String(), all)
 	result.Add(one)
 	return result, err
 }
 
-// ImportManifests converts the custom resources of a YAML or JSON text, and applies what they become (Config.FromCRD).
-// path is what the report calls the text.
-func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
-	read, refused := l.readManifests(path, text)
-	result := Result{Refused: refused}
-	if l.cfg.StopAtRefusal && result.Refused > 0 {
-		return result, nil
+// Apply applies objects. path is what the report calls their source.
+func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
+	var all []*manifest
+	for _, o := range objects {
+		all = append(all, newManifest(path, o))
 	}
-	one, err := l.applyManifests(ctx, path, read)
-	result.Add(one)
+	result, err := l.applyManifests(ctx, path, all)
 	l.reportHidden()
 	return result, err
 }
@@ -137,26 +137,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	began := time.Now()
 	var result Result
 	var zones, delegations, rest []*manifest
-	var served []*customResource
-	all = slices.DeleteFunc(all, func(m *manifest) bool {
-		if m.object.GetNamespace() == "" {
-			m.object.SetNamespace(l.cfg.Namespace)
-		}
-		// Standalone, every namespace exists.
-		return m.object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
-	})
-	if l.cfg.FromCRD {
-		all, result = l.convertCustomResources(all)
-		if l.cfg.StopAtRefusal && result.Refused > 0 {
-			return result, nil
-		}
-	}
 	for _, m := range all {
-		if was := servedBefore(m.object); was != nil && l.cfg.FromCRD {
-			served = append(served, was)
-		}
-		m.keepServerFields()
-		dropServerFields(m.object)
 		switch m.object.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}:
 			zones = append(zones, m)
@@ -184,17 +165,6 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		}
 	}
 	l.say("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
-	if l.cfg.DryRun {
-		return result, nil // nothing was written that could be compared
-	}
-	for _, was := range served {
-		one, err := l.compareWithCustomResource(ctx, was)
-		result.Add(one)
-		if err != nil {
-			l.say("zone %s cannot be compared with its custom resource: %v", was.zone, err)
-			result.Changed++
-		}
-	}
 	return result, nil
 }
 
@@ -315,10 +285,10 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return refused(reason, "")
 	}
 	if err != nil {
-		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, m.describe(), err)
+		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
 	if before == nil {
-		l.showPlan("+ %s", objectLine(m.describe(), after))
+		l.showPlan("+ %s", objectLine(describeObject(m.object), after))
 		return Result{Written: 1}, nil, nil
 	}
 	// The resourceVersion does not tell: in a dry run it is arbitrary, and it differs if the status was written since
@@ -327,22 +297,32 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if change == "" {
 		return Result{Present: 1}, nil, nil
 	}
-	l.showPlan("~ %s: %s", m.describe(), change)
+	l.showPlan("~ %s: %s", describeObject(m.object), change)
 	return Result{Written: 1}, nil, nil
 }
 
-// readManifests reads a file, and reports and counts refused documents.
-func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refused int) {
-	read, wrong := readManifests(path, text)
+// ReadObjects reads the objects of a YAML or JSON text, and reports and counts the documents that are none. Those that
+// name no namespace get the one of the loader.
+func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.Unstructured, refused int) {
+	objects, wrong := readObjects(path, text)
 	for _, r := range wrong {
 		l.reportRefused(r)
 	}
-	return read, len(wrong)
+	// Standalone, every namespace exists.
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+		return o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
+	})
+	for _, o := range objects {
+		if o.GetNamespace() == "" {
+			o.SetNamespace(l.cfg.Namespace)
+		}
+	}
+	return objects, len(wrong)
 }
 
-// readManifests reads the documents of a YAML or JSON file, and the items of lists. Lines are those on which documents
-// begin.
-func readManifests(path string, text []byte) (read []*manifest, refused []Refusal) {
+// readObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the lines on which
+// documents begin.
+func readObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
@@ -372,7 +352,7 @@ func readManifests(path string, text []byte) (read []*manifest, refused []Refusa
 					"so that a second load finds them")
 				return
 			}
-			read = append(read, &manifest{path: path, line: first, object: o})
+			read = append(read, o)
 		}
 		if !object.IsList() {
 			add(object)

@@ -139,6 +139,16 @@ func counted(n int, one, more string) []string {
 // reportRefused reports an object or line that is not loaded (L2).
 func (l *Loader) reportRefused(r Refusal) { l.sayGrouped("refused", r) }
 
+// Report reports a custom resource that is not imported, or with refused false a part of one, and counts it.
+func (l *Loader) Report(r Refusal, refused bool) Result {
+	if refused {
+		l.reportRefused(r)
+		return Result{Refused: 1}
+	}
+	l.sayGrouped("not taken over", r)
+	return Result{NotTaken: 1}
+}
+
 // reportPlan reports the remarks and refusals of reading a file.
 func (l *Loader) reportPlan(p *plan) {
 	for _, line := range p.remarks {

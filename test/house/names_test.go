@@ -39,7 +39,6 @@ var largePackages = map[string]string{
 	"pkg/primary":          "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
 	"pkg/delivery":         "the loop and the decision share the state of a delivery; kinds of providers stand apart",
 	"pkg/controller/class": "Ready of Zones, Records and classes is judged from the same facts, which one index and one queue keep; providers and primaries stand apart",
-	"pkg/load":             "every source makes the same plan, and import, export and pruning compare objects in one way",
 }
 
 // wideRooms have lines wider than codeColumns, this many: the law and the engine are written anew. The numbers only

@@ -19,8 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/migrate"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 )
@@ -82,8 +84,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"instead of continuing with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
 	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
-		"bindy.firestoned.io or dns.gardener.cloud: convert them; the name of one of the latter two groups in the place of a file reads "+
-		"them from the server; what v0 served is compared with the content of each zone")
+		"bindy.firestoned.io or dns.gardener.cloud: convert them; what v0 served is compared with the content of each zone")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
 		"the first signs requests for transfers, and has to sign the answers")
 }
@@ -95,9 +96,7 @@ const standardInput = "standard input"
 type source struct {
 	name     string
 	manifest bool
-	// customResources: name is an API group, whose custom resources the server has.
-	customResources bool
-	transfer        *transfer.Source
+	transfer *transfer.Source
 }
 
 // Config is the validated form of the options.
@@ -168,7 +167,7 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		Workers: o.Workers,
 		Client:  c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
 		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a check with --plan",
-		ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
+		ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError,
 	}
 	c.plan = o.Plan
 	return c, warnings, errors.Join(wrong...)
@@ -180,8 +179,6 @@ func (o *Options) sourcesOf(argument string) ([]source, error) {
 	case strings.Contains(argument, "://"):
 		from, err := transfer.ParseSource(argument)
 		return []source{{name: argument, transfer: &from}}, err
-	case o.FromCRD && load.IsCRDGroup(argument):
-		return []source{{name: argument, manifest: true, customResources: true}}, nil
 	case argument == "-":
 		return []source{{name: standardInput, manifest: o.FromCRD}}, nil
 	}
@@ -243,8 +240,8 @@ func (o *Options) parseTarget(namespace string) (load.Target, error) {
 
 // Run imports one source after the other. It returns ErrRefused if a part of them was refused.
 func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
+	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
 	cfg := c.load
-	cfg.Report = func(line string) { fmt.Fprintln(progress, line) }
 	var planned []string
 	if c.plan {
 		cfg.Plan = func(line string) { planned = append(planned, line) }
@@ -305,9 +302,6 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 }
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
-	if s.customResources {
-		return loader.ImportCustomResources(ctx, s.name)
-	}
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
 		case s.transfer != nil:
@@ -325,16 +319,63 @@ func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, i
 		return load.Result{}, fmt.Errorf("import %s: %w", s.name, err)
 	}
 	if s.manifest {
-		return loader.ImportManifests(ctx, s.name, text)
+		return c.importCustomResources(ctx, loader, s.name, text)
 	}
 	return loader.Import(ctx, s.name, text, c.target)
+}
+
+// importCustomResources applies what the custom resources of a text become, and compares each zone with what v0 served.
+func (c *Config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
+	objects, refused := loader.ReadObjects(path, text)
+	result := load.Result{Refused: refused}
+	converted, found := migrate.Convert(objects)
+	for _, one := range found {
+		result.Add(loader.Report(load.ObjectRefusal(path, one.Of, one.Reason, one.Fix), one.Refused))
+	}
+	applied, err := loader.Apply(ctx, path, converted)
+	result.Add(applied)
+	if err != nil || c.load.DryRun {
+		return result, err // nothing is written that could be compared
+	}
+	for _, o := range converted {
+		before := migrate.ServedBefore(o)
+		if before == "" {
+			continue
+		}
+		zone := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+		missing, err := c.compareZone(ctx, zone, before)
+		if err != nil {
+			c.load.Report(fmt.Sprintf("zone %s cannot be compared with its custom resource: %v", zone, err))
+			missing = 1
+		}
+		result.Changed += missing
+	}
+	return result, nil
+}
+
+// compareZone reports what a zone has that v0 did not serve, and what it lacks.
+func (c *Config) compareZone(ctx context.Context, zone types.NamespacedName, before string) (missing int, err error) {
+	client, err := versioned.NewForConfig(c.client)
+	if err != nil {
+		return 0, err
+	}
+	now, err := load.OpenEntries(ctx, client, zone, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer now.Close()
+	lines, missing, err := migrate.Compare(before, now)
+	for _, line := range lines {
+		c.load.Report(fmt.Sprintf("zone %s: %s", zone, line))
+	}
+	return missing, err
 }
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
-		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE|CRD-GROUP...",
+		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files and transfers into zones",
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
 RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
@@ -358,14 +399,13 @@ written by kubectl apply.
 
 With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resources of kubizone v0, or of the DNS
 operators bindy (bindy.firestoned.io) and external-dns-management (dns.gardener.cloud), which become Zones and Records.
-The name of one of these two groups in the place of a file reads them from the server. A field that is not carried over
-is reported with the next step.`,
+A field that is not carried over is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
   kubizone import example.org.zone --zone platform/example-org --prune --plan
   kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
   kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"
-  kubizone import --from-crd bindy.firestoned.io --plan`,
+  kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubizone import - --from-crd --plan`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			config, warnings, err := options.Complete(arguments)

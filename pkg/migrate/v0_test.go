@@ -1,29 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package load
+package migrate
 
 import (
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 )
 
-func objectOf(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	read, refused := readManifests("f.yaml", []byte(text))
-	if len(read) != 1 || len(refused) > 0 {
-		t.Fatalf("%d objects, refused %v", len(read), refused)
-	}
-	return read[0].object
-}
-
-// L6: what belonged to v0's controllers goes, what people wrote stays.
-func TestFromCustomResource_leavesTheControllersMarksBehind(t *testing.T) {
+// M2: what belonged to v0's controllers goes, what people wrote stays.
+func TestConvertV0_leavesTheControllersMarksBehind(t *testing.T) {
 	for what, c := range map[string]struct{ before, after string }{
 		"a zone of a development build": {`
 apiVersion: dev.kubi.zone/v1alpha1
@@ -85,54 +71,41 @@ spec: {domainName: example.org., minimumSerial: 7}
 `},
 	} {
 		t.Run(what, func(t *testing.T) {
-			o := objectOf(t, c.before)
-			if reason, _ := fromCustomResource(o); reason != "" {
-				t.Fatal(reason)
-			}
-			dropServerFields(o)
-			if want := objectOf(t, c.after); !reflect.DeepEqual(o.Object, want.Object) {
-				got, _ := yaml.Marshal(o.Object)
-				t.Errorf("it became\n%s\nwant%s", got, c.after)
-			}
+			becomes(t, c.after, c.before)
 		})
 	}
 }
 
-func TestFromCustomResource_refusesWhatItIsNot(t *testing.T) {
+func TestConvertV0_refusesWhatItIsNot(t *testing.T) {
 	for want, text := range map[string]string{
 		"no custom resource of kubizone": "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}",
 		"no kind Cluster":                "{apiVersion: kubi.zone/v1alpha1, kind: Cluster, metadata: {name: x}}",
 		"being deleted":                  `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: x, deletionTimestamp: "2024-01-01T00:00:00Z"}}`,
 	} {
-		if reason, _ := fromCustomResource(objectOf(t, text)); !strings.Contains(reason, want) {
-			t.Errorf("%s: %q, want %q", text, reason, want)
+		if objects, said := converts(t, text); len(objects) > 0 || !strings.Contains(said, want) {
+			t.Errorf("%s: %q, want %q", text, said, want)
 		}
 	}
 }
 
-// The oldest object is applied first, whatever the order of the file.
-func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "all.yaml"), "")
-	text := `
-{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: second, creationTimestamp: "2024-01-02T00:00:00Z"}, spec: {domainName: www, zoneRef: {name: z}}, status: {fqdn: www.example.org.}}
----
-{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: alone, creationTimestamp: "2024-01-03T00:00:00Z"}, spec: {domainName: ftp.example.org.}}
----
-{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: first, creationTimestamp: "2024-01-01T00:00:00Z"}, spec: {domainName: www.example.org.}}
-`
-	read, _ := readManifests(path, []byte(text))
-	for _, m := range read {
-		m.keepServerFields()
-	}
-	var got []string
-	for _, group := range byOwner(read) {
-		var objects []string
-		for _, m := range group {
-			objects = append(objects, m.object.GetName())
-		}
-		got = append(got, strings.Join(objects, " "))
-	}
-	if want := []string{"first second", "alone"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("groups %q, want %q", got, want)
+// Entries that the zone has no longer, or with another TTL, are missing; what it has besides is told, and no fault.
+func TestCompare(t *testing.T) {
+	zone := parse(t, `
+kind: Zone
+status:
+  entries:
+  - {fqdn: example.org., ttl: 60, class: IN, type: SOA, rdata: ns. host. 1 2 3 4 5}
+  - {fqdn: same.example.org, ttl: 60, class: IN, type: A, rdata: 192.0.2.1}
+  - {fqdn: slow.example.org., ttl: 60, class: IN, type: A, rdata: 192.0.2.1}
+  - {fqdn: bad.example.org., ttl: 60, class: IN, type: A, rdata: 192.0.2.300}
+`)[0]
+	now := "example.org. 60 SOA ns. host. 2 2 3 4 5\nsame.example.org. 60 A 192.0.2.1\nslow.example.org. 300 A 192.0.2.1\n"
+	lines, missing, err := Compare(ServedBefore(zone), strings.NewReader(now))
+	said := strings.Join(lines, "\n")
+	if err != nil || missing != 2 || !strings.Contains(said, "an entry that v0 served cannot be read") || !strings.HasSuffix(said, `
+added: slow.example.org. 300 A 192.0.2.1
+missing: slow.example.org. 60 A 192.0.2.1
+compared with its custom resource: 1 entries as before, 1 added, 2 missing`) {
+		t.Errorf("%d missing, %v: %s", missing, err, said)
 	}
 }

@@ -1,0 +1,520 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	strictjson "sigs.k8s.io/json"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+const (
+	bindyGroup = "bindy.firestoned.io"
+	bindyZone  = "DNSZone"
+	// The values that bindy serves for absent fields.
+	bindyRecordTTL, bindyZoneTTL                            = 300, 3600
+	bindyRefresh, bindyRetry, bindyExpire, bindyNegativeTTL = 3600, 600, 604800, 86400
+)
+
+// zoneSpecOfBindy has the fields of a DNSZone, those of all releases. No release has two names of one field.
+type zoneSpecOfBindy struct {
+	ZoneName      string            `json:"zoneName"`
+	TTL           *int32            `json:"ttl"`
+	SOARecord     *soaOfBindy       `json:"soaRecord"`
+	SOA           *soaOfBindy       `json:"soa"`
+	DNSSECPolicy  string            `json:"dnssecPolicy"`
+	NameServers   []hostOfBindy     `json:"nameServers"`
+	NameServerIPs map[string]string `json:"nameServerIps"`
+	RecordsFrom   []struct {
+		Selector metav1.LabelSelector `json:"selector"`
+	} `json:"recordsFrom"`
+	// Servers are no data of a zone.
+	ClusterRef         any `json:"clusterRef"`
+	ClusterProviderRef any `json:"clusterProviderRef"`
+	Bind9InstancesFrom any `json:"bind9InstancesFrom"`
+}
+
+type soaOfBindy struct {
+	PrimaryNS         string `json:"primaryNs"`
+	PrimaryNameServer string `json:"primaryNameServer"`
+	AdminEmail        string `json:"adminEmail"`
+	Serial            uint32 `json:"serial"`
+	Refresh           *int32 `json:"refresh"`
+	Retry             *int32 `json:"retry"`
+	Expire            *int32 `json:"expire"`
+	NegativeTTL       *int32 `json:"negativeTtl"`
+	TTL               *int32 `json:"ttl"`
+}
+
+type hostOfBindy struct {
+	Hostname    string `json:"hostname"`
+	IPv4Address string `json:"ipv4Address"`
+	IPv6Address string `json:"ipv6Address"`
+}
+
+// placeOfBindy has the fields of every kind of record.
+type placeOfBindy struct {
+	Name    string           `json:"name"`
+	TTL     *int32           `json:"ttl"`
+	Zone    string           `json:"zone"`
+	ZoneRef referenceOfBindy `json:"zoneRef"`
+}
+
+// referenceOfBindy is the name of a DNSZone object, or an object with it.
+type referenceOfBindy struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// UnmarshalJSON reads both forms.
+func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return strictjson.UnmarshalCaseSensitivePreserveInts(text, &r.Name)
+	}
+	type fields referenceOfBindy
+	unknown, err := strictjson.UnmarshalStrict(text, (*fields)(r))
+	return errors.Join(append(unknown, err)...)
+}
+
+// kindOfBindy is a kind of record: its type, and the fields of its data in their order. Addresses have had three names,
+// and the host of an NS two; no release has two of them.
+type kindOfBindy struct {
+	rrType string
+	fields []string
+}
+
+var bindyRecords = map[string]kindOfBindy{
+	"ARecord":     {"A", []string{"ipv4Addresses", "ipv4Address", "ipv4"}},
+	"AAAARecord":  {"AAAA", []string{"ipv6Addresses", "ipv6Address", "ipv6"}},
+	"TXTRecord":   {"TXT", []string{"text"}},
+	"CNAMERecord": {"CNAME", []string{"target"}},
+	"PTRRecord":   {"PTR", []string{"target"}},
+	"NSRecord":    {"NS", []string{"nameserver", "nameServer"}},
+	"MXRecord":    {"MX", []string{"priority", "mailServer"}},
+	"SRVRecord":   {"SRV", []string{"priority", "weight", "port", "target"}},
+	"CAARecord":   {"CAA", []string{"flags", "tag", "value"}},
+}
+
+// readRecord reads where a record stands, and its values.
+func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBindy, values []string, err error) {
+	spec, _ := o.Object["spec"].(map[string]any)
+	rest := maps.Clone(spec)
+	for _, field := range k.fields {
+		data, isList := rest[field].([]any)
+		if one := rest[field]; !isList && one != nil {
+			data = []any{one}
+		}
+		delete(rest, field)
+		for _, item := range data {
+			text := fmt.Sprint(item)
+			switch item.(type) {
+			case string, int64:
+			default:
+				return place, nil, fmt.Errorf("spec.%s: %s is neither a text nor a number", field, text)
+			}
+			switch field {
+			case "target", "mailServer", "nameserver", "nameServer":
+				text = absoluteHost(text)
+			case "text", "value":
+				text = quoteText(text)
+			}
+			values = append(values, text)
+		}
+	}
+	if k.rrType != "A" && k.rrType != "AAAA" {
+		values = []string{strings.Join(values, " ")} // the texts of a TXT are the character strings of one value
+	}
+	return place, values, readSpec(rest, &place)
+}
+
+// zoneOfBindy is a DNSZone and the Zone that it becomes.
+type zoneOfBindy struct {
+	was  *unstructured.Unstructured
+	fqdn name.Name
+	spec v1alpha1.ZoneSpec
+	// selectors are those of recordsFrom, which select in the namespace of the DNSZone.
+	selectors []labels.Selector
+	// refused: it is not imported, so its records are not either.
+	refused bool
+	// uses has, for each namespace and owner name, the types of the records that are imported.
+	uses map[string]map[string][]string
+	// cuts are the child zones for which NS stand in this zone.
+	cuts map[name.Name]bool
+}
+
+// zonesOfBindy are all DNSZones, and those that serve a name: the oldest of each name.
+type zonesOfBindy struct {
+	all     []*zoneOfBindy
+	serving map[name.Name]*zoneOfBindy
+}
+
+// convertBindy converts DNSZones and the kinds of records of bindy.
+func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
+	zones := &zonesOfBindy{serving: make(map[name.Name]*zoneOfBindy)}
+	for _, o := range all {
+		if o.GetKind() == bindyZone {
+			c.readBindyZone(o, zones)
+		}
+	}
+	records := &conversion{}
+	for _, o := range all {
+		kind := o.GetKind()
+		switch _, known := bindyRecords[kind]; {
+		case kind == bindyZone:
+		case known:
+			records.convertBindyRecord(o, zones)
+		case strings.HasSuffix(kind, "Record"):
+			c.refuse(o, kind+" is a kind of record that this version does not know",
+				"write a Record for it, or import with a later version")
+		default:
+			c.omit(o, kind+" has no zone data", "docs/fleet.md has the servers that Kubizone runs")
+		}
+	}
+	for _, z := range zones.all {
+		if !z.refused {
+			c.addRules(z, zones)
+			c.addReplacement(z.was, "Zone", z.was.GetName(), &z.spec)
+		}
+	}
+	c.converted, c.found = append(c.converted, records.converted...), append(c.found, records.found...)
+}
+
+func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfBindy) {
+	z := &zoneOfBindy{was: o, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
+	zones.all = append(zones.all, z)
+	refuse := func(reason, fix string) {
+		z.refused = true
+		c.refuse(o, reason, fix)
+	}
+	var spec zoneSpecOfBindy
+	if err := readSpec(o.Object["spec"], &spec); err != nil {
+		refuse(err.Error(), fixFields)
+	}
+	fqdn, err := name.Parse(absoluteHost(spec.ZoneName))
+	if err != nil {
+		refuse(fmt.Sprintf("spec.zoneName: %v", err), fixFields)
+		return
+	}
+	z.fqdn = fqdn
+	if older := zones.serving[fqdn]; older != nil {
+		refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", id(older.was), fqdn),
+			"delete one of the two")
+		return
+	}
+	zones.serving[fqdn] = z
+	if z.refused {
+		return
+	}
+	if err := z.takeSpec(&spec); err != nil {
+		refuse(err.Error(), fixFields)
+		return
+	}
+	var delivered []string
+	for _, field := range []struct {
+		name  string
+		value any
+	}{
+		{"clusterRef", spec.ClusterRef},
+		{"clusterProviderRef", spec.ClusterProviderRef},
+		{"bind9InstancesFrom", spec.Bind9InstancesFrom},
+	} {
+		if field.value != nil {
+			delivered = append(delivered, "spec."+field.name)
+		}
+	}
+	if len(delivered) > 0 {
+		c.omit(o, strings.Join(delivered, ", ")+": name the servers of a zone here by a class", "set dnsClassRefs of the Zone, "+
+			"unless its classes are the default ones")
+	}
+	if policy := spec.DNSSECPolicy; policy != "" && policy != "none" {
+		c.omit(o, fmt.Sprintf("spec.dnssecPolicy: %q signs at the servers of bindy; the Zone is transferred unsigned", policy),
+			"before the parent names other servers, have these sign the zone with the same keys, or remove its DS: docs/dnssec.md")
+	}
+}
+
+// takeSpec makes the Zone of a DNSZone.
+func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
+	soa := cmp.Or(spec.SOARecord, spec.SOA)
+	if soa == nil {
+		return errors.New("spec.soaRecord: is missing")
+	}
+	for _, from := range spec.RecordsFrom {
+		selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
+		if err != nil {
+			return fmt.Errorf("spec.recordsFrom.selector: %w", err)
+		}
+		z.selectors = append(z.selectors, selector)
+	}
+	primary := absoluteHost(cmp.Or(soa.PrimaryNS, soa.PrimaryNameServer))
+	contact := soa.AdminEmail
+	if !strings.Contains(contact, "@") {
+		contact = absoluteHost(contact)
+	}
+	z.spec = v1alpha1.ZoneSpec{
+		DomainName:            z.fqdn.String(),
+		TTL:                   ptr.To(ptr.Deref(cmp.Or(spec.TTL, soa.TTL), bindyZoneTTL)),
+		PrimaryNameServer:     primary,
+		Contact:               contact,
+		Refresh:               ptr.To(ptr.Deref(soa.Refresh, bindyRefresh)),
+		Retry:                 ptr.To(ptr.Deref(soa.Retry, bindyRetry)),
+		Expire:                ptr.To(ptr.Deref(soa.Expire, bindyExpire)),
+		NegativeResponseCache: ptr.To(ptr.Deref(soa.NegativeTTL, bindyNegativeTTL)),
+		// The namespace may have everything at and below the apex, every type but those by number.
+		Delegations: []v1alpha1.DelegationRule{{
+			Namespace: z.was.GetNamespace(),
+			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
+		}},
+	}
+	if soa.Serial > 0 {
+		z.spec.MinimumSerial = ptr.To(int64(soa.Serial))
+	}
+	return z.takeNameServers(primary, spec)
+}
+
+// takeNameServers takes the name servers that bindy has at the apex: the one of the SOA, then those of nameServers, or
+// of nameServerIps if nameServers is absent.
+func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) error {
+	hosts := append([]hostOfBindy{{Hostname: primary}}, spec.NameServers...)
+	if len(spec.NameServers) == 0 {
+		for _, host := range slices.Sorted(maps.Keys(spec.NameServerIPs)) {
+			hosts = append(hosts, hostOfBindy{Hostname: host, IPv4Address: spec.NameServerIPs[host]})
+		}
+	}
+	for _, host := range hosts {
+		fqdn, err := name.Parse(absoluteHost(host.Hostname))
+		if err != nil {
+			return fmt.Errorf("spec.nameServers: %w", err)
+		}
+		servers := z.spec.NameServers
+		i := slices.IndexFunc(servers, func(server v1alpha1.NameServer) bool { return server.Name == fqdn.String() })
+		if i < 0 {
+			i = len(servers)
+			servers = append(servers, v1alpha1.NameServer{Name: fqdn.String()})
+		}
+		for _, address := range []string{host.IPv4Address, host.IPv6Address} {
+			if _, err := netip.ParseAddr(address); err != nil && address != "" {
+				return fmt.Errorf("spec.nameServers: %s: %q is not an address", host.Hostname, address)
+			}
+			// A zone has addresses of hosts in it alone.
+			if address != "" && z.fqdn.Encloses(fqdn) && !slices.Contains(servers[i].Addresses, address) {
+				servers[i].Addresses = append(servers[i].Addresses, address)
+			}
+		}
+		z.spec.NameServers = servers
+	}
+	return nil
+}
+
+func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zonesOfBindy) {
+	kind := bindyRecords[o.GetKind()]
+	place, values, err := kind.readRecord(o)
+	if err != nil {
+		c.refuse(o, err.Error(), fixFields)
+		return
+	}
+	owner, err := name.ParseRel(cmp.Or(place.Name, "@"))
+	if err != nil {
+		c.refuse(o, fmt.Sprintf("spec.name: %v", err), fixFields)
+		return
+	}
+	z, reason, fix := zones.findZone(o, &place)
+	switch {
+	case z == nil:
+		c.refuse(o, reason, fix)
+		return
+	case z.refused:
+		c.refuse(o, fmt.Sprintf("its DNSZone %s is not imported", id(z.was)), "see the report of the DNSZone")
+		return
+	}
+	fqdn, err := owner.In(z.fqdn)
+	if err != nil {
+		c.refuse(o, fmt.Sprintf("spec.name: %v", err), fixFields)
+		return
+	}
+	namespace, zoneNamespace := o.GetNamespace(), z.was.GetNamespace()
+	if namespace != zoneNamespace && !isServedByBindy(o) {
+		c.refuse(o, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", id(z.was)),
+			"write the rule and the Record, if the owner of the zone wants them")
+		return
+	}
+	if longest := zones.enclosing(fqdn); longest != z {
+		if kind.rrType == "NS" && fqdn == longest.fqdn {
+			z.cuts[fqdn] = true
+			c.omit(o, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S3.1)", z.fqdn, fqdn), "")
+			return
+		}
+		c.refuse(o, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, id(longest.was)),
+			"write it into that zone, and the address of a name server into its nameServers")
+		return
+	}
+	record := v1alpha1.RecordSpec{
+		DomainName: owner.String(),
+		ZoneRef:    &v1alpha1.ZoneReference{Name: z.was.GetName()},
+		Type:       kind.rrType,
+		// bindy does not use the TTL of the zone here.
+		TTL: ptr.To(ptr.Deref(place.TTL, bindyRecordTTL)),
+	}
+	if zoneNamespace != namespace {
+		record.ZoneRef.Namespace = zoneNamespace
+	}
+	setData(&record, values)
+	// Objects of two kinds may have one name.
+	c.addReplacement(o, "Record", o.GetName()+"-"+strings.ToLower(kind.rrType), &record)
+	if z.uses[namespace] == nil {
+		z.uses[namespace] = make(map[string][]string)
+	}
+	if types := z.uses[namespace][owner.String()]; !slices.Contains(types, kind.rrType) {
+		z.uses[namespace][owner.String()] = append(types, kind.rrType)
+	}
+}
+
+// isServedByBindy reports what the operator says in the status, which authors of records cannot write: a rule for
+// another namespace is made of names that it has, and not of names that it wants.
+func isServedByBindy(o *unstructured.Unstructured) bool {
+	var status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	readStatus(o, &status)
+	return slices.ContainsFunc(status.Conditions, func(condition metav1.Condition) bool {
+		return condition.Type == "Ready" && condition.Status == metav1.ConditionTrue
+	})
+}
+
+// named finds the DNSZone object of a name, nil if there is none.
+func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
+	for _, z := range zones.all {
+		if z.was.GetNamespace() == namespace && z.was.GetName() == object {
+			return z
+		}
+	}
+	return nil
+}
+
+// findZone finds the DNSZone that takes a record: the one that the record names, or else the one that selects it by its
+// labels. Of several that select it, bindy writes into the one of its status.
+func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
+	here := o.GetNamespace()
+	const importBoth = "import it in the same source, or name another one"
+	if ref := place.ZoneRef; ref.Name != "" {
+		namespace := cmp.Or(ref.Namespace, here)
+		return zones.named(namespace, ref.Name), fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", namespace, ref.Name), importBoth
+	}
+	if place.Zone != "" {
+		// The name of the zone, or in older releases that of the object.
+		if fqdn, err := name.Parse(absoluteHost(place.Zone)); err == nil {
+			z = zones.serving[fqdn]
+		}
+		if z == nil {
+			z = zones.named(here, place.Zone)
+		}
+		return z, "spec.zone: there is no DNSZone with the name " + place.Zone, importBoth
+	}
+	var selected []*zoneOfBindy
+	selects := func(selector labels.Selector) bool { return selector.Matches(labels.Set(o.GetLabels())) }
+	for _, z := range zones.all {
+		if z.was.GetNamespace() == here && slices.ContainsFunc(z.selectors, selects) {
+			selected = append(selected, z)
+		}
+	}
+	switch len(selected) {
+	case 0:
+		return nil, "no DNSZone of its namespace selects it by its labels (spec.recordsFrom), so bindy does not serve it",
+			"delete it, or have a DNSZone select it"
+	case 1:
+		return selected[0], "", ""
+	}
+	var status struct {
+		Zone    string           `json:"zone"`
+		ZoneRef referenceOfBindy `json:"zoneRef"`
+	}
+	readStatus(o, &status)
+	var ids []string
+	for _, z := range selected {
+		if status.ZoneRef.Name == z.was.GetName() || absoluteHost(status.Zone) == z.fqdn.String() {
+			return z, "", ""
+		}
+		ids = append(ids, id(z.was))
+	}
+	return nil, fmt.Sprintf("DNSZones %s select it (spec.recordsFrom), and a Record is in one zone", strings.Join(ids, ", ")),
+		"write one object for each zone"
+}
+
+// enclosing is the DNSZone with the longest name that encloses fqdn.
+func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
+	for {
+		if z := zones.serving[fqdn]; z != nil {
+			return z
+		}
+		parent, more := fqdn.Parent()
+		if !more {
+			return nil
+		}
+		fqdn = parent
+	}
+}
+
+// addRules adds the rules for what other namespaces have in the zone: each name and type of their records, and the
+// names of child zones, those of other namespaces where the zone has NS for them. The rule for the zone's own
+// namespace stands first.
+func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
+	own := z.was.GetNamespace()
+	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}
+	ruleOf := func(namespace string) *v1alpha1.DelegationRule {
+		if rules[namespace] == nil {
+			rules[namespace] = &v1alpha1.DelegationRule{Namespace: namespace}
+		}
+		return rules[namespace]
+	}
+	users := make(map[string]int)
+	for _, owners := range z.uses {
+		for owner := range owners {
+			users[owner]++
+		}
+	}
+	for namespace, owners := range z.uses {
+		if namespace == own {
+			continue
+		}
+		rule := ruleOf(namespace)
+		for _, owner := range slices.Sorted(maps.Keys(owners)) {
+			rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: owner,
+				Types: slices.Sorted(slices.Values(owners[owner])), Shared: users[owner] > 1})
+		}
+	}
+	for _, child := range zones.serving {
+		parent, more := child.fqdn.Parent()
+		if !more || child.refused || zones.enclosing(parent) != z {
+			continue
+		}
+		namespace := child.was.GetNamespace()
+		if namespace != own && !z.cuts[child.fqdn] {
+			c.omit(child.was, fmt.Sprintf("no NS of DNSZone %s, which is of another namespace, delegates it, so it gets no rule there",
+				id(z.was)), "the owner of that zone adds a rule with zones, if the name is to be another namespace's")
+			continue
+		}
+		if relative, below := child.fqdn.Rel(z.fqdn); below {
+			rule := ruleOf(namespace)
+			rule.Zones = append(rule.Zones, relative.String())
+			slices.Sort(rule.Zones)
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
+		if namespace != own {
+			z.spec.Delegations = append(z.spec.Delegations, *rules[namespace])
+		}
+	}
+}

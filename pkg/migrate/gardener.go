@@ -1,0 +1,159 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+const (
+	gardenerGroup  = "dns.gardener.cloud"
+	gardenerIgnore = gardenerGroup + "/ignore"
+	// maxTextString is what one character string of a TXT record has (RFC 1035 §3.3).
+	maxTextString = 255
+)
+
+// entrySpec has the fields of a DNSEntry.
+type entrySpec struct {
+	DNSName string `json:"dnsName"`
+	TTL     *int32 `json:"ttl"`
+	Targets texts  `json:"targets"`
+	Text    texts  `json:"text"`
+	Resolve bool   `json:"resolveTargetsToAddresses"`
+	// The owner is a mark in the provider. Without a lookup, its interval says nothing.
+	OwnerID             any `json:"ownerId"`
+	CNAMELookupInterval any `json:"cnameLookupInterval"`
+	// These are refused.
+	RoutingPolicy any `json:"routingPolicy"`
+	Reference     any `json:"reference"`
+}
+
+// convertGardener converts DNSEntries of external-dns-management. The Zones that take the Records are not in them.
+func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
+	having := make(map[name.Name]*unstructured.Unstructured)
+	// entries are the names of the objects, for the second Record of an entry.
+	entries := make(map[string]bool)
+	for _, o := range all {
+		entries[o.GetKind()+" "+id(o)] = true
+	}
+	for _, o := range all {
+		switch kind := o.GetKind(); kind {
+		case "DNSEntry":
+			c.convertEntry(o, having, entries)
+		case "DNSAnnotation":
+			c.omit(o, "spec.annotations: the DNSEntries that it caused are imported; here no controller reads annotations of other objects",
+				"write Records for what is to come")
+		default:
+			c.omit(o, kind+" has no zone data", "make a Zone, and a DNSClass for its provider: docs/delivery.md")
+		}
+	}
+}
+
+// convertEntry makes one Record for each type that a DNSEntry has. The first has the name of the entry.
+func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) {
+	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
+		c.refuse(o, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
+			"remove the annotation, or write the Record")
+		return
+	}
+	var spec entrySpec
+	if err := readSpec(o.Object["spec"], &spec); err != nil {
+		c.refuse(o, err.Error(), fixFields)
+		return
+	}
+	owner, err := name.Parse(absoluteHost(spec.DNSName))
+	if err != nil {
+		c.refuse(o, fmt.Sprintf("spec.dnsName: %v", err), fixFields)
+		return
+	}
+	data, err := spec.makeData()
+	if err != nil {
+		c.refuse(o, err.Error(), fixFields)
+		return
+	}
+	if older := having[owner]; older != nil {
+		c.refuse(o, fmt.Sprintf("spec.dnsName: DNSEntry %s, which is older, has the name %s", id(older), owner), "delete one of the two")
+		return
+	}
+	second := o.GetName() + "-aaaa"
+	if len(data["A"]) > 0 && len(data["AAAA"]) > 0 && entries["DNSEntry "+o.GetNamespace()+"/"+second] {
+		c.refuse(o, fmt.Sprintf("metadata.name: its Record of type AAAA would have the name of DNSEntry %s", second),
+			"rename one of the two")
+		return
+	}
+	having[owner] = o
+	// Without a TTL of its own it has the one that the provider has by default.
+	var status struct {
+		TTL *int32 `json:"ttl"`
+	}
+	readStatus(o, &status)
+	object := o.GetName()
+	for _, rrType := range []string{"A", "AAAA", "CNAME", "TXT"} {
+		if len(data[rrType]) > 0 {
+			record := v1alpha1.RecordSpec{DomainName: owner.String(), Type: rrType, TTL: cmp.Or(spec.TTL, status.TTL)}
+			setData(&record, data[rrType])
+			c.addReplacement(o, "Record", object, &record)
+			object = second
+		}
+	}
+}
+
+// makeData makes the values of each type.
+func (s *entrySpec) makeData() (map[string][]string, error) {
+	data := make(map[string][]string)
+	for _, target := range s.Targets {
+		address, err := netip.ParseAddr(target)
+		switch {
+		case err != nil:
+			data["CNAME"] = append(data["CNAME"], absoluteHost(target))
+		case address.Unmap().Is4():
+			data["A"] = append(data["A"], address.Unmap().String())
+		default:
+			data["AAAA"] = append(data["AAAA"], address.String())
+		}
+	}
+	for _, text := range s.Text {
+		data["TXT"] = append(data["TXT"], textValue(text))
+	}
+	hosts := len(data["CNAME"])
+	switch {
+	case s.RoutingPolicy != nil:
+		return nil, errors.New("spec.routingPolicy: answers by weight, place or health are not served")
+	case s.Reference != nil:
+		return nil, errors.New("spec.reference: the data is that of another DNSEntry; write targets or text of that one here")
+	case len(s.Targets) == 0 && len(s.Text) == 0:
+		return nil, errors.New("spec.targets: neither targets nor text is set")
+	case len(s.Targets) > 0 && len(s.Text) > 0:
+		return nil, errors.New("spec.text: targets is set, too; keep one of them")
+	case hosts > 0 && (s.Resolve || hosts > 1 || hosts < len(s.Targets)):
+		return nil, errors.New("spec.targets: host names that a controller looks up and replaces by addresses; write the addresses, " +
+			"or one host name for a CNAME")
+	}
+	return data, nil
+}
+
+// textValue is one value of a TXT RRset. The providers quote a text that is not quoted, and divide a long one.
+func textValue(text string) string {
+	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
+		return text
+	}
+	var quoted []string
+	for part := range slices.Chunk([]byte(text), maxTextString) {
+		quoted = append(quoted, quoteText(string(part)))
+	}
+	if text == "" {
+		return `""`
+	}
+	return strings.Join(quoted, " ")
+}

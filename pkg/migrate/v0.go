@@ -1,0 +1,130 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+)
+
+const (
+	// devGroup is the group of development builds of v0.
+	devGroup = "dev." + v1alpha1.GroupName
+	// parentLabel is written by the server for each object it adopts (S3.8).
+	parentLabel = v1alpha1.GroupName + "/parent-zone"
+)
+
+// convertV0 converts an object of the CRDs of v0.1 to v0.4. Group and version stay the same, and the status stays for
+// Compare.
+//
+// It removes the owners, finalizers and labels that the replaced controller set: the garbage collector would delete an
+// object whose owner has another uid, and no controller would remove the finalizers.
+func (c *conversion) convertV0(o *unstructured.Unstructured) {
+	kind := o.GroupVersionKind()
+	const exportOthers = "export zones.kubi.zone and records.kubi.zone alone"
+	switch {
+	case kind.Group != v1alpha1.GroupName && kind.Group != devGroup:
+		c.refuse(o, fmt.Sprintf("%s is no custom resource of kubizone", o.GetAPIVersion()), exportOthers)
+		return
+	case kind.Kind != "Zone" && kind.Kind != "Record":
+		c.refuse(o, fmt.Sprintf("kubizone had no kind %s", kind.Kind), exportOthers)
+		return
+	}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: v1alpha1.GroupName, Version: kind.Version, Kind: kind.Kind})
+	o.SetFinalizers(nil)
+	labels := o.GetLabels()
+	delete(labels, parentLabel)
+	o.SetLabels(labels)
+	o.SetOwnerReferences(slices.DeleteFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+		group, _, found := strings.Cut(owner.APIVersion, "/")
+		return found && (group == v1alpha1.GroupName || group == devGroup)
+	}))
+	dropEmpty(o.Object)
+	if spec, ok := o.Object["spec"].(map[string]any); ok {
+		// Secondaries that have seen the old serial must see a later one (S6.5).
+		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")
+		if kind.Kind == "Zone" && found && last > 0 && spec["minimumSerial"] == nil {
+			spec["minimumSerial"] = last
+		}
+		// Class was free text in v0.1 and v0.2.
+		if class, ok := spec["class"].(string); ok {
+			spec["class"] = strings.ToUpper(class)
+		}
+	}
+	c.converted = append(c.converted, o)
+}
+
+// entry is one row of a zone but its class.
+type entry struct {
+	name, typ, data string
+	ttl             uint32
+}
+
+// ServedBefore returns the entries that v0 served for a Zone, as a master file, empty if the object does not tell.
+func ServedBefore(o *unstructured.Unstructured) string {
+	entries, _, _ := unstructured.NestedSlice(o.Object, "status", "entries")
+	var text strings.Builder
+	for _, item := range entries {
+		fields, _ := item.(map[string]any)
+		fmt.Fprintf(&text, "%s %v %v %v %v\n", absoluteHost(fmt.Sprint(fields["fqdn"])), fields["ttl"], fields["class"], fields["type"],
+			fields["rdata"])
+	}
+	return text.String()
+}
+
+// Compare compares, entry by entry, what a zone has now with ServedBefore, both as master files. It returns a line for
+// each entry that is missing or added, and counts the missing ones; additions are no fault, since name servers are
+// among them. The SOA is not compared: its serial and names are new.
+func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
+	old, unreadable := readEntries(strings.NewReader(before))
+	entries, errs := readEntries(now)
+	if len(errs) > 0 {
+		return nil, 0, errs[0]
+	}
+	for _, err := range unreadable {
+		lines = append(lines, fmt.Sprintf("an entry that v0 served cannot be read: %v", err))
+	}
+	list := func(verb string, of, without map[entry]bool) (count int) {
+		for _, e := range slices.SortedFunc(maps.Keys(of), compareEntries) {
+			if !without[e] {
+				count++
+				lines = append(lines, fmt.Sprintf("%s: %s %d %s %s", verb, e.name, e.ttl, e.typ, e.data))
+			}
+		}
+		return count
+	}
+	added := list("added", entries, old)
+	missing = list("missing", old, entries) + len(unreadable)
+	return append(lines, fmt.Sprintf("compared with its custom resource: %d entries as before, %d added, %d missing", len(entries)-added,
+		added, missing)), missing, nil
+}
+
+func compareEntries(one, other entry) int {
+	return strings.Compare(fmt.Sprint(one), fmt.Sprint(other))
+}
+
+// readEntries reads the entries of a master file but the SOA, and the errors of lines that cannot be read.
+func readEntries(text io.Reader) (entries map[entry]bool, unreadable []error) {
+	entries = make(map[entry]bool)
+	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, err)
+		case row.Type != rdata.SOA:
+			entries[entry{row.Name.String(), row.Type.String(), row.Data, row.TTL}] = true
+		}
+	}
+	return entries, unreadable
+}
