@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ type Target struct {
 	// View is that of a Zone that is made. An existing Zone must be in it, unless View is empty.
 	View string
 	// Origin is the origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or if that does not
-	// exist yet, a name that the Zone object or the file is named after.
+	// exist yet, a name that the file is named after.
 	Origin name.Name
 	// CreateZone makes the Zone from the SOA if it does not exist. Then the file is the whole zone: NS at the apex
 	// become Records like the rest.
@@ -50,9 +49,6 @@ func (l *Loader) Import(ctx context.Context, path string, text []byte, target Ta
 		l.zoneScope(target.Zone, target.Namespace).doubt = path + " was not imported"
 	}
 	l.reportHidden()
-	if errors.Is(err, errStopped) {
-		err = nil
-	}
 	if err != nil {
 		return result, fmt.Errorf("import %s: %w", path, err)
 	}
@@ -78,19 +74,12 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if err != nil {
 		return result, err
 	}
-	if l.cfg.StopAtRefusal && result.Refused > 0 {
-		return result, errStopped
-	}
 	more, err := l.putRecords(ctx, path, p.sets, to, into)
 	result.Add(more)
 	if err != nil {
 		return result, err
 	}
-	dry := ""
-	if l.cfg.DryRun {
-		dry = " (server dry run)"
-	}
-	l.say("%s into zone %s (%s)%s: %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, dry, len(p.sets), result,
+	l.say("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = into.readable || to.ttl != nil
 	return result, nil
@@ -121,7 +110,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
-	guess := l.guessOrigin(target.Zone.Name, path)
+	guess := l.guessOrigin(path)
 	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
 	if zone != nil && zone.Status.FQDN != "" {
 		fqdn, err := name.Parse(zone.Status.FQDN)
@@ -206,7 +195,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	}
 	l.showPlan("+ zone %s as %s", p.fqdn, target.Zone)
 	if l.cfg.DryRun {
-		l.say("zone %s would be created; in a dry run it is not there, so its records are judged each by itself", target.Zone)
+		l.say("zone %s would be created; in a plan it is not there, so its records are judged each by itself", target.Zone)
 	}
 	return Result{Written: 1}, nil
 }

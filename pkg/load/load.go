@@ -30,10 +30,8 @@ import (
 const FieldManager = "kubizone-load"
 
 const (
-	// DefaultWorkers is enough concurrent writes for the server to commit those of one zone in batches.
-	DefaultWorkers = 64
-	// MaxWorkers bounds the requests in flight.
-	MaxWorkers = 1024
+	// maxWorkers is enough concurrent writes for the server to commit those of one zone in batches.
+	maxWorkers = 64
 
 	defaultInterval = 2 * time.Second
 	maxInterval     = 30 * time.Second
@@ -49,8 +47,6 @@ type Config struct {
 	Client *rest.Config
 	// Namespace takes the objects of zone files, and manifests that name none.
 	Namespace string
-	// Workers is how many writes are under way at a time; 0 means DefaultWorkers.
-	Workers int
 	// FieldManager is the name under which everything is written; empty means the constant FieldManager.
 	FieldManager string
 	// DryRun asks the server to decide about every write and to keep none.
@@ -58,16 +54,12 @@ type Config struct {
 	// Prune has Finish remove the Records that this field manager made in an earlier run and that no source has any
 	// more.
 	Prune bool
-	// AllowDeletions lets removals through that would hold a zone (S7.5).
-	AllowDeletions bool
 	// Plan receives a line for each object that is added (+), changed (~) or removed (-).
 	Plan func(line string)
 	// HowToRemove is the next step that the report of left-over Records names; empty: to delete them.
 	HowToRemove string
 	// ForceConflicts overwrites fields that other managers have changed (L4).
 	ForceConflicts bool
-	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
-	StopAtRefusal bool
 	// Interval is the time before the first line of progress, 0 means 2 s; before each further line it is twice as
 	// long, up to maxInterval, so that what takes minutes does not fill the screen.
 	Interval time.Duration
@@ -123,21 +115,21 @@ type Loader struct {
 	warnings *warnings
 	reports  reports
 	report   sync.Mutex
+	// workers is how many writes are under way at a time.
+	workers int
 
 	// scopes are those of this run.
 	scopes     map[string]*scope
 	scopeOrder []*scope
 	// applied are the Zones that manifests have.
 	applied map[types.NamespacedName]bool
-	// removals are the Zones that Records were removed from.
-	removals map[types.NamespacedName]*removals
 }
 
 // New makes a Loader. It does not connect to the server yet.
 func New(cfg Config) (*Loader, error) {
 	heard := &warnings{}
 	client := rest.CopyConfig(cfg.Client)
-	client.QPS = -1 // the bound is Workers
+	client.QPS = -1 // the bound is maxWorkers
 	client.WarningHandlerWithContext = heard
 	binary := rest.CopyConfig(client)
 	// JSON takes a tenth more of the time that a Record needs in the server and in this process.
@@ -157,26 +149,15 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, heard), nil
 }
 
-// CheckWorkers validates the number of workers that a flag gives.
-func CheckWorkers(flag string, workers int) error {
-	if workers < 1 || workers > MaxWorkers {
-		return fmt.Errorf("%s %d: must be from 1 to %d", flag, workers, MaxWorkers)
-	}
-	return nil
-}
-
 func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
-	if cfg.Workers == 0 {
-		cfg.Workers = DefaultWorkers
-	}
 	if cfg.FieldManager == "" {
 		cfg.FieldManager = FieldManager
 	}
 	if cfg.Interval == 0 {
 		cfg.Interval = defaultInterval
 	}
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard,
-		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool), removals: make(map[types.NamespacedName]*removals)}
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
+		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error
@@ -236,9 +217,10 @@ func (l *Loader) say(format string, arguments ...any) {
 	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
-// runWorkers calls do for every index of weights, in at most Workers goroutines, and reports progress. The first error
+// runWorkers calls do for every index of weights, in at most that many goroutines, and reports progress. The first error
 // ends it.
-func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do func(ctx context.Context, i int) error) error {
+func (l *Loader) runWorkers(ctx context.Context, what string, workers int, weights []int,
+	do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	total := 0
@@ -266,9 +248,9 @@ func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do 
 		}
 	})
 	queue := make(chan int)
-	var workers sync.WaitGroup
-	for range min(l.cfg.Workers, max(len(weights), 1)) {
-		workers.Go(func() {
+	var running sync.WaitGroup
+	for range min(workers, len(weights)) {
+		running.Go(func() {
 			for i := range queue {
 				if err := do(ctx, i); err != nil {
 					cancel(err)
@@ -287,7 +269,7 @@ feed:
 		}
 	}
 	close(queue)
-	workers.Wait()
+	running.Wait()
 	close(quiet)
 	told.Wait()
 	return context.Cause(ctx)

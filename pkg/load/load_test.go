@@ -503,7 +503,7 @@ sub NS ns.example.net.
 sibling NS ns.sub
 `)
 	l := newLab(t, fake.NewSimpleClientset())
-	l.cfg.Workers = 1
+	l.workers = 1
 	l.load(t, path)
 	var order []string
 	for _, w := range l.writes() {
@@ -555,7 +555,7 @@ ns1	A	192.0.2.1
 @	NS	ns1
 `)
 	l := newLab(t, fake.NewSimpleClientset())
-	l.cfg.Workers = 1
+	l.workers = 1
 	l.load(t, path)
 	var order []string
 	for _, w := range l.writes() {
@@ -588,8 +588,8 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var said []string
-		l := newLoader(Config{Workers: 1, Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }}, fake.NewClientset(), nil, nil, &warnings{})
-		if err := l.runWorkers(t.Context(), "example.org.", slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
+		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }}, fake.NewClientset(), nil, nil, &warnings{})
+		if err := l.runWorkers(t.Context(), "example.org.", 1, slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
 			time.Sleep(1700 * time.Millisecond)
 			return nil
 		}); err != nil {

@@ -6,7 +6,6 @@ package load
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -154,12 +153,9 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	for _, batch := range []struct {
 		groups  [][]*manifest
 		workers int
-	}{{[][]*manifest{zones}, 1}, {[][]*manifest{delegations}, 1}, {byOwner(rest), l.cfg.Workers}} {
+	}{{[][]*manifest{zones}, 1}, {[][]*manifest{delegations}, 1}, {byOwner(rest), l.workers}} {
 		one, err := l.applyAll(ctx, what, batch.groups, batch.workers)
 		result.Add(one)
-		if errors.Is(err, errStopped) {
-			return result, nil
-		}
 		if err != nil {
 			return result, fmt.Errorf("load %s: %w", what, err)
 		}
@@ -191,7 +187,6 @@ func byOwner(manifests []*manifest) [][]*manifest {
 // applyAll applies manifests, each group in its order. It applies refused ones again as long as one more succeeds,
 // since one may need another.
 func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
-	limited := *l.withWorkers(workers)
 	var result Result
 	for len(groups) > 0 {
 		var mutex sync.Mutex
@@ -202,7 +197,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 			weights[i] = len(group)
 			tried += len(group)
 		}
-		err := limited.runWorkers(ctx, what, weights, func(ctx context.Context, i int) error {
+		err := l.runWorkers(ctx, what, workers, weights, func(ctx context.Context, i int) error {
 			var left []*manifest
 			for _, m := range groups[i] {
 				one, refused, err := l.applyManifest(ctx, m)
@@ -232,18 +227,11 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 				l.reportRefused(r)
 			}
 			result.Refused += len(reasons)
-			if l.cfg.StopAtRefusal && result.Refused > 0 {
-				return result, errStopped
-			}
 			return result, nil
 		}
 		groups = again
 	}
 	return result, nil
-}
-
-func (l *Loader) withWorkers(workers int) *Loader {
-	return &Loader{cfg: Config{Workers: workers, Interval: l.cfg.Interval, Report: func(line string) { l.say("%s", line) }}}
 }
 
 func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refusal, error) {

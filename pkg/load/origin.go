@@ -5,7 +5,6 @@ package load
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -19,71 +18,42 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin of a zone file as the names of its Zone object and of the file suggest it. The reader asks
-// for it if neither the file nor the caller gives an origin.
+// originGuess is the origin of a zone file as its name tells: NAME.zone, NAME.db or db.NAME. The reader asks for it if
+// neither the file nor the caller gives an origin.
 type originGuess struct {
 	loader *Loader
 	path   string
-	// hints are in their order: the Zone object, then the file.
-	hints []originHint
+	// origin is zero if the name of the file does not tell.
+	origin name.Name
 	// missed: the reader has asked, and there was no answer.
 	missed bool
 }
 
-type originHint struct {
-	origin name.Name
-	from   string
-}
-
-// guessOrigin takes hints from the name of the Zone object, which may be empty, and from that of the file.
-func (l *Loader) guessOrigin(object, path string) *originGuess {
-	g := &originGuess{loader: l, path: path}
-	// "example-org" may stand for any name; "example.org" is one.
-	if strings.Contains(object, ".") {
-		g.addHint(object, "the name of the Zone")
+func (l *Loader) guessOrigin(path string) *originGuess {
+	text := filepath.Base(path)
+	switch before, after, _ := strings.Cut(text, "."); {
+	case strings.EqualFold(before, "db"):
+		text = after
+	case isZoneFile(text):
+		text = strings.TrimSuffix(text, filepath.Ext(text))
+	default:
+		text = ""
 	}
-	base := filepath.Base(path)
-	switch lower := strings.ToLower(base); {
-	case strings.HasPrefix(lower, "db."):
-		g.addHint(base[len("db."):], "the name of the file")
-	case isZoneFile(base):
-		g.addHint(strings.TrimSuffix(base, filepath.Ext(base)), "the name of the file")
+	g := &originGuess{loader: l, path: path}
+	// "db.127" and "1.168.192.db" are files of reverse zones and do not tell which: no top-level domain is a number.
+	last := text[strings.LastIndexByte(text, '.')+1:]
+	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
+		g.origin = origin
 	}
 	return g
 }
 
-func (g *originGuess) addHint(text, from string) {
-	if text == "" || strings.HasSuffix(text, ".") {
-		return
-	}
-	origin, err := ParseOrigin(text)
-	if err != nil {
-		return
-	}
-	// "db.127" and "1.168.192.db" are files of reverse zones and do not tell which: no top-level domain is a number.
-	labels := origin.Labels()
-	if strings.Trim(labels[len(labels)-1], "0123456789") == "" {
-		return
-	}
-	if !slices.ContainsFunc(g.hints, func(h originHint) bool { return h.origin == origin }) {
-		g.hints = append(g.hints, originHint{origin, from})
-	}
-}
-
-// answerReader answers the reader. Hints that contradict each other give no answer.
+// answerReader answers the reader.
 func (g *originGuess) answerReader() name.Name {
-	switch len(g.hints) {
-	case 0:
-		g.missed = true
-		return name.Name{}
-	case 1:
-		g.loader.say("%s: no $ORIGIN before its first relative name; %s is assumed, from %s", g.path, g.hints[0].origin, g.hints[0].from)
-		return g.hints[0].origin
+	if g.missed = g.origin.IsZero(); !g.missed {
+		g.loader.say("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
 	}
-	g.missed = true
-	g.loader.say("%s: no $ORIGIN before its first relative name, and %s says %s and %s says %s", g.path, g.hints[0].from, g.hints[0].origin,
-		g.hints[1].from, g.hints[1].origin)
-	return name.Name{}
+	return g.origin
 }
 
 // howToSayOrigin is the next step if there was no answer.

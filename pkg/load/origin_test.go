@@ -91,11 +91,10 @@ func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
 		object, path, origin, zone, wrong string
 	}{
 		{"example-org", "example.org.zone", "", "example.org.", ""},
-		{"example.org", "standard input", "", "example.org.", ""},
 		{"example.org", "db.example.org", "", "example.org.", ""},
 		{"example.org", "master.zone", "example.net", "example.net.", ""},
-		{"example.org", "example.net.zone", "", "", "--origin NAME"},
-		{"example-org", "standard input", "", "", "--origin NAME"},
+		{"example.org", "example.net.zone", "", "example.net.", ""},
+		{"example.org", "standard input", "", "", "--origin NAME"},
 	} {
 		l := newLab(t, fake.NewSimpleClientset())
 		target := Target{Zone: types.NamespacedName{Namespace: "team", Name: tc.object}, Namespace: "team", CreateZone: true}

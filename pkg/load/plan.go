@@ -307,25 +307,6 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 			*field.value = field.max
 		}
 	}
-	if refresh < 2 { // retry is less, and at least 1
-		replaced(fmt.Sprintf("refresh %d must be at least 2", refresh), fmt.Sprintf("loaded with refresh %d", v1alpha1.DefaultRefresh))
-		refresh = uint32(v1alpha1.DefaultRefresh)
-	}
-	// Refresh is kept: it bounds how late a secondary is that misses a NOTIFY.
-	switch nearest := refresh - 1; {
-	case retry >= refresh:
-		replaced(fmt.Sprintf("retry %d must be less than refresh %d", retry, refresh), fmt.Sprintf("loaded with retry %d", nearest))
-		retry = nearest
-	case retry == 0:
-		nearest = min(nearest, uint32(v1alpha1.DefaultRetry))
-		replaced("retry 0 must be at least 1", fmt.Sprintf("loaded with retry %d", nearest))
-		retry = nearest
-	}
-	if uint64(expire) <= uint64(refresh)+uint64(retry) {
-		replaced(fmt.Sprintf("expire %d must be more than refresh %d + retry %d", expire, refresh, retry),
-			fmt.Sprintf("loaded with expire %d", expireFor(refresh, retry)))
-		expire = expireFor(refresh, retry)
-	}
 	spec := v1alpha1.ZoneSpec{
 		DomainName:            soa.Name.String(),
 		TTL:                   ptr.To(int32(soa.TTL)),
@@ -352,12 +333,6 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		replaced("the contact . names none", "loaded with what the server makes: hostmaster in the zone")
 	}
 	return spec, nil
-}
-
-// expireFor is the default expire, or more if refresh and retry need more.
-func expireFor(refresh, retry uint32) uint32 {
-	need := uint64(refresh) + uint64(retry) + 1
-	return uint32(min(max(need, uint64(v1alpha1.DefaultExpire)), math.MaxInt32))
 }
 
 // contactOf converts an RNAME into the form of the API: a name, or a mail address if the local part has a dot (RFC 1035

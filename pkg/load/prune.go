@@ -24,8 +24,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
 )
 
 // maxLeftNamed bounds how many left-over Records a report names.
@@ -107,17 +105,6 @@ func (s *scope) listRecords() []*v1alpha1.Record {
 		}
 	}
 	return found
-}
-
-// countNew counts the RRsets of the files that the existing Records do not have.
-func (s *scope) countNew(there []*v1alpha1.Record) int {
-	have := make(map[rrset]bool)
-	for _, r := range there {
-		if t := typeOf(r); t != nil && s.wanted[rrset{r.Status.FQDN, *t}] {
-			have[rrset{r.Status.FQDN, *t}] = true
-		}
-	}
-	return len(s.wanted) - len(have)
 }
 
 // hasRecord reports whether a file has the RRset of a Record.
@@ -212,9 +199,6 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	}
 	removed, err := l.deleteRecords(ctx, s, left)
 	result.Add(removed)
-	if removed.Removed > 0 {
-		l.noteRemovals(s, there, left)
-	}
 	if err != nil {
 		return result, err
 	}
@@ -225,73 +209,13 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, l.retryRefused(ctx, s, owners, &result)
 }
 
-// removals is what a run removes from a Zone and adds to it.
-type removals struct {
-	// removed are the RRsets that its own namespace has no Record of any more. added counts those of the sources that
-	// it does not have yet.
-	removed map[rrset]bool
-	added   int
-}
-
-// noteRemovals notes the Zones that left-over Records were in.
-func (l *Loader) noteRemovals(s *scope, there, left []*v1alpha1.Record) {
-	at := func(r *v1alpha1.Record) rrset { return rrset{r.Status.FQDN, ptr.Deref(typeOf(r), 0)} }
-	goes := make(map[*v1alpha1.Record]bool)
-	for _, r := range left {
-		by := r.Status.ZoneRef
-		if goes[r] = true; by == nil {
-			continue
-		}
-		id := types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
-		zone := l.removals[id]
-		if zone == nil {
-			zone = &removals{removed: make(map[rrset]bool), added: s.countNew(there)}
-			l.removals[id] = zone
-		}
-		if r.Namespace == id.Namespace {
-			zone.removed[at(r)] = true
-		}
-	}
-	for _, r := range there {
-		if by := r.Status.ZoneRef; by != nil && !goes[r] {
-			if zone := l.removals[types.NamespacedName{Namespace: by.Namespace, Name: by.Name}]; zone != nil {
-				delete(zone.removed, at(r))
-			}
-		}
-	}
-}
-
-func typeOf(r *v1alpha1.Record) *rdata.Type {
-	t, err := rdata.ParseType(r.Spec.Type)
-	if err != nil {
-		return nil
-	}
-	return &t
-}
-
-// reportWouldHold reports whether the removals of the plan would hold the zone (S7.5). Removals of the last ten minutes
-// are not known here.
-func (l *Loader) reportWouldHold(id types.NamespacedName, zone *v1alpha1.Zone, removed *removals) bool {
-	gone := law.Excess{Gone: len(removed.removed), RRsets: int(zone.Status.RRsetCount) + removed.added,
-		Percent:     v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
-		NameServers: len(zone.Spec.NameServers) == 0 && removed.removed[rrset{zone.Status.FQDN, rdata.NS}]}
-	switch {
-	case !gone.Holds():
-	case l.cfg.AllowDeletions:
-		l.say("zone %s loses %s; --allow-deletions lets that through (S7.5)", id, &gone)
-	default:
-		l.say("zone %s would be held, and the removals not be delivered: it loses %s (S7.5); if they are intended, "+
-			"import with --prune --allow-deletions, or let them through "+
-			"afterwards with the annotation %s; the import prints the command", id, &gone, v1alpha1.AnnotationPublishDeletions)
-		return true
-	}
-	return false
-}
-
 // judgeZones reports which Zones of the sources name servers would not load as they are now, and with Config.Prune
-// which are held. It runs after all sources, since one may have what another lacks.
+// which are held. It runs after all sources, since one may have what another lacks. In a dry run nothing has changed.
 func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	var result Result
+	if l.cfg.DryRun {
+		return result, nil
+	}
 	files, whole := make(map[types.NamespacedName]bool), make(map[types.NamespacedName]bool)
 	for _, s := range l.scopeOrder {
 		files[s.zone] = files[s.zone] || s.readable
@@ -300,14 +224,11 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	zones := maps.Clone(files)
 	maps.Copy(zones, whole)
 	maps.Copy(zones, l.applied)
-	for id := range l.removals {
-		zones[id], whole[id] = true, true
-	}
 	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int {
 		return strings.Compare(a.String(),
 			b.String())
 	}) {
-		servable, held := (files[id] || l.applied[id]) && !l.cfg.DryRun, whole[id] && l.cfg.Prune
+		servable, held := files[id] || l.applied[id], whole[id] && l.cfg.Prune
 		if !servable && !held {
 			continue
 		}
@@ -323,55 +244,22 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 		if servable && l.reportServable(id, zone) && files[id] {
 			result.NotServable++
 		}
-		if held {
-			if err := l.reportHeld(ctx, id, zone, &result); err != nil {
-				return result, err
-			}
+		if held && l.reportHeld(id, zone) {
+			result.Held++
 		}
 	}
-	clear(l.removals)
 	clear(l.applied)
 	return result, nil
 }
 
-// reportHeld reports that removals of this or an earlier run hold the zone (S7.5), or lets them through with
-// Config.AllowDeletions. In a dry run it reports whether they would.
-func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *v1alpha1.Zone, result *Result) error {
-	if l.cfg.DryRun {
-		if removed := l.removals[id]; removed != nil && l.reportWouldHold(id, zone, removed) {
-			result.Held++
-		}
-		return nil
-	}
+// reportHeld reports that removals of this or an earlier run hold the zone (S7.5).
+func (l *Loader) reportHeld(id types.NamespacedName, zone *v1alpha1.Zone) (held bool) {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
-		return nil
+		return false
 	}
-	if !l.cfg.AllowDeletions {
-		result.Held++
-		l.say("zone %s is held, and the removals are not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
-		return nil
-	}
-	publish := serial.Serial(zone.Status.SettledSerial)
-	if zone.Annotations[v1alpha1.AnnotationPublishDeletions] == publish.String() {
-		publish = publish.Next() // the annotation counts when it changes (S7.5)
-	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
-	zone, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
-		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch),
-			metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
-	})
-	switch reason, refused := refusalReason(err); {
-	case refused:
-		result.Held++
-		l.reportRefused(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason,
-			Fix: "have the owner of the zone set it: " + settled.Message})
-	case err != nil:
-		return fmt.Errorf("zone %s: %w", id, err)
-	default:
-		l.say("zone %s: removals since serial %s are let through", id, zone.Annotations[v1alpha1.AnnotationPublishDeletions])
-	}
-	return nil
+	l.say("zone %s is held, and the removals are not delivered: %s", id, settled.Message)
+	return true
 }
 
 func (l *Loader) reportLeft(s *scope, left []*v1alpha1.Record) {
@@ -401,7 +289,7 @@ func (l *Loader) deleteRecords(ctx context.Context, s *scope, left []*v1alpha1.R
 	for i := range weights {
 		weights[i] = 1
 	}
-	err := l.runWorkers(ctx, s.what(), weights, func(ctx context.Context, i int) error {
+	err := l.runWorkers(ctx, s.what(), l.workers, weights, func(ctx context.Context, i int) error {
 		one, err := l.deleteRecord(ctx, s, left[i])
 		mutex.Lock()
 		defer mutex.Unlock()

@@ -6,7 +6,6 @@ package load
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,9 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
-
-// errStopped ends a file at its first refusal (StopAtRefusal).
-var errStopped = errors.New("stopped at the first refusal")
 
 // putRecords writes the RRsets of a file.
 func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *scope) (Result, error) {
@@ -73,13 +69,13 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		defer mutex.Unlock()
 		total.Add(one)
 	}
-	err = l.runWorkers(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
+	err = l.runWorkers(ctx, filepath.Base(path), l.workers, weights, func(ctx context.Context, i int) error {
 		for _, s := range owners[i] {
 			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool { return needless(s, text) })
 			one, err := l.putRecord(ctx, path, s, to, there)
 			if reason, ok := refusalReason(err); ok {
 				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
-				if l.cfg.Prune && !l.cfg.StopAtRefusal {
+				if l.cfg.Prune {
 					// The Record in conflict may be one that Finish removes.
 					into.addRefused(refusedPut{at, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
 						one, err := l.putRecord(ctx, path, s, to, &existingRecords{})
@@ -98,9 +94,6 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 				return fmt.Errorf("%s: %w", s.describe(to.fqdn), err)
 			}
 			count(one)
-			if l.cfg.StopAtRefusal && one.Refused+one.Left > 0 {
-				return errStopped
-			}
 		}
 		return nil
 	})
@@ -286,9 +279,8 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		switch {
 		case sameRecord(&have.Spec, &want.Spec):
 			return Result{Present: 1}, nil
-		case !l.mayChange(have.ManagedFields):
-			l.reportLeftAsIs(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn),
-				have.Namespace, have.Name)}, have.ManagedFields))
+		case l.reportChanged(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace,
+			have.Name)}, have.ManagedFields):
 			return Result{Left: 1}, nil
 		}
 		// A patch: a PUT would conflict with writes of the status.
@@ -341,15 +333,15 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// mayChange reports that no other manager has set a field of the spec, or that conflicts are forced (L4).
-func (l *Loader) mayChange(fields []metav1.ManagedFieldsEntry) bool {
-	return l.cfg.ForceConflicts || len(l.otherManagers(fields)) == 0
-}
-
-// changedSince completes at with the managers that changed the object.
-func (l *Loader) changedSince(at Refusal, fields []metav1.ManagedFieldsEntry) Refusal {
-	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", l.otherManagers(fields))
-	return at
+// reportChanged reports an object that other managers have changed, unless conflicts are forced (L4).
+func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
+	others := l.otherManagers(fields)
+	if l.cfg.ForceConflicts || len(others) == 0 {
+		return false
+	}
+	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", others)
+	l.reportLeftAsIs(at)
+	return true
 }
 
 // otherManagers are the other field managers of fields of the spec.

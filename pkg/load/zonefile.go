@@ -45,7 +45,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		return Result{}, err
 	}
 	short := filepath.Base(path)
-	view, guess := source.View, l.guessOrigin("", path)
+	view, guess := source.View, l.guessOrigin(path)
 	mark := l.fileDigest(text, source, guess)
 	if zone, err := l.findLoaded(ctx, mark); err != nil {
 		return Result{}, err
@@ -118,10 +118,7 @@ func inView(view string) string {
 // fileDigest is the digest of the file and of everything else that determines its objects.
 func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) string {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%d|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin)
-	for _, hint := range guess.hints {
-		fmt.Fprintf(sum, "%s|", hint.origin)
-	}
+	fmt.Fprintf(sum, "%d|%s|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin, guess.origin)
 	sum.Write(text)
 	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
 }
@@ -204,13 +201,12 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 				zoneObjectNames(p.fqdn, p.view), l.cfg.Namespace)
 		}
 	}
+	at := p.soa
+	at.Text = fmt.Sprintf("zone %s (%s/%s)", p.fqdn, have.Namespace, have.Name)
 	switch {
 	case sameZone(&have.Spec, &p.spec):
 		return have, Result{Present: 1}, nil
-	case !l.mayChange(have.ManagedFields):
-		at := p.soa
-		at.Text = fmt.Sprintf("zone %s (%s/%s)", p.fqdn, have.Namespace, have.Name)
-		l.reportLeftAsIs(l.changedSince(at, have.ManagedFields))
+	case l.reportChanged(at, have.ManagedFields):
 		return have, Result{Left: 1}, nil
 	}
 	// A patch: a Zone changes with each of its records, and a PUT would conflict.

@@ -331,7 +331,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	step(0)
 	contains(step(1), strings.Split(strings.TrimSpace(reports[0].text), "\n")...)
 	out := step(2)
-	contains(out, "zone dns/corp compared with its custom resource: 8 entries as before, 0 added, 0 missing", "zone dns/dev compared with its custom resource: 1 entries as before, 0 added", " written, ")
+	contains(out, "zone dns/corp: compared with its custom resource: 8 entries as before, 0 added, 0 missing", "zone dns/dev compared with its custom resource: 1 entries as before, 0 added", " written, ")
 	if strings.Contains(out, " refused") || strings.Contains(out, "see above") {
 		t.Errorf("the import is not whole:\n%s", out)
 	}
@@ -353,7 +353,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 			status["entries"] = append(status["entries"].([]any), map[string]any{"fqdn": "late.apps.corp.test.", "type": "A", "class": "IN", "ttl": 360, "rdata": "192.0.2.99"})
 		}
 	})
-	contains(step(3), "zone dns/corp compared with its custom resource: 9 entries as before, 0 added, 0 missing", "corp.test.")
+	contains(step(3), "zone dns/corp: compared with its custom resource: 9 entries as before, 0 added, 0 missing", "corp.test.")
 	contains(step(4), "record.kubi.zone/ns1 patched")
 	for zone, old := range map[string]int64{"dns corp": 2031010108, "shop shop": 2024010100} {
 		namespace, name, _ := strings.Cut(zone, " ")

@@ -39,26 +39,16 @@ type Options struct {
 	Zone, View     string
 	Origin         string
 	CreateZone     bool
-	DryRun         string
-	StopOnError    bool
 	ForceConflicts bool
 	FromCRD        bool
 	Plan, Prune    bool
-	AllowDeletions bool
-	Workers        int
 	TSIGKeyFile    string
 }
 
 // NewOptions are the defaults.
 func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions(), DryRun: dryRunNone, Workers: load.DefaultWorkers}
+	return &Options{Client: kubeconfig.NewOptions()}
 }
-
-// The values of --dry-run, as of kubectl, that are supported here.
-const (
-	dryRunNone   = "none"
-	dryRunServer = "server"
-)
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
@@ -66,22 +56,14 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddNamespaceFlag(flags)
 	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
 	flags.StringVar(&o.Origin, "origin", o.Origin, "origin of relative names of a zone file before its first $ORIGIN; default: "+
-		"the name of the Zone, or if it does not exist yet, the name of the Zone object if that has a dot, "+
-		"or of a file like NAME.zone or db.NAME")
+		"the name of the Zone, or if it does not exist yet, that of a file like NAME.zone or db.NAME")
 	flags.StringVar(&o.View, "view", o.View, "view of the Zone, or of the one that --create-zone makes; empty is the default view")
 	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, "+
 		"and import NS at the apex as Records")
-	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about all changes and stores none")
-	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, "+
 		"as the server decides, and store nothing")
 	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import of zone files made and no source has any more, "+
 		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
-	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let removals through that would hold a zone, "+
-		"by the annotation kubi.zone/publish-deletions")
-	flags.IntVar(&o.Workers, "workers", o.Workers, "number of concurrent writes; more are faster if the server waits for its disk")
-	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, "+
-		"instead of continuing with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
 	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
 		"bindy.firestoned.io or dns.gardener.cloud: convert them; what v0 served is compared with the content of each zone")
@@ -105,7 +87,6 @@ type Config struct {
 	sources []source
 	target  load.Target
 	load    load.Config
-	plan    bool
 }
 
 // Complete validates the options and reports all errors at once. warnings are for the user.
@@ -156,20 +137,15 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
 		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
 	}
-	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
-		fault(fmt.Errorf("--dry-run %q: write %s or %s; only the server can decide about a record", o.DryRun, dryRunNone, dryRunServer))
-	}
-	if o.AllowDeletions && !o.Prune {
-		fault(errors.New("--allow-deletions goes with --prune, which alone removes Records"))
-	}
-	fault(load.CheckWorkers("--workers", o.Workers))
 	c.load = load.Config{
-		Workers: o.Workers,
-		Client:  c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
-		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a check with --plan",
-		ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError,
+		Client:         c.client,
+		Namespace:      namespace,
+		FieldManager:   FieldManager,
+		DryRun:         o.Plan,
+		Prune:          o.Prune,
+		HowToRemove:    "import it with --prune, after a check with --plan",
+		ForceConflicts: o.ForceConflicts,
 	}
-	c.plan = o.Plan
 	return c, warnings, errors.Join(wrong...)
 }
 
@@ -243,7 +219,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
 	cfg := c.load
 	var planned []string
-	if c.plan {
+	if cfg.DryRun {
 		cfg.Plan = func(line string) { planned = append(planned, line) }
 	}
 	loader, err := load.New(cfg)
@@ -263,10 +239,6 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 				break
 			}
 		}
-		if cfg.StopAtRefusal && (err != nil || one.Amiss() != "") {
-			doubt = "the import stopped at the first refusal"
-			break
-		}
 	}
 	if ctx.Err() == nil {
 		one, err := loader.Finish(ctx, doubt)
@@ -284,11 +256,8 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	if len(failed) > 0 {
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
-	switch {
-	case c.plan:
+	if cfg.DryRun {
 		summary += " (plan: nothing is kept)"
-	case cfg.DryRun:
-		summary += " (server dry run)"
 	}
 	fmt.Fprintln(out, summary)
 	if amiss := total.Amiss(); !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
@@ -391,8 +360,7 @@ without name servers gets those of the file as a Record. The records go into the
 one than the Zone's; without it, into the Zone's.
 
 --plan prints what would change. Records of an earlier import that no source has any more are reported, and removed
-with --prune. If that would hold the zone (S7.5), --plan and the report tell, the exit code is 1, and
---allow-deletions lets it through.
+with --prune. If that holds the zone (S7.5), the report has the command that lets it through, and the exit code is 1.
 
 Of a directory, and all below it, files that end in .zone or .db are imported. Manifests of Zones and Records are
 written by kubectl apply.
@@ -401,7 +369,7 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 operators bindy (bindy.firestoned.io) and external-dns-management (dns.gardener.cloud), which become Zones and Records.
 A field that is not carried over is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
-  kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
+  kubizone import example.org.zone --zone platform/example-org --create-zone --plan
   kubizone import example.org.zone --zone platform/example-org --prune --plan
   kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
   kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"
@@ -420,7 +388,5 @@ A field that is not carried over is reported with the next step.`,
 	}
 	options.AddFlags(command.Flags())
 	utilruntime.Must(options.Client.CompleteZoneFlag(command, "zone"))
-	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer},
-		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }
