@@ -111,7 +111,7 @@ func (r Report) Equal() bool {
 // Read reads a zone from a master file with absolute names and one SOA.
 func Read(text io.Reader) (*Zone, error) {
 	z := &Zone{sets: make(map[key]set)}
-	for row, err := range zonefile.Read(text, zonefile.ReadOptions{MaxGenerate: -1}) {
+	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {
 		if err != nil {
 			return nil, err
 		}

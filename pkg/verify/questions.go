@@ -68,7 +68,7 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 			text.WriteString(rr.String() + "\n")
 		}
 	}
-	for row, err := range zonefile.Read(strings.NewReader(text.String()), zonefile.ReadOptions{MaxGenerate: -1}) {
+	for row, err := range zonefile.Read(strings.NewReader(text.String()), zonefile.ReadOptions{}) {
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	}
 	w.proven = true
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
-	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: w.plan.Zone, MaxGenerate: -1}) {
+	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: w.plan.Zone}) {
 		if err != nil {
 			var line *zonefile.LineError
 			if errors.As(err, &line) {

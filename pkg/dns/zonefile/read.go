@@ -46,9 +46,6 @@ type ReadOptions struct {
 	// TTL is that of records without one where the file has said none before,
 	// in seconds. nil: such a record is refused.
 	TTL *uint32
-	// MaxGenerate is the most records that the $GENERATE directives of a file
-	// may make together; 0 means 65,536, a negative number none at all.
-	MaxGenerate int
 }
 
 // LineError is what was wrong with one line.
@@ -75,10 +72,7 @@ func (e *LineError) Error() string {
 // reader's and the last thing it yields.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
-		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL, generate: opts.MaxGenerate}
-		if f.generate == 0 {
-			f.generate = 1 << 16
-		}
+		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
 		in := newLines(r)
 		for {
 			text, line, err := in.readNext()
@@ -92,7 +86,18 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 				}
 				continue
 			}
-			if !f.readLine(text, line, yield) {
+			if text[0] == '$' {
+				if err := f.readDirective(text); err != nil && !yield(RR{Line: line}, lineError(line, text, err)) {
+					return
+				}
+				continue
+			}
+			rr, err := f.readRecord(text)
+			rr.Line = line
+			if err != nil {
+				rr, err = RR{Line: line}, lineError(line, text, err)
+			}
+			if !yield(rr, err) {
 				return
 			}
 		}
@@ -118,9 +123,8 @@ func lineError(line int, text string, err error) *LineError {
 
 // file is what a reader remembers from line to line.
 type file struct {
-	origin   name.Name
-	guess    func() name.Name // nil once it was asked, or may not be
-	generate int              // records that may still be generated
+	origin name.Name
+	guess  func() name.Name // nil once it was asked, or may not be
 
 	ttl           uint32
 	ttlKnown      bool
@@ -136,34 +140,19 @@ type file struct {
 	ownerOrigin name.Name
 }
 
-// readLine handles one logical line; false when the consumer has had enough.
-func (f *file) readLine(text string, line int, yield func(RR, error) bool) bool {
-	if text[0] == '$' {
-		keyword, rest := cutField(text)
-		var err error
-		switch strings.ToUpper(keyword) {
-		case "$ORIGIN":
-			err = f.setOrigin(rest)
-		case "$TTL":
-			err = f.setTTL(rest)
-		case "$GENERATE":
-			return f.readGenerated(text, rest, line, yield)
-		case "$INCLUDE":
-			err = errors.New("$INCLUDE is not followed; put the records of the other file here, or load it by itself")
-		default:
-			err = fmt.Errorf("%s is not a directive; the directives are $ORIGIN, $TTL and $GENERATE", strconv.QuoteToASCII(cut(keyword)))
-		}
-		if err != nil {
-			return yield(RR{Line: line}, lineError(line, text, err))
-		}
-		return true
+func (f *file) readDirective(text string) error {
+	keyword, rest := cutField(text)
+	switch strings.ToUpper(keyword) {
+	case "$ORIGIN":
+		return f.setOrigin(rest)
+	case "$TTL":
+		return f.setTTL(rest)
+	case "$GENERATE":
+		return errors.New("$GENERATE is not expanded; let BIND write the records out: named-compilezone -o EXPANDED ZONE FILE")
+	case "$INCLUDE":
+		return errors.New("$INCLUDE is not followed; put the records of the other file here, or load it by itself")
 	}
-	rr, err := f.readRecord(text)
-	rr.Line = line
-	if err != nil {
-		return yield(RR{Line: line}, lineError(line, text, err))
-	}
-	return yield(rr, nil)
+	return fmt.Errorf("%s is not a directive; the directives are $ORIGIN and $TTL", strconv.QuoteToASCII(cut(keyword)))
 }
 
 func (f *file) setOrigin(rest string) error {
