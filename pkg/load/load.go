@@ -4,6 +4,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -217,12 +219,10 @@ func (l *Loader) say(format string, arguments ...any) {
 	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
-// runWorkers calls do for every index of weights, in at most that many goroutines, and reports progress. The first error
-// ends it.
+// runWorkers calls do for every index of weights, in at most that many goroutines, and reports progress. The first
+// error ends it.
 func (l *Loader) runWorkers(ctx context.Context, what string, workers int, weights []int,
 	do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	total := 0
 	for _, weight := range weights {
 		total += weight
@@ -247,32 +247,27 @@ func (l *Loader) runWorkers(ctx context.Context, what string, workers int, weigh
 			}
 		}
 	})
-	queue := make(chan int)
-	var running sync.WaitGroup
-	for range min(workers, len(weights)) {
-		running.Go(func() {
-			for i := range queue {
-				if err := do(ctx, i); err != nil {
-					cancel(err)
-					return
-				}
-				done.Add(int64(weights[i]))
+	group, grouped := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, weight := range weights {
+		if grouped.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			if grouped.Err() != nil {
+				return nil
 			}
+			if err := do(grouped, i); err != nil {
+				return err
+			}
+			done.Add(int64(weight))
+			return nil
 		})
 	}
-feed:
-	for i := range weights {
-		select {
-		case queue <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(queue)
-	running.Wait()
+	err := group.Wait()
 	close(quiet)
 	told.Wait()
-	return context.Cause(ctx)
+	return cmp.Or(err, context.Cause(ctx))
 }
 
 // retryTransient calls do until it succeeds or fails for a reason that another attempt does not change. A request whose

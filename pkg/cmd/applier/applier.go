@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -32,47 +31,36 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 )
 
-// FieldManager is the default field manager of an apply.
+// FieldManager is the field manager that the applied fields belong to.
 const FieldManager = "kubizone-apply"
 
 // Options are the flags.
 type Options struct {
 	Client         *kubeconfig.Options
-	Atomic         bool
 	Files, Delete  []string
-	FieldManager   string
 	ForceConflicts bool
-	DryRun         string
+	Plan           bool
 }
-
-// The values of --dry-run.
-const (
-	dryRunNone   = "none"
-	dryRunServer = "server"
-)
 
 // NewOptions are the defaults.
 func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions(), FieldManager: FieldManager, DryRun: dryRunNone}
+	return &Options{Client: kubeconfig.NewOptions()}
 }
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
-	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none; required, for this is the only mode")
 	flags.StringSliceVarP(&o.Files, "filename", "f", o.Files, "files of manifests, YAML or JSON; - is standard input")
 	flags.StringSliceVar(&o.Delete, "delete", o.Delete, "names of Records to delete in the same transaction")
-	flags.StringVar(&o.FieldManager, "field-manager", o.FieldManager, "the field manager that the applied fields belong to")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over fields that other managers own")
-	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about all changes and stores none")
-	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVar(&o.Plan, "plan", o.Plan, "have the server decide about all changes, print them, and store none")
 }
 
 // Run sends the change set and prints the outcome of each Record.
 func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := o.validate(); err != nil {
-		return err
+	if len(o.Files)+len(o.Delete) == 0 {
+		return errors.New("no changes given: write -f FILE, or --delete NAME")
 	}
 	config, namespace, err := o.Client.Client()
 	if err != nil {
@@ -91,8 +79,8 @@ func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	options := metav1.CreateOptions{}
 	suffix := ""
-	if o.DryRun == dryRunServer {
-		options.DryRun, suffix = []string{metav1.DryRunAll}, " (server dry run)"
+	if o.Plan {
+		options.DryRun, suffix = []string{metav1.DryRunAll}, " (plan: nothing is kept)"
 	}
 	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, options)
 	if err != nil {
@@ -108,21 +96,6 @@ func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return buffered.Flush()
 }
 
-func (o *Options) validate() error {
-	var wrong []error
-	if !o.Atomic {
-		wrong = append(wrong, errors.New("--atomic is required; to apply one Record after the other use kubectl apply"))
-	}
-	if len(o.Files)+len(o.Delete) == 0 {
-		wrong = append(wrong, errors.New("no changes given: write -f FILE, or --delete NAME"))
-	}
-	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
-		wrong = append(wrong, fmt.Errorf("--dry-run %q: write %s or %s; only the server can decide about a Record", o.DryRun, dryRunNone,
-			dryRunServer))
-	}
-	return errors.Join(wrong...)
-}
-
 // place is the source of an item.
 type place struct {
 	where, namespace string
@@ -130,7 +103,7 @@ type place struct {
 
 // changeSet reads the files. More than one change set can have is refused, and no part of it is sent.
 func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
-	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: o.FieldManager, Force: o.ForceConflicts}}
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.ForceConflicts}}
 	var from []place
 	for _, name := range o.Files {
 		read := in
@@ -282,15 +255,13 @@ func NewCommand() *cobra.Command {
 zone, or none does and each refusal is reported. They are of one namespace and one zone, at most 100, and take at most
 256 KiB of JSON; more are refused and never split. Records are applied like kubectl apply --server-side does, as the
 user of the kubeconfig.`,
-		Example: `  kubizone apply --atomic -n team-a -f records.yaml
-  kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --dry-run`,
+		Example: `  kubizone apply -n team-a -f records.yaml
+  kubizone apply -n team-a -f new.yaml --delete old-www,old-mail --plan`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return options.Run(command.Context(), command.InOrStdin(), command.OutOrStdout())
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer},
-		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

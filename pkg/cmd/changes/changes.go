@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
@@ -174,6 +173,5 @@ with the oldest change that the server holds. ZONE is the name of the Zone objec
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(options.Client.CompleteZone(command))
 	return command
 }

@@ -6,7 +6,6 @@ package exporter
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +28,6 @@ import (
 const (
 	formatZoneFile = "zonefile"
 	formatYAML     = "yaml"
-	formatJSON     = "json"
 )
 
 // Options are the flags.
@@ -47,13 +45,13 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
-	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: the content of the zone; yaml or json: "+
+	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: the content of the zone; yaml: "+
 		"the Zone and its Records as manifests")
 }
 
 // Run writes the zone that text names, NAMESPACE/NAME or NAME, to out. It reports missing parts to remarks.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
-	if formats := []string{formatZoneFile, formatYAML, formatJSON}; !slices.Contains(formats, o.Output) {
+	if formats := []string{formatZoneFile, formatYAML}; !slices.Contains(formats, o.Output) {
 		return fmt.Errorf("--output %q: write one of %q", o.Output, formats)
 	}
 	client, zone, err := o.Client.ForZone(text)
@@ -63,7 +61,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if o.Output == formatZoneFile {
 		return exportFile(ctx, client, zone, out)
 	}
-	return o.exportManifests(ctx, client, zone, out, remarks)
+	return exportManifests(ctx, client, zone, out, remarks)
 }
 
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {
@@ -78,7 +76,7 @@ func exportFile(ctx context.Context, client versioned.Interface, zone types.Name
 	return nil
 }
 
-func (o *Options) exportManifests(ctx context.Context, client versioned.Interface, id types.NamespacedName, out, remarks io.Writer) error {
+func exportManifests(ctx context.Context, client versioned.Interface, id types.NamespacedName, out, remarks io.Writer) error {
 	zone, err := client.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -113,7 +111,7 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 		objects = append(objects, record)
 	}
 	buffered := bufio.NewWriter(out)
-	if err := o.writeFile(buffered, objects); err != nil {
+	if err := writeFile(buffered, objects); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -171,14 +169,11 @@ func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
 	return kept
 }
 
-func (o *Options) writeFile(out *bufio.Writer, objects []any) error {
+func writeFile(out *bufio.Writer, objects []any) error {
 	for i, object := range objects {
 		content, err := load.AsWritten(object)
 		if err != nil {
 			return err
-		}
-		if objects[i] = content; o.Output == formatJSON {
-			continue
 		}
 		text, err := yaml.Marshal(content)
 		if err != nil {
@@ -191,12 +186,7 @@ func (o *Options) writeFile(out *bufio.Writer, objects []any) error {
 			return err
 		}
 	}
-	if o.Output == formatYAML {
-		return nil
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "    ")
-	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+	return nil
 }
 
 // NewCommand is the sub-command.
@@ -216,8 +206,7 @@ NAMESPACE/NAME.`,
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(options.Client.CompleteZone(command))
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatZoneFile, formatYAML, formatJSON},
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatZoneFile, formatYAML},
 		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
@@ -261,7 +260,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	}
 	fmt.Fprintln(out, summary)
 	if amiss := total.Amiss(); !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
-		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply --atomic changes up to 100 "+
+		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
 			"Records in one")
 	}
 	if amiss := total.Amiss(); len(failed) == 0 && amiss != "" {
@@ -349,7 +348,7 @@ func NewCommand() *cobra.Command {
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
 RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
 concurrently, and those that are written stay if others are refused: an import is not one transaction. kubizone apply
---atomic changes up to 100 Records in one.
+changes up to 100 Records in one.
 
 A refused line is reported with its reason and the next step, and the exit code is 1. A source that cannot be read or
 has no zone is reported, the others are imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its
@@ -387,6 +386,5 @@ A field that is not carried over is reported with the next step.`,
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(options.Client.CompleteZoneFlag(command, "zone"))
 	return command
 }

@@ -397,7 +397,6 @@ anything differs, 2 when nothing does but a server could not be compared. ZONE i
 		},
 	}
 	options.AddFlags(command.Flags())
-	utilruntime.Must(options.Client.CompleteZone(command))
 	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
 		cobra.ShellCompDirectiveNoFileComp)))
 	return command
