@@ -461,7 +461,7 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 ---
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: first, creationTimestamp: "2024-01-01T00:00:00Z"}, spec: {domainName: www.example.org.}}
 `
-	read, _ := readObjects("all.yaml", []byte(text))
+	read, _ := ReadObjects("all.yaml", []byte(text))
 	var all []*manifest
 	for _, o := range read {
 		all = append(all, newManifest("all.yaml", o))

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
@@ -44,26 +45,7 @@ func newLazyMapper(client *rest.Config) (mapper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lazyMapper{client: asked}, nil
-}
-
-type lazyMapper struct {
-	client discovery.DiscoveryInterface
-	mutex  sync.Mutex
-	mapper meta.RESTMapper
-}
-
-func (m *lazyMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.mapper == nil {
-		groups, err := restmapper.GetAPIGroupResources(m.client)
-		if err != nil {
-			return nil, fmt.Errorf("the kinds that the server knows: %w", err)
-		}
-		m.mapper = restmapper.NewDiscoveryRESTMapper(groups)
-	}
-	return m.mapper.RESTMapping(kind, versions...)
+	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked)), nil
 }
 
 // manifest is one object of a file.
@@ -292,7 +274,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 // ReadObjects reads the objects of a YAML or JSON text, and reports and counts the documents that are none. Those that
 // name no namespace get the one of the loader.
 func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.Unstructured, refused int) {
-	objects, wrong := readObjects(path, text)
+	objects, wrong := ReadObjects(path, text)
 	for _, r := range wrong {
 		l.reportRefused(r)
 	}
@@ -308,9 +290,9 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// readObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the lines on which
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the lines on which
 // documents begin.
-func readObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
+func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})

@@ -6,7 +6,6 @@ package applier
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,12 +22,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/load"
 )
 
 // FieldManager is the field manager that the applied fields belong to.
@@ -106,22 +104,26 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.ForceConflicts}}
 	var from []place
 	for _, name := range o.Files {
-		read := in
-		if name != "-" {
-			file, err := os.Open(name)
-			if err != nil {
-				return nil, nil, err
-			}
-			defer file.Close()
-			read = file
-		}
-		objects, err := readDocuments(name, read)
+		text, err := readFile(name, in)
 		if err != nil {
 			return nil, nil, err
 		}
+		objects, refused := load.ReadObjects(name, text)
+		if len(refused) > 0 {
+			return nil, nil, errors.New(refused[0].String())
+		}
 		for _, object := range objects {
-			set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: object.raw}})
-			from = append(from, object.place)
+			if object.GroupVersionKind() != v1alpha1.SchemeGroupVersion.WithKind("Record") {
+				return nil, nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: "+
+					"apply it by itself with kubectl", name, object.GetAPIVersion(), object.GetKind(), object.GetName(),
+					v1alpha1.SchemeGroupVersion)
+			}
+			raw, err := object.MarshalJSON()
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", name, err)
+			}
+			set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: raw}})
+			from = append(from, place{fmt.Sprintf("%s, record %s", name, object.GetName()), object.GetNamespace()})
 		}
 	}
 	for _, name := range o.Delete {
@@ -149,50 +151,12 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	return set, from, nil
 }
 
-type document struct {
-	raw []byte
-	place
-}
-
-// readDocuments are the objects of a file, those of lists by themselves. All are Records.
-func readDocuments(name string, in io.Reader) (found []document, err error) {
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(in))
-	for n := 1; ; n++ {
-		text, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
-		where := fmt.Sprintf("%s, document %d", name, n)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-		raw, err := yaml.YAMLToJSON(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-		if string(raw) == "null" {
-			continue
-		}
-		var list struct {
-			Items []json.RawMessage `json:"items"`
-		}
-		objects := []json.RawMessage{raw}
-		if err := json.Unmarshal(raw, &list); err == nil && list.Items != nil {
-			objects = list.Items
-		}
-		for _, object := range objects {
-			var header metav1.PartialObjectMetadata
-			if err := json.Unmarshal(object, &header); err != nil {
-				return nil, fmt.Errorf("%s: %w", where, err)
-			}
-			if header.Kind != "Record" || header.APIVersion != v1alpha1.SchemeGroupVersion.String() {
-				return nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: "+
-					"apply it by itself with kubectl", where, header.APIVersion, header.Kind, header.Name, v1alpha1.SchemeGroupVersion)
-			}
-			found = append(found, document{object, place{where: fmt.Sprintf("%s, record %s", name, header.Name),
-				namespace: header.Namespace}})
-		}
+// readFile reads a whole file, and standard input for "-".
+func readFile(name string, in io.Reader) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(in)
 	}
+	return os.ReadFile(name)
 }
 
 // namespaceOf returns the namespace of all Records: that of -n, else theirs, else that of the kubeconfig.

@@ -81,7 +81,7 @@ func TestApply_together_S10_1(t *testing.T) {
 		"empty":           {"---\n", []string{"-f", "-"}, "no Record found"},
 		"too many":        {strings.Repeat(manifest("d", "192.0.2.4"), 101), []string{"-f", "-"}, "101 Records, and one transaction takes at most 100"},
 		"too large":       {manifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "one transaction takes at most 262144"},
-		"no Record":       {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `document 1: v1 Secret "x" is no Record`},
+		"no Record":       {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `-: v1 Secret "x" is no Record`},
 		"two namespaces":  {strings.Replace(manifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"-f", "-"}, "record d is of namespace other"},
 		"a conflict": {manifest("c", "192.0.2.9"), []string{"-f", "-"},
 			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; remove the fields from the file`},

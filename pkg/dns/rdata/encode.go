@@ -151,7 +151,7 @@ func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error
 		value, err := parseMnemonic(first, certificateNames, 16)
 		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
 	case kindSeconds:
-		value, err := parseSeconds(first)
+		value, err := ParseSeconds(first.text)
 		return binary.BigEndian.AppendUint32(wire, value), err
 	case kindName:
 		return appendName(wire, first.text, top)
@@ -266,11 +266,11 @@ var (
 	}
 )
 
-// parseSeconds reads seconds, or numbers with the units w, d, h, m, s, as servers do in an SOA.
-func parseSeconds(field token) (uint32, error) {
+// ParseSeconds reads a time: seconds, or numbers with the units w, d, h, m, s, as files and servers write them.
+func ParseSeconds(text string) (uint32, error) {
 	var total, number uint64
 	digits := 0
-	for _, c := range []byte(field.text) {
+	for _, c := range []byte(text) {
 		if isDigit(c) {
 			number, digits = number*10+uint64(c-'0'), digits+1
 		} else if unit := secondsOf[c|0x20]; unit > 0 && digits > 0 {
@@ -282,8 +282,8 @@ func parseSeconds(field token) (uint32, error) {
 			break
 		}
 	}
-	if total += number; field.text == "" || field.quoted || number > math.MaxUint32 || total > math.MaxUint32 {
-		return 0, fmt.Errorf("%s is not a time of 0 to 4294967295 seconds; write seconds, or units as in \"1h30m\"", quote(field.text))
+	if total += number; text == "" || number > math.MaxUint32 || total > math.MaxUint32 {
+		return 0, fmt.Errorf("%s is not a time of 0 to 4294967295 seconds; write seconds, or units as in \"1h30m\"", quote(text))
 	}
 	return uint32(total), nil
 }

@@ -326,47 +326,17 @@ func isClass(field string) (bool, error) {
 	return false, nil
 }
 
-// parseTTL reads seconds, or numbers with the units w, d, h, m, s. It is not a
-// TTL at all (false) unless it begins with a digit.
+// parseTTL reads a time. It is not a TTL at all (false) unless it begins with a digit.
 func parseTTL(text string) (uint32, bool, error) {
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return 0, false, nil
 	}
-	var total, number uint64
-	pending := false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		unit := uint64(0)
-		switch c | 0x20 {
-		case 's':
-			unit = 1
-		case 'm':
-			unit = 60
-		case 'h':
-			unit = 3600
-		case 'd':
-			unit = 86400
-		case 'w':
-			unit = 604800
-		}
-		switch {
-		case '0' <= c && c <= '9':
-			number, pending = number*10+uint64(c-'0'), true
-		case unit > 0 && pending:
-			total, number, pending = total+number*unit, 0, false
-		default:
-			return 0, false, nil
-		}
-		if total > maxTTL || number > maxTTL {
-			return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)),
-				maxTTL)
-		}
+	ttl, err := rdata.ParseSeconds(text)
+	if err != nil || ttl > maxTTL {
+		err = fmt.Errorf("TTL %s is not a time of 0 to %d seconds (RFC 2181 §8); write seconds, or units as in \"1h30m\"",
+			strconv.QuoteToASCII(cut(text)), maxTTL)
 	}
-	if total += number; total > maxTTL {
-		return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)),
-			maxTTL)
-	}
-	return uint32(total), true, nil
+	return ttl, true, err
 }
 
 func cut(text string) string {

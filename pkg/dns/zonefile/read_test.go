@@ -59,9 +59,9 @@ func TestRead_syntax(t *testing.T) {
 		{"TTL units", "a 1w2D3h4M5s A 192.0.2.1\nb 0 A 192.0.2.1\nc 2147483647 A 192.0.2.1\n", org, []string{
 			"1 a.example.org. 788645 A 192.0.2.1", "2 b.example.org. 0 A 192.0.2.1", "3 c.example.org. 2147483647 A 192.0.2.1"}},
 		{"S5.4: TTL limit", "a 2147483648 A 192.0.2.1\nb 99999999999999999999 A 192.0.2.1\nc 3551w A 192.0.2.1", org, []string{
-			`1! TTL "2147483648" is more than 2147483647 seconds (RFC 2181 §8) | write a smaller one`,
-			`2! TTL "99999999999999999999" is more than 2147483647 seconds (RFC 2181 §8) | write a smaller one`,
-			`3! TTL "3551w" is more than 2147483647 seconds (RFC 2181 §8) | write a smaller one`}},
+			`1! TTL "2147483648" is not a time of 0 to 2147483647 seconds (RFC 2181 §8) | write seconds, or units as in "1h30m"`,
+			`2! TTL "99999999999999999999" is not a time of 0 to 2147483647 seconds (RFC 2181 §8) | write seconds, or units as in "1h30m"`,
+			`3! TTL "3551w" is not a time of 0 to 2147483647 seconds (RFC 2181 §8) | write seconds, or units as in "1h30m"`}},
 		{"no TTL", "a A 192.0.2.1\n", org, []string{`1! the record has no TTL and there is none above | put "$TTL 3600" at the top of the file`}},
 		{"S5.4: class", "a 5 CH A 192.0.2.1\nb 5 CLASS1 A 192.0.2.1\nc 5 CLASS3 A 192.0.2.1", org, []string{
 			"1! class CH | only records of class IN are read", "2 b.example.org. 5 A 192.0.2.1", "3! class CLASS3 | only records of class IN are read"}},
