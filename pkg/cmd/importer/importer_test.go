@@ -22,6 +22,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/test/rig"
 )
 
 const file = `$ORIGIN example.org.
@@ -572,5 +573,27 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 	}
 	if _, err := s.KubizoneV1alpha1().Zones("default").Get(t.Context(), "x", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("zone x: %v", err)
+	}
+}
+
+// M3: a zone, signed over the wire from a real BIND, and then from its file, which has nothing to add.
+func TestImport_takesATransfer(t *testing.T) {
+	text := "t.test. 300 IN SOA ns.example.net. h. 1 1800 900 604800 300\nt.test. 300 IN NS ns.example.net.\na.t.test. 300 IN A 192.0.2.1\n"
+	key := rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha512", Secret: "cm9vdC16b25lLWZvci10aGUtaW1wb3J0LXRlc3QtMDE="}
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "t.test.", Text: text, UpdateKey: key.Name}}})
+	rig.SkipMissing(t, err)
+	defer bind.Close()
+	s := start(t)
+	arguments := []string{"--zone", "a/t", "--create-zone", "--view", "inside"}
+	url := "axfr://" + bind.Addr.String() + "/t.test"
+	if refused := s.importing("", append(arguments, url)...); refused.failed == nil || !strings.Contains(refused.failed.Error(), "REFUSED") {
+		t.Errorf("a transfer without the key: %v", refused.failed)
+	}
+	first := s.importing("", append(arguments, url, "--tsig-key-file", write(t, "transfer.key", key.Statement()))...)
+	if first.failed != nil || first.out != "3 written, 0 unchanged\n" {
+		t.Errorf("%v, %s", first.failed, first.out)
+	}
+	if second := s.importing("", append(arguments, write(t, "t.zone", text))...); second.failed != nil || second.out != "0 written, 3 unchanged\n" {
+		t.Errorf("%v, %s", second.failed, second.out)
 	}
 }

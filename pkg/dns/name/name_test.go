@@ -354,28 +354,6 @@ func TestParse_allocatesNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkParse(b *testing.B) {
-	for _, tc := range []struct{ name, text string }{
-		{"canonical", "www.example.org."}, {"upper", "WWW.Example.Org."}, {"idna", "bücher.example.org."},
-	} {
-		b.Run(tc.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Parse(tc.text); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkCompare(b *testing.B) {
-	x, y := MustParse("a.very.long.name.example.org."), MustParse("b.very.long.name.example.org.")
-	for b.Loop() {
-		x.Compare(y)
-	}
-}
-
 // TestCheckSpelling_policies proves S1.3: what a policy on the text would have to see stands there as itself.
 func TestCheckSpelling_policies(t *testing.T) {
 	for _, tc := range []struct{ text, mapped string }{
