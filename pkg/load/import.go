@@ -166,7 +166,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		result.NotTaken += l.reportSOA(path, all[soa], zone)
 	}
 	if zone != nil && !target.CreateZone {
-		result.NotTaken += l.reportNameServers(ctx, path, p, zone, to)
+		result.NotTaken += l.reportNameServers(path, p, zone)
 	}
 	return p, to, result, nil
 }
@@ -269,79 +269,35 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, and reports those that the Zone does not have. They stay
-// in the plan if the zone has them as a Record of an import, or has no NS at all, as after the deletion of such a
-// Record. It returns how many lines are not taken over.
-func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone, to *destination) int {
+// reportNameServers removes the NS at the apex from the plan, and reports those that the Zone does not have. In a Zone
+// without spec.nameServers they stay in the plan, and become a Record. It returns how many lines are not taken over.
+func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
-	if i < 0 {
+	known := zone.Status.FQDN != ""
+	if i < 0 || known && len(zone.Spec.NameServers) == 0 {
 		return 0
 	}
 	ns := p.sets[i]
-	untaken := len(ns.lines)
-	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "name servers are " +
-		"fields of the Zone"}
-	if zone.Status.FQDN == "" {
-		p.sets = slices.Delete(p.sets, i, i+1)
-		at.Fix = "ask the owner of the zone to set spec.nameServers"
-		l.say("not taken over: %s", at)
-		return untaken
-	}
-	there, asRecord, err := l.apexNameServers(ctx, zone, ns, to)
-	if err == nil && asRecord {
-		return 0
-	}
 	p.sets = slices.Delete(p.sets, i, i+1)
-	if err != nil {
-		at.Fix = err.Error()
-		l.say("not taken over: %s", at)
-		return untaken
-	}
-	servers := slices.Clone(zone.Spec.NameServers)
-	for _, host := range ns.data {
-		if !there[host] {
-			servers = append(servers, v1alpha1.NameServer{Name: host})
+	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "),
+		Reason: "name servers are fields of the Zone", Fix: "ask the owner of the zone to set spec.nameServers"}
+	if known {
+		servers := slices.Clone(zone.Spec.NameServers)
+		for _, host := range ns.data {
+			if !slices.ContainsFunc(servers, func(server v1alpha1.NameServer) bool {
+				fqdn, err := name.ParseIn(server.Name, p.fqdn)
+				return err == nil && fqdn.String() == host
+			}) {
+				servers = append(servers, v1alpha1.NameServer{Name: host})
+			}
 		}
+		if len(servers) == len(zone.Spec.NameServers) {
+			return 0
+		}
+		at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
 	}
-	if len(servers) == len(zone.Spec.NameServers) {
-		return 0
-	}
-	at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
 	l.say("not taken over: %s", at)
-	return untaken
-}
-
-// apexNameServers returns the name servers that the zone has, from spec.nameServers or Records. asRecord reports that
-// ns belongs into a Record: the zone has that Record of an import, or no name server at all.
-func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool,
-	err error) {
-	there, fqdn := make(map[string]bool), to.fqdn
-	for row, err := range l.readEntries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name},
-		map[string]string{"type": "NS", "name": fqdn.String()}) {
-		if err != nil {
-			return nil, false, err
-		}
-		if row.Name == fqdn && row.Type == rdata.NS {
-			there[row.Data] = true
-		}
-	}
-	if len(zone.Spec.NameServers) > 0 || len(there) == 0 {
-		return there, len(there) == 0, nil
-	}
-	for _, object := range recordObjectNames(ns.owner, ns.typ, to.zone.Name) {
-		have, err := retryTransient(ctx, func() (*v1alpha1.Record, error) {
-			return l.typed.KubizoneV1alpha1().Records(to.namespace).Get(ctx, object, metav1.GetOptions{})
-		})
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return nil, false, err
-		case have.Spec.DomainName == ns.owner.String() && have.Spec.Type == ns.typ.String() && isIn(have, to.zone):
-			ours, others := l.madeBy(have.ManagedFields)
-			return there, ours && len(others) == 0, nil
-		}
-	}
-	return there, false, nil
+	return len(ns.lines)
 }
 
 func patchCommand(zone *v1alpha1.Zone, spec map[string]any) string {

@@ -29,8 +29,6 @@ type plan struct {
 	spec v1alpha1.ZoneSpec
 	// soa is the line of the SOA, for refusals of fields of the Zone.
 	soa Refusal
-	// remarks are reported and refuse nothing.
-	remarks []string
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
@@ -136,7 +134,6 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 // readRows collects the rows. soa is the index of the first SOA, -1 if there is none.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
-	fromAbove := 0
 	for row, err := range rows {
 		if err != nil {
 			var line *zonefile.LineError
@@ -150,17 +147,7 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 		if row.Type == rdata.SOA && soa < 0 {
 			soa = len(all)
 		}
-		if row.TTLFromAbove {
-			if fromAbove++; fromAbove == 1 {
-				p.remarks = append(p.remarks, fmt.Sprintf("%s:%d: %s %s has no TTL and the file no $TTL: "+
-					"it gets the TTL of the record before it, %d (RFC 1035 §5.1); some name servers take another", path, row.Line, row.Name,
-					row.Type, row.TTL))
-			}
-		}
 		all = append(all, row)
-	}
-	if fromAbove > 1 {
-		p.remarks = append(p.remarks, fmt.Sprintf("%s: %d more records without a TTL", path, fromAbove-1))
 	}
 	return all, soa, nil
 }

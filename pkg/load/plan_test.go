@@ -141,13 +141,6 @@ func TestPlan_needsAnSOA(t *testing.T) {
 	}
 }
 
-func TestPlan_remarksOnTTLsFromAbove(t *testing.T) {
-	p := planOf(t, "$ORIGIN example.org.\n@ 60 SOA ns h 1 1800 900 604800 300\na A 192.0.2.1\nb A 192.0.2.1\nc A 192.0.2.1\n")
-	if len(p.refused) > 0 || len(p.remarks) != 2 || !strings.HasPrefix(p.remarks[0], "f.zone:3: a.example.org. A has no TTL") || p.remarks[1] != "f.zone: 2 more records without a TTL" {
-		t.Errorf("%q, refused %q", p.remarks, refusals(p))
-	}
-}
-
 func TestRefusal_namesAFewLinesOnly(t *testing.T) {
 	r := Refusal{Path: "f", Lines: []int{1, 2, 3, 4, 5, 6, 7}, Text: strings.Repeat("ü", 100), Reason: "so"}
 	got := r.String()

@@ -149,11 +149,8 @@ func (l *Loader) Report(r Refusal, refused bool) Result {
 	return Result{NotTaken: 1}
 }
 
-// reportPlan reports the remarks and refusals of reading a file.
+// reportPlan reports the refusals of reading a file.
 func (l *Loader) reportPlan(p *plan) {
-	for _, line := range p.remarks {
-		l.say("%s", line)
-	}
 	for _, r := range p.refused {
 		l.reportRefused(r)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/yaml"
@@ -65,7 +66,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 }
 
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {
-	text, err := load.OpenEntries(ctx, client, zone, nil)
+	text, err := load.OpenEntries(ctx, client, zone)
 	if err != nil {
 		return err
 	}
@@ -85,10 +86,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if err != nil {
 		return err
 	}
-	zone.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone"}
-	zone.ObjectMeta = asWritten(zone.ObjectMeta)
-	zone.Status = v1alpha1.ZoneStatus{}
-	objects := []any{zone}
+	manifests := []manifest{{"Zone", zone}}
 	delegations, err := delegationsOf(ctx, client, id)
 	if apierrors.IsForbidden(err) {
 		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); "+
@@ -99,19 +97,13 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 		return err
 	}
 	for _, delegation := range delegations {
-		delegation.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Delegation"}
-		delegation.ObjectMeta = asWritten(delegation.ObjectMeta)
-		delegation.Status = v1alpha1.DelegationStatus{}
-		objects = append(objects, delegation)
+		manifests = append(manifests, manifest{"Delegation", delegation})
 	}
 	for _, record := range records {
-		record.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"}
-		record.ObjectMeta = asWritten(record.ObjectMeta)
-		record.Status = v1alpha1.RecordStatus{}
-		objects = append(objects, record)
+		manifests = append(manifests, manifest{"Record", record})
 	}
 	buffered := bufio.NewWriter(out)
-	if err := writeFile(buffered, objects); err != nil {
+	if err := writeFile(buffered, manifests); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -124,16 +116,13 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	return err
 }
 
-// delegationsOf lists the Delegations of the zone, none on a server without that kind.
+// delegationsOf lists the Delegations of the zone.
 func delegationsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (all []*v1alpha1.Delegation, err error) {
 	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + zone.Name}
 	err = load.EachItem(ctx, client.KubizoneV1alpha1().Delegations(zone.Namespace).List, options, func(d *v1alpha1.Delegation) error {
 		all = append(all, d)
 		return nil
 	})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
 	return all, err
 }
 
@@ -158,20 +147,32 @@ func listRecords(ctx context.Context, client versioned.Interface, namespace stri
 	return records, err
 }
 
-// asWritten returns the metadata that users set.
-func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
-	kept := metav1.ObjectMeta{Namespace: metadata.Namespace, Name: metadata.Name, Labels: metadata.Labels,
-		Annotations: metadata.Annotations}
+// manifest is an object to be written out, and its kind, which clients leave out.
+type manifest struct {
+	kind   string
+	object metav1.Object
+}
+
+// asWritten returns the object with the fields that users set.
+func (m manifest) asWritten() (map[string]any, error) {
+	content, err := load.AsWritten(m.object)
+	if err != nil {
+		return nil, err
+	}
+	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
+	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
+		Annotations: m.object.GetAnnotations()}
 	// The label of the server (S3.8), the mark of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
-	return kept
+	content["metadata"], err = runtime.DefaultUnstructuredConverter.ToUnstructured(&kept)
+	return content, err
 }
 
-func writeFile(out *bufio.Writer, objects []any) error {
-	for i, object := range objects {
-		content, err := load.AsWritten(object)
+func writeFile(out *bufio.Writer, manifests []manifest) error {
+	for i, m := range manifests {
+		content, err := m.asWritten()
 		if err != nil {
 			return err
 		}

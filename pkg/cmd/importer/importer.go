@@ -327,7 +327,7 @@ func (c *Config) compareZone(ctx context.Context, zone types.NamespacedName, bef
 	if err != nil {
 		return 0, err
 	}
-	now, err := load.OpenEntries(ctx, client, zone, nil)
+	now, err := load.OpenEntries(ctx, client, zone)
 	if err != nil {
 		return 0, err
 	}

@@ -268,7 +268,7 @@ type delivered struct {
 // readDelivered reads what is delivered of the zone now: what it contains, and while it is not settled what it had at
 // settledSerial (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
-	text, err := load.OpenEntries(ctx, r.client, r.id, nil)
+	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (a *api) record(name string, spec v1alpha1.RecordSpec) {
 // text is the zone as a master file.
 func (a *api) text() string {
 	a.t.Helper()
-	stream, err := load.OpenEntries(a.t.Context(), a, apitypes.NamespacedName{Namespace: "a", Name: "org"}, nil)
+	stream, err := load.OpenEntries(a.t.Context(), a, apitypes.NamespacedName{Namespace: "a", Name: "org"})
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -8,7 +8,7 @@
 // directives, and a type that one of them does not know is written in the
 // generic form; (2) Read reports a bad line and goes on with the next: one
 // typing error does not hide the rest of a file; (3) Read opens no other file
-// and makes no more records than it is allowed to, whatever its input says;
+// and makes no more records than there are lines, whatever its input says;
 // (4) a line whose owner was refused lends its owner to no other line.
 //
 // It does not know which records may stand beside each other, nor which types

@@ -26,10 +26,6 @@ type RR struct {
 	Type rdata.Type
 	// TTL is in seconds.
 	TTL uint32
-	// TTLFromAbove says that the record has no TTL, the file no $TTL so far, and
-	// TTL is that of a record before it (RFC 1035 §5.1); some name servers take
-	// another one then.
-	TTLFromAbove bool
 	// Data is in canonical presentation format, every name absolute.
 	Data string
 }
@@ -126,11 +122,10 @@ type file struct {
 	origin name.Name
 	guess  func() name.Name // nil once it was asked, or may not be
 
-	ttl           uint32
-	ttlKnown      bool
-	ttlFromRecord bool    // ttl is one that a record said
-	directive     bool    // ttl is from $TTL, which explicit TTLs do not change
-	fallback      *uint32 // where the file says none
+	ttl       uint32
+	ttlKnown  bool
+	directive bool    // ttl is from $TTL, which explicit TTLs do not change
+	fallback  *uint32 // where the file says none
 
 	// owner is that of the last record, for lines that begin with a blank; zero
 	// when there is none or it was refused (promise 4). ownerText is what it
@@ -179,7 +174,7 @@ func (f *file) setTTL(rest string) error {
 	case !ok || rest != "":
 		return errors.New("$TTL takes one time; write seconds or units, as in \"$TTL 3600\" or \"$TTL 1h\"")
 	}
-	f.ttl, f.ttlKnown, f.directive, f.ttlFromRecord = ttl, true, true, false
+	f.ttl, f.ttlKnown, f.directive = ttl, true, true
 	return nil
 }
 
@@ -238,7 +233,7 @@ func (f *file) readRecord(text string) (RR, error) {
 	}
 	switch {
 	case hasTTL && !f.directive:
-		f.ttl, f.ttlKnown, f.ttlFromRecord = rr.TTL, true, true
+		f.ttl, f.ttlKnown = rr.TTL, true
 	case !hasTTL && !f.ttlKnown && rr.Type == rdata.SOA:
 		// RFC 1035 §5.1 leaves it open; BIND takes the SOA's last field.
 		minimum, _, err := parseTTL(rr.Data[strings.LastIndexByte(rr.Data, ' ')+1:])
@@ -251,7 +246,7 @@ func (f *file) readRecord(text string) (RR, error) {
 	case !hasTTL && !f.ttlKnown:
 		return RR{}, errors.New("the record has no TTL and there is none above; put \"$TTL 3600\" at the top of the file")
 	case !hasTTL:
-		rr.TTL, rr.TTLFromAbove = f.ttl, f.ttlFromRecord
+		rr.TTL = f.ttl // the last one that was said (RFC 1035 §5.1)
 	}
 	return rr, nil
 }

@@ -124,28 +124,6 @@ func TestRead_syntax(t *testing.T) {
 	}
 }
 
-// Without $TTL the last TTL stands (RFC 1035 §5.1); the record says so, for some servers take the SOA's minimum.
-func TestRead_saysWhereTheTTLIsFrom(t *testing.T) {
-	for text, want := range map[string]string{
-		"@ SOA ns h 1 2 3 4 5\na A 192.0.2.1\n":                         "-- ",
-		"@ 60 SOA ns h 1 2 3 4 5\na A 192.0.2.1\n":                      "-a",
-		"@ SOA ns h 1 2 3 4 5\na 60 A 192.0.2.1\nb A 192.0.2.1":         "--a",
-		"$TTL 9\n@ SOA ns h 1 2 3 4 5\na 60 A 192.0.2.1\nb A 192.0.2.1": "---",
-		"a 60 A 192.0.2.1\n$TTL 9\nb A 192.0.2.1":                       "--",
-	} {
-		got := ""
-		for rr, err := range Read(strings.NewReader(text), ReadOptions{Origin: name.MustParse("example.org.")}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got += map[bool]string{false: "-", true: "a"}[rr.TTLFromAbove]
-		}
-		if got != strings.TrimSpace(want) {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestRead_longLine(t *testing.T) {
 	text := "a. 5 TXT \"" + strings.Repeat("x", maxLine) + "\"\nb. 5 A 192.0.2.1\nc. 5 TXT (" + strings.Repeat(" x\n", maxLine) + ")\n"
 	got := render(text, ReadOptions{})
