@@ -381,7 +381,7 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	}
 	age(10)
 	first := begins(older, "", false)
-	if alone := begins(newer, "", false); alone.Compare(first) != serial.Before {
+	if alone := begins(newer, "", false); !first.Ahead(alone) {
 		t.Errorf("serial %d after %d: it needs no --ahead-of", alone, first)
 	}
 	if named := begins(newer, older, false); !named.Ahead(first) {

@@ -96,8 +96,7 @@ func (r *responder) answerPeer(req request, key *signingKey, open []opening, fro
 	if req.qtype == typeAXFR {
 		return answer{transfer: &transfer{zone: zone, request: req.copyForTransfer(), key: key}}
 	}
-	switch serial.Serial(req.serial).Compare(zone.Serial()) {
-	case serial.Equal, serial.After:
+	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
 	// A serial that cannot be compared is one that is behind.
