@@ -112,14 +112,15 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		warnings = append(warnings, warned...)
 	}
 	for _, argument := range arguments {
-		found, err := o.sourcesOf(argument)
-		fault(err)
-		for _, one := range found {
-			if one.transfer != nil {
-				one.transfer.Key = key
-			}
+		one, err := o.sourceOf(argument)
+		if err != nil {
+			fault(err)
+			continue
 		}
-		c.sources = append(c.sources, found...)
+		if one.transfer != nil {
+			one.transfer.Key = key
+		}
+		c.sources = append(c.sources, one)
 	}
 	zoneFile := func(s source) bool { return !s.manifest }
 	switch {
@@ -148,34 +149,19 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	return c, warnings, errors.Join(wrong...)
 }
 
-// sourcesOf returns the sources of an argument: of a directory, the files that up --load reads.
-func (o *Options) sourcesOf(argument string) ([]source, error) {
+func (o *Options) sourceOf(argument string) (source, error) {
+	manifest := load.IsManifest(argument)
 	switch {
 	case strings.Contains(argument, "://"):
 		from, err := transfer.ParseSource(argument)
-		return []source{{name: argument, transfer: &from}}, err
+		return source{name: argument, transfer: &from}, err
 	case argument == "-":
-		return []source{{name: standardInput, manifest: o.FromCRD}}, nil
+		return source{name: standardInput, manifest: o.FromCRD}, nil
+	case manifest && !o.FromCRD:
+		return source{}, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer "+
+			"has; custom resources of other operators are converted with --from-crd", argument)
 	}
-	files := load.Files{Zones: []string{argument}} // an unreadable file is reported later
-	var err error
-	if info, wrong := os.Stat(argument); wrong == nil && info.IsDir() {
-		files, err = load.Source{Path: argument}.Files()
-	} else if load.IsManifest(argument) {
-		files = load.Files{Manifests: []string{argument}}
-	}
-	if len(files.Manifests) > 0 && !o.FromCRD {
-		return nil, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer has; "+
-			"custom resources of other operators are converted with --from-crd", files.Manifests[0])
-	}
-	var found []source
-	for _, path := range files.Manifests {
-		found = append(found, source{name: path, manifest: true})
-	}
-	for _, path := range files.Zones {
-		found = append(found, source{name: path})
-	}
-	return found, err
+	return source{name: argument, manifest: manifest}, nil
 }
 
 // parseTarget finds the namespaces: that of the Zone before the slash, that of the records by -n. If only one is given
@@ -343,7 +329,7 @@ func (c *Config) compareZone(ctx context.Context, zone types.NamespacedName, bef
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
-		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE...",
+		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files and transfers into zones",
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
 RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
@@ -361,8 +347,7 @@ one than the Zone's; without it, into the Zone's.
 --plan prints what would change. Records of an earlier import that no source has any more are reported, and removed
 with --prune. If that holds the zone (S7.5), the report has the command that lets it through, and the exit code is 1.
 
-Of a directory, and all below it, files that end in .zone or .db are imported. Manifests of Zones and Records are
-written by kubectl apply.
+All sources go into one Zone. Manifests of Zones and Records are written by kubectl apply.
 
 With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resources of kubizone v0, or of the DNS
 operators bindy (bindy.firestoned.io) and external-dns-management (dns.gardener.cloud), which become Zones and Records.

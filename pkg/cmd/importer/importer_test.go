@@ -300,34 +300,6 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	}
 }
 
-// Of a directory its zone files are imported; manifests are kubectl's.
-func TestImport_takesADirectory(t *testing.T) {
-	s := start(t)
-	s.makeZone("team", "z", v1alpha1.ZoneSpec{DomainName: "z.example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}, Delegations: []v1alpha1.DelegationRule{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}})
-	dir := t.TempDir()
-	put := func(name, text string) {
-		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("README", "not read")
-	put("a/part.zone", "ftp A 192.0.2.2\n")
-	if got := s.importing("", dir); got.failed == nil || !strings.Contains(got.failed.Error(), "--zone: name the Zone that takes the records") {
-		t.Errorf("%v", got.failed)
-	}
-	if got := s.importing("", dir, "--zone", "team/z"); got.failed != nil || !strings.HasPrefix(got.out, "1 written, ") {
-		t.Errorf("%v, %s", got.failed, got.out)
-	}
-	put("b.yaml", "apiVersion: kubi.zone/v1alpha1\nkind: Record\n")
-	if got := s.importing("", dir, "--zone", "team/z"); got.failed == nil || !strings.Contains(got.failed.Error(), "b.yaml is a manifest: kubectl apply -f writes it") {
-		t.Errorf("%v", got.failed)
-	}
-	if got := s.importing("", t.TempDir()); got.failed == nil || !strings.Contains(got.failed.Error(), "holds no manifest") {
-		t.Errorf("%v", got.failed)
-	}
-}
-
 // fullOf is a file of a whole zone.
 func fullOf(lines string) string {
 	return "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n" + lines
