@@ -331,7 +331,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	step(0)
 	contains(step(1), strings.Split(strings.TrimSpace(reports[0].text), "\n")...)
 	out := step(2)
-	contains(out, "zone dns/corp: compared with its custom resource: 8 entries as before, 0 added, 0 missing", "zone dns/dev compared with its custom resource: 1 entries as before, 0 added", " written, ")
+	contains(out, "zone dns/corp: compared with its custom resource: 8 entries as before, 0 added, 0 missing", "zone dns/dev: compared with its custom resource: 1 entries as before, 0 added", " written, ")
 	if strings.Contains(out, " refused") || strings.Contains(out, "see above") {
 		t.Errorf("the import is not whole:\n%s", out)
 	}
