@@ -36,13 +36,14 @@ const FieldManager = "kubizone-apply"
 type Options struct {
 	Client         *kubeconfig.Options
 	Files, Delete  []string
+	Atomic         bool
 	ForceConflicts bool
 	Plan           bool
 }
 
 // NewOptions are the defaults.
 func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions()}
+	return &Options{Client: kubeconfig.NewOptions(), Atomic: true}
 }
 
 // AddFlags binds the options to flags.
@@ -51,12 +52,16 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddNamespaceFlag(flags)
 	flags.StringSliceVarP(&o.Files, "filename", "f", o.Files, "files of manifests, YAML or JSON; - is standard input")
 	flags.StringSliceVar(&o.Delete, "delete", o.Delete, "names of Records to delete in the same transaction")
+	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none: this is the only mode")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over fields that other managers own")
 	flags.BoolVar(&o.Plan, "plan", o.Plan, "have the server decide about all changes, print them, and store none")
 }
 
 // Run sends the change set and prints the outcome of each Record.
 func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if !o.Atomic {
+		return errors.New("--atomic=false is no mode of this command: to apply one Record after the other use kubectl apply")
+	}
 	if len(o.Files)+len(o.Delete) == 0 {
 		return errors.New("no changes given: write -f FILE, or --delete NAME")
 	}
@@ -219,8 +224,8 @@ func NewCommand() *cobra.Command {
 zone, or none does and each refusal is reported. They are of one namespace and one zone, at most 100, and take at most
 256 KiB of JSON; more are refused and never split. Records are applied like kubectl apply --server-side does, as the
 user of the kubeconfig.`,
-		Example: `  kubizone apply -n team-a -f records.yaml
-  kubizone apply -n team-a -f new.yaml --delete old-www,old-mail --plan`,
+		Example: `  kubizone apply --atomic -n team-a -f records.yaml
+  kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --plan`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return options.Run(command.Context(), command.InOrStdin(), command.OutOrStdout())

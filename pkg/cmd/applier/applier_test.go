@@ -78,6 +78,7 @@ func TestApply_together_S10_1(t *testing.T) {
 		"refused":         {manifest("d", "192.0.2.4") + manifest("e", "no address"), []string{"-f", "-"}, `nothing was written: -, record e: Record.kubi.zone "e" is invalid`},
 		"deletes nothing": {"", []string{"--delete", "gone"}, "--delete gone: records.kubi.zone \"gone\" not found"},
 		"nothing":         {"", nil, "no changes given"},
+		"not atomic":      {manifest("d", "192.0.2.4"), []string{"--atomic=false", "-f", "-"}, "kubectl apply"},
 		"empty":           {"---\n", []string{"-f", "-"}, "no Record found"},
 		"too many":        {strings.Repeat(manifest("d", "192.0.2.4"), 101), []string{"-f", "-"}, "101 Records, and one transaction takes at most 100"},
 		"too large":       {manifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "one transaction takes at most 262144"},
