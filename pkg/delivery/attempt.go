@@ -38,8 +38,6 @@ type others interface {
 	// claimName takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
 	// this one when it is free.
 	claimName(zone name.Name) bool
-	// disclaim lets go of a name that was claimed, as far as nothing is known to stand under it.
-	disclaim(zone name.Name)
 	// setWithdrawn says that nothing of the zone is there, or that this is no longer so.
 	setWithdrawn(withdrawn bool)
 	// atWork reports whether another class of the zone has an attempt under way.
@@ -120,12 +118,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		a.lease.takeOverFrom(ctx, f, a.snapshot, act.quiet)
 		return true
 	case doLookUp:
-		f.left = map[name.Name][]RRsetKey{}
-		for _, of := range act.names {
-			if keys := a.config.readLeft(ctx, a.key.UID, of); keys != nil {
-				f.left[of.Zone] = keys
-			}
-		}
+		f.lookedUp, f.left = true, a.config.readLeft(ctx, a.key.UID, m.state)
 		return true
 	case doInherit:
 		f.inherited = true
@@ -133,25 +126,16 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		f.claims = a.others.readClaims()
 		return more
 	case doClaim:
-		if f.claimed, f.claims.claimed = true, act.name; !a.others.claimName(act.name) {
-			f.taken, f.claims.claimed = true, name.Name{}
-		}
+		f.claimed, f.taken = true, !a.others.claimName(f.view.fqdn)
 		return true
-	case doLeave:
-		more = a.leaveName(ctx, act.name)
-		f.claims = a.others.readClaims()
-		return more
 	case doVerify:
 		return a.compareProvider(ctx)
 	case doDeliver:
 		a.deliverPlans(ctx, act.repeat)
 	case doWithdraw:
-		a.withdrawZone(ctx, act.names)
-	case doFormer:
-		a.leaveFormer(ctx)
-		if act.settled {
-			m.compareNext(f)
-		}
+		a.withdrawZone(ctx)
+	case doForget:
+		a.forgetZone(ctx, name.Name{})
 	case doFail:
 		a.storeOutcome(ctx, m.recordFailure(f, f.serial(m), Report{}, act.err))
 	}
@@ -292,123 +276,55 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	return f.repair
 }
 
-// withdrawZone ends a delivery: nothing of the zone stays under the names.
-func (a *attempt) withdrawZone(ctx context.Context, names []State) {
+// withdrawZone ends a delivery: nothing of the zone stays at the provider.
+func (a *attempt) withdrawZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
-	var absent []name.Name
-	var missing *Error
-	for _, of := range names {
-		done, report, err := a.takeAway(ctx, of, f.left[of.Zone])
-		switch {
-		case err != nil && m.isAbsent(f, of.Zone, err):
-			absent = append(absent, of.Zone)
-		case err != nil && err.Reason == ReasonZoneNotFound:
-			missing = err // The other names are asked all the same: the day of each begins when it is asked first.
-		case err != nil:
-			a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, report, err))
-			return
-		case !done:
-			return
-		default:
-			delete(m.absent, of.Zone)
-		}
-	}
-	if missing != nil {
-		a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, Report{}, missing))
-		return
-	}
-	if err := a.lease.deleteState(ctx); err != nil {
-		a.storeFailed(ctx, "delete", err)
-		return
-	}
-	done := m.forgetDelivery(f, absent)
-	a.others.setWithdrawn(true)
-	a.storeOutcome(ctx, done)
-}
-
-// takeAway has the provider withdraw what a state says it has. It is not done where the fence failed, or the history
-// could not be read: that is dealt with.
-func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done bool, report Report, failed *Error) {
-	m, f := a.memory, &a.facts
-	plan, err := a.config.planWithdrawal(ctx, a.key.UID, of, a.snapshot, left)
+	plan, err := a.config.planWithdrawal(ctx, a.key.UID, m.state, a.snapshot, f.left)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
-		return false, Report{}, nil
-	}
-	if of.Zone != m.state.Zone && a.snapshot != nil {
-		plan.Serial = a.snapshot.Serial() // of which it is a consequence
+		return
 	}
 	plan.Servers = m.state.serverNames()
 	a.takesAway = true
-	a.lease.prepareFence(m.stateWithdrawing(f, of, plan.Serial), false)
+	a.lease.prepareFence(m.stateWithdrawing(f, plan.Serial), false)
+	var report Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Withdraw(ctx, plan, a.lease.passFence)
 		return err
 	})
-	a.takesAway = false // what this attempt goes on with is a delivery
+	a.takesAway = false
 	if a.stopCause(ctx, err) {
-		return false, report, nil
+		return
 	}
 	f.now = time.Now()
 	if err == nil && len(report.Failed) > 0 {
 		err = report.Failed[0].Err
 	}
 	if err != nil {
-		return false, report, asError(err)
+		if e := asError(err); !m.isAbsent(f, e) {
+			a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, report, e))
+			return
+		}
+		a.forgetZone(ctx, plan.Zone)
+		return
 	}
 	f.worked = true
 	if report.Remains {
-		a.observe(Event{Outcome: OutcomePending, Serial: plan.Serial, State: m.state, Remains: of.Zone})
+		a.observe(Event{Outcome: OutcomePending, Serial: plan.Serial, State: m.state, Remains: plan.Zone})
 	}
-	return true, report, nil
+	a.forgetZone(ctx, name.Name{})
 }
 
-// leaveName withdraws the zone from a name that another one waits for. It is false where that could not be done.
-func (a *attempt) leaveName(ctx context.Context, zone name.Name) bool {
-	m, f := a.memory, &a.facts
-	a.others.disclaim(zone)
-	next, of, own, has := m.leaveName(zone)
-	if !has {
-		return true
+// forgetZone forgets a delivery of which nothing has to leave the provider any more. absent is the name of a zone that
+// the provider has lost.
+func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
+	if err := a.lease.deleteState(ctx); err != nil {
+		a.storeFailed(ctx, "delete", err)
+		return
 	}
-	if !f.retains() && !f.given(zone) {
-		done, report, err := a.takeAway(ctx, of, nil)
-		if err != nil {
-			if !own {
-				m.state.Intent = next.Intent
-			}
-			m.due[dueFormer] = f.now.Add(f.jitter(a.config.Backoff.delay(m.lingered)))
-			m.lingered++
-			a.storeOutcome(ctx, m.recordFailure(f, f.view.serial, report, err))
-		}
-		if !done {
-			return false
-		}
-	}
-	return a.save(ctx, m.leftName(f, next, own))
-}
-
-// leaveFormer withdraws the oldest name that the zone had. Its failure holds up no change of the zone
-// that is delivered under its present name.
-func (a *attempt) leaveFormer(ctx context.Context) {
-	m, f := a.memory, &a.facts
-	former, owed := m.state.Former[0], m.state.Intent
-	m.due.clear(dueFormer)
-	if !f.retains() && !f.given(former.Zone) && former.Zone != m.state.Zone {
-		done, _, err := a.takeAway(ctx, former.state(), nil)
-		if err != nil {
-			a.storeOutcome(ctx, m.keepFormer(f, owed, err))
-			return
-		}
-		if !done {
-			return
-		}
-	}
-	if done, quiet := m.leftFormer(f, owed); quiet {
-		a.save(ctx, done.state)
-	} else {
-		a.storeOutcome(ctx, done)
-	}
+	done := a.memory.forgetDelivery(&a.facts, absent)
+	a.others.setWithdrawn(!a.facts.wanted())
+	a.storeOutcome(ctx, done)
 }
 
 // inheritState goes on from where a class that is not in force any more has brought the zone at the same place. It is

@@ -9,10 +9,6 @@ import (
 	"time"
 )
 
-// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them
-// is not delivered under a further one.
-const maxFormer = 16
-
 // requestInterval is the time between two requests of a zone that are taken up: every user with the right to write the
 // Zone may ask.
 const requestInterval = 10 * time.Second
@@ -26,7 +22,7 @@ func (m *memory) beginAttempt(f *facts) {
 	if f.revision != m.revision {
 		m.revision = f.revision
 		m.failures, m.refused.times, m.blocked, m.cannotList = 0, 0, false, false
-		m.due.clear(dueRetry, dueOwed, duePoll, dueFormer)
+		m.due.clear(dueRetry, dueOwed, duePoll)
 	}
 	if wanted := f.wanted(); wanted == m.leaving {
 		m.leaving = !wanted
@@ -45,7 +41,7 @@ func (m *memory) beginAttempt(f *facts) {
 	}
 	if woken {
 		m.blocked = false
-		m.due.clear(dueRetry, dueOwed, dueFormer)
+		m.due.clear(dueRetry, dueOwed)
 	}
 	if !m.due.waits(dueRetry, f.began) {
 		m.due.clear(dueRetry)
@@ -60,23 +56,21 @@ func (m *memory) beginAttempt(f *facts) {
 //	what is withdrawn, or paused, waits for a change;
 //	the state is loaded, and another worker's intent is waited for, then taken over;
 //	a zone that is to go is withdrawn, when those that take its place are there;
-//	a name that another zone waits for is left;
-//	the zone's own name is claimed;
-//	what changed is delivered, what was refused is tried again, former names are withdrawn, the provider is compared.
+//	the zone's name is claimed;
+//	what changed is delivered, what was refused is tried again, the provider is compared.
 func next(m memory, f *facts) (memory, action) {
 	act := m.nextAction(f)
 	return m, act
 }
 
 func (m *memory) nextAction(f *facts) action {
-	wanted, now := f.wanted(), f.began
-	waits := m.due.waits(dueRetry, now)
+	wanted := f.wanted()
 	switch {
-	case waits && !(wanted && f.asked):
+	case m.due.waits(dueRetry, f.began):
 		return action{do: doWait, until: m.due[dueRetry], why: m.waitReason("it failed")}
 	case !wanted && f.withdrawn:
 		return action{do: doWait, settled: true, why: "the zone is withdrawn from the class"}
-	case wanted && f.zone.Paused && len(f.claims.awaited) == 0:
+	case wanted && f.zone.Paused:
 		return action{do: doWait, why: "the zone is paused"}
 	case !m.loaded:
 		return action{do: doLoad, why: "the stored state is not known"}
@@ -90,14 +84,8 @@ func (m *memory) nextAction(f *facts) action {
 	if f.view == nil {
 		return action{do: doWait, why: "the zone has no settled content here yet"}
 	}
-	if f.zone.Paused || waits {
-		if act, room := m.nextRoom(f); !room {
-			return act
-		}
-		if waits {
-			return action{do: doWait, until: m.due[dueRetry], why: m.waitReason("it failed")}
-		}
-		return action{do: doWait, why: "the zone is paused"}
+	if had := m.state.Zone; !had.IsZero() && had != f.view.fqdn {
+		return m.nextRemoval(f, "the provider has the zone under a name that it has no more")
 	}
 	if m.state.Zone.IsZero() && f.class.Target != "" && len(f.claims.leaving) > 0 && !f.inherited {
 		return action{do: doInherit, why: "another class that the zone leaves may have it at the same place"}
@@ -110,28 +98,11 @@ func (m *memory) nextAction(f *facts) action {
 		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}
 	}
 	if !f.claimed {
-		return action{do: doClaim, name: fqdn, why: "one zone of the class has a name"}
-	}
-	if f.taken && m.state.Zone == fqdn {
-		m.state.Hash = "" // Another zone writes there, and takes away what both have when it goes.
-	}
-	if f.taken || m.fails() || m.pending != 0 {
-		if act, room := m.nextRoom(f); !room {
-			return act
-		}
+		return action{do: doClaim, why: "one zone of the class has a name"}
 	}
 	if f.taken {
+		m.state.Hash = "" // Another zone writes there, and takes away what both have when it goes.
 		return action{do: doFail, err: nameTaken(fqdn), why: "another zone has the name"}
-	}
-	if m.state.Zone != fqdn && len(m.state.names()) > 0 {
-		if len(m.state.Former) >= maxFormer && !f.retains() {
-			// No name is forgotten before the zone is withdrawn from it (S8.2), so the oldest goes first.
-			if m.due.waits(dueFormer, now) {
-				return action{do: doWait, until: m.due[dueFormer], why: m.waitReason("the zone has too many former names")}
-			}
-			return action{do: doFormer, why: "the zone has too many former names to have another one"}
-		}
-		m.renameZone(f)
 	}
 	return m.nextDelivery(f)
 }
@@ -200,19 +171,18 @@ func (m *memory) foreignIntent(f *facts) *Intent {
 
 // nextWithdrawal ends a delivery.
 func (m *memory) nextWithdrawal(f *facts) action {
-	if !f.zone.Withdraw && !f.retains() && !f.claims.replaced && len(f.claims.awaited) == 0 {
+	if !f.zone.Withdraw && !f.retains() && !f.claims.replaced && !f.claims.awaited {
 		return action{do: doWait, why: "the zone is withdrawn when the classes in force have it"}
 	}
+	return m.nextRemoval(f, "the class is not to have the zone")
+}
+
+// nextRemoval has what the provider has of the zone withdrawn, and the state with it.
+func (m *memory) nextRemoval(f *facts, why string) action {
 	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. A name
 	// that is another zone's now stays.
-	var names []State
-	for _, of := range slices.Concat([]State{m.state}, formerStates(m.state.Former)) {
-		if !of.Zone.IsZero() && !f.given(of.Zone) {
-			names = append(names, of)
-		}
-	}
-	if len(names) == 0 || f.retains() || f.claims.handedOver {
-		return action{do: doWithdraw, why: "nothing of the zone has to leave the provider"}
+	if m.state.Zone.IsZero() || f.claims.given || f.retains() || f.claims.handedOver {
+		return action{do: doForget, why: "nothing of the zone has to leave the provider"}
 	}
 	if f.view == nil {
 		if m.viewed {
@@ -223,11 +193,11 @@ func (m *memory) nextWithdrawal(f *facts) action {
 			}
 			m.viewed = false
 		}
-		if f.left == nil {
-			return action{do: doLookUp, names: names, why: "the zone has no view"}
+		if !f.lookedUp {
+			return action{do: doLookUp, why: "the zone has no view"}
 		}
 		// A view may be late after a restart, and without it a provider that cannot list does not learn what to remove.
-		if slices.ContainsFunc(names, func(of State) bool { return f.left[of.Zone] == nil }) && m.awaitsView(f) {
+		if f.left == nil && m.awaitsView(f) {
 			return action{do: doWait, until: m.due[dueView], why: "the view of the zone says what to withdraw, and has not come yet"}
 		}
 	}
@@ -237,7 +207,7 @@ func (m *memory) nextWithdrawal(f *facts) action {
 	if m.blocked && m.blockedAt == m.state.Serial {
 		return action{do: doWait, why: m.waitReason("the provider refuses for good")}
 	}
-	return action{do: doWithdraw, names: names, why: "the class is not to have the zone"}
+	return action{do: doWithdraw, why: why}
 }
 
 // awaitsView reports whether the view of a zone that is to be withdrawn is waited for, from the first call on.
@@ -246,26 +216,6 @@ func (m *memory) awaitsView(f *facts) bool {
 		m.due[dueView] = f.began.Add(f.config.Stall)
 	}
 	return m.due.waits(dueView, f.began)
-}
-
-// nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be
-// done. It is for where the zone cannot be delivered under that one for the time being, which else comes first
-// (S6.8).
-func (m *memory) nextRoom(f *facts) (act action, room bool) {
-	for _, zone := range f.claims.awaited {
-		if zone == f.view.fqdn || zone != f.claims.claimed && !slices.Contains(m.state.names(), zone) {
-			continue
-		}
-		if m.due.waits(dueFormer, f.began) {
-			return action{do: doWait, until: m.due[dueFormer], why: m.waitReason("a name that another zone waits for could not be left")},
-				false
-		}
-		if f.class.Provider == nil && !f.retains() && !f.given(zone) {
-			return action{do: doWait, why: "another zone waits for a name of this one, and the class has no provider"}, false
-		}
-		return action{do: doLeave, name: zone, why: "another zone waits for the name"}, false
-	}
-	return action{}, true
 }
 
 // nextDelivery is what is left to do for the zone to be at its serial.
@@ -298,43 +248,15 @@ func (m *memory) nextDelivery(f *facts) action {
 		return action{do: doDeliver, why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
 	case m.knowsAside() && len(m.refused.turn) > 0:
 		return action{do: doDeliver, why: "more RRsets that were refused have their turn"}
-	case state.Error != nil && state.Intent == nil && len(state.Former) == 0 && !m.blocked:
+	case state.Error != nil && state.Intent == nil && !m.blocked:
 		return action{do: doDeliver, why: "it failed with nothing left to do, for want of a provider or a name, " +
 			"and the provider alone can say that it works now"}
 	case state.Intent != nil && !m.blocked && !m.due.waits(dueOwed, now) && (!repeats || state.Intent.Holder != f.config.Identity):
 		return action{do: doDeliver, why: "RRsets are owed that were refused, or may stand half written"}
-	case len(state.Former) > 0 && !m.due.waits(dueFormer, now) && !repeats:
-		return action{do: doFormer, settled: true, why: "the zone is delivered under its present name"}
 	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
 		return action{do: doVerify, settled: true, why: "a comparison is due"}
 	}
 	return action{do: doWait, settled: true, until: m.wake(now), why: m.waitReason(delivered.Message)}
-}
-
-// renameZone makes the name that the provider has the zone under a former one: it goes when the zone is delivered
-// under the present one, for until then it is all that resolvers find (S6.8).
-func (m *memory) renameZone(f *facts) {
-	state := &m.state
-	old := Former{Zone: state.Zone, From: state.from(), Unlisted: true}
-	if state.Intent != nil {
-		old.RRsets, old.Unlisted = state.Intent.RRsets, state.Intent.Unlisted
-	}
-	state.Former = slices.Clone(state.Former)
-	if !f.retains() && !old.Zone.IsZero() {
-		state.Former = append(state.Former, old)
-	}
-	state.Zone, state.Serial, state.Hash, state.Intent = f.view.fqdn, 0, "", nil
-	state.Drifted, state.Drift = Condition{}, nil
-	m.pending, m.polls = 0, 0
-	m.due.clear(dueFormer)
-	state.Former = slices.DeleteFunc(state.Former, func(former Former) bool {
-		if former.Zone != state.Zone {
-			return false
-		}
-		// It had this name before, and what it left there is not known to be gone.
-		state.Intent = &Intent{Serial: f.view.serial, From: former.From, Time: f.began, RRsets: former.RRsets, Unlisted: former.Unlisted}
-		return true
-	})
 }
 
 // takeServers reports whether the class has other servers than the delivery has rows: those that came have nothing of

@@ -15,7 +15,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
@@ -25,10 +24,9 @@ import (
 // mail. Commands:
 //
 //	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
-//	rename FQDN                give it another name
 //	desire [paused] [withdraw] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
 //	class [target=TEXT] [broken] [alone] [servers=NAME,...]    the class; broken: it has no provider; alone: no other process delivers
-//	others [taken] [awaited=FQDN] [given=FQDN] [replaced]      another zone has its name, or awaits or has first one that it had; other classes have it
+//	others [taken] [awaited] [given] [replaced]                another zone has its name, awaits it, or has it first; other classes have it
 //	view gone|told             nothing is known of what it contains; told: what it contained last is
 //	next                       decide, up to what the provider or time has to answer
 //	confirmed [refuse=NAME,...] [permanent] [unasked]          what the provider answers to that: all is there, but for what it refuses;
@@ -104,12 +102,6 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		}
 		return value
 	}
-	names := func(key string) (names []name.Name) {
-		if value := arg(key); value != "" {
-			names = append(names, name.MustParse(value))
-		}
-		return names
-	}
 	answer := func(said []string) string { return strings.Join(said, "\n") + "; " + s.Wake() + "\n" }
 	switch d.Cmd {
 	case "zone":
@@ -119,10 +111,6 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 			changes[strings.TrimPrefix(of, "-")] = address
 		}
 		s.zone.put(changes)
-		s.look()
-		return fmt.Sprintf("serial %d\n", s.zone.serial)
-	case "rename":
-		s.zone.commit(nil, true, func(h *content.Header) { h.FQDN = name.MustParse(d.CmdArgs[0].Key) })
 		s.look()
 		return fmt.Sprintf("serial %d\n", s.zone.serial)
 	case "desire":
@@ -143,7 +131,7 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		}
 		s.Config.Alone = d.HasArg("alone")
 	case "others":
-		s.Taken, s.Replaced, s.Awaited, s.Given = d.HasArg("taken"), d.HasArg("replaced"), names("awaited"), names("given")
+		s.Taken, s.Replaced, s.Awaited, s.Given = d.HasArg("taken"), d.HasArg("replaced"), d.HasArg("awaited"), d.HasArg("given")
 	case "view":
 		if s.Snapshot = nil; d.HasArg("told") {
 			s.look()
@@ -240,9 +228,6 @@ func describe(s delivery.State) string {
 			text += ", and more"
 		}
 		text += "\n"
-	}
-	for _, former := range s.Former {
-		text += fmt.Sprintf("former %s from %d\n", former.Zone, former.From)
 	}
 	return text
 }

@@ -9,9 +9,9 @@
 // empty or foreign list answer deletes nothing. (3) An error says when the same thing is tried again; nothing is
 // given up for good. (4) One slow or broken zone, class or record holds up no other. (5) What may stand half written
 // is known after every crash, and written over, also where the zone has changed back since. (6) Where nothing changes
-// nothing is written, and nothing is asked but the scheduled checks. (7) What comes instead of something, a zone's
-// new name or another class, is delivered before that is withdrawn. (8) In a class one zone has a name: another one
-// of that name touches nothing until the first has been withdrawn from it.
+// nothing is written, and nothing is asked but the scheduled checks. (7) A zone that goes to another class is
+// delivered by that before it is withdrawn. (8) In a class one zone has a name: another one of that name touches
+// nothing until the first has been withdrawn.
 //
 // It does not know Kubernetes: classes come in as values, statuses go out through an interface it declares. It does not
 // know any provider: those are packages below it, each held to deliverytest.

@@ -23,12 +23,9 @@ type Story struct {
 	// Snapshot is what there is of the zone, nil for nothing.
 	Snapshot *zoneview.Snapshot
 	Stored   State
-	// Taken: another zone has the name. Awaited and Given are names of this one that others wait for, or have first.
-	// Replaced: the classes in force have the zone. Left is what a zone without a view left, by name.
-	Taken          bool
-	Awaited, Given []name.Name
-	Replaced       bool
-	Left           map[name.Name][]RRsetKey
+	// Taken: another zone has the name. Awaited, Given: another one waits for it, or has it first. Replaced: the classes
+	// in force have the zone.
+	Taken, Awaited, Given, Replaced bool
 
 	withdrawnNow bool
 	m            memory
@@ -80,18 +77,9 @@ func (s *Story) say() string {
 		if until := s.m.wake(s.f.began); !until.IsZero() {
 			what += fmt.Sprintf(" %s", until.Sub(s.Now))
 		}
-	case doClaim, doLeave:
-		what += " " + s.act.name.String()
 	case doWithdraw:
-		for _, of := range s.act.names {
-			what += " " + of.Zone.String()
-		}
-		if len(s.act.names) > 0 {
-			of := s.act.names[0]
-			s.save(s.m.stateWithdrawing(&s.f, of, of.Serial).begun(s.Now))
-		}
-	case doFormer:
-		what += " " + s.m.state.Former[0].Zone.String()
+		what += " " + s.m.state.Zone.String()
+		s.save(s.m.stateWithdrawing(&s.f, s.m.state.Serial).begun(s.Now))
 	case doDeliver:
 		plans, intent, err := s.Config.planDelivery(context.Background(), &s.m, s.Snapshot, s.act.repeat)
 		if err != nil {
@@ -162,14 +150,15 @@ func (s *Story) carryOut() (more bool) {
 	case doInherit:
 		f.inherited = true
 	case doLookUp:
-		if f.left = s.Left; f.left == nil {
-			f.left = map[name.Name][]RRsetKey{}
-		}
+		f.lookedUp = true
 	case doTakeOver:
 		l := lease{config: &s.Config, memory: m, key: Key{s.Zone.UID, s.Class.Name}, began: s.Now}
 		l.takeOverFrom(context.Background(), f, s.Snapshot, s.act.quiet)
 	case doFail:
 		s.conclude(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
+		return false
+	case doForget:
+		s.forget(name.Name{})
 		return false
 	default:
 		return false
@@ -214,18 +203,6 @@ func (s *Story) Answer(report Report, err error) []string {
 		said = s.conclude(m.recordAnswer(f, s.tried, s.act.repeat, report, err))
 	case doWithdraw:
 		said = s.withdrawn(err)
-	case doFormer:
-		if owed := m.state.Intent; err != nil {
-			said = s.conclude(m.keepFormer(f, owed, asError(err)))
-		} else {
-			done, _ := m.leftFormer(f, owed)
-			said = s.conclude(done)
-		}
-	case doLeave:
-		next, _, own, _ := m.leaveName(s.act.name)
-		s.save(m.leftName(f, next, own))
-		s.Awaited = nil
-		said = "left"
 	default:
 		return []string{"the provider was asked nothing"}
 	}
@@ -234,22 +211,19 @@ func (s *Story) Answer(report Report, err error) []string {
 
 func (s *Story) withdrawn(err error) string {
 	m, f := &s.m, &s.f
-	var absent []name.Name
-	for _, of := range s.act.names {
-		if err == nil {
-			continue
-		}
-		e := asError(err)
-		if !m.isAbsent(f, of.Zone, e) {
-			return s.conclude(m.recordFailure(f, m.state.Serial, Report{}, e))
-		}
-		absent = append(absent, of.Zone)
+	if err == nil {
+		return s.forget(name.Name{})
 	}
-	said := s.conclude(m.forgetDelivery(f, absent))
+	e, zone := asError(err), m.state.Zone
+	if !m.isAbsent(f, e) {
+		return s.conclude(m.recordFailure(f, m.state.Serial, Report{}, e))
+	}
+	return s.forget(zone) + fmt.Sprintf(", %s is not there any more", zone)
+}
+
+func (s *Story) forget(absent name.Name) string {
+	said := s.conclude(s.m.forgetDelivery(&s.f, absent))
 	s.Stored, s.withdrawnNow = State{}, true
-	for _, zone := range absent {
-		said += fmt.Sprintf(", %s is not there any more", zone)
-	}
 	return said
 }
 

@@ -21,10 +21,9 @@ const (
 	doInherit  do = "inherit"   // where a class that the zone leaves has brought it at the same place
 	doTakeOver do = "take over" // what another worker may have under way
 	doClaim    do = "claim"     // the zone's name in the class
-	doLeave    do = "leave"     // a name that another zone waits for
-	doWithdraw do = "withdraw"  // the zone, from all its names
-	doFormer   do = "withdraw a former name"
-	doFail     do = "fail" // without asking the provider
+	doWithdraw do = "withdraw"  // the zone, from the provider
+	doForget   do = "forget"    // a delivery of which nothing has to leave the provider
+	doFail     do = "fail"      // without asking the provider
 	doDeliver  do = "deliver"
 	doVerify   do = "verify" // compare provider and zone
 )
@@ -35,9 +34,6 @@ type action struct {
 	why string
 	// until is when doWait ends if nothing changes before; zero where it does not end by itself.
 	until time.Time
-	// names are what doWithdraw withdraws, each as a state. name is that of doClaim and doLeave.
-	names []State
-	name  name.Name
 	// repeat says that doDeliver writes once more what was written when an intent was taken over. quiet says that
 	// nothing of the worker that doTakeOver takes over is on its way.
 	repeat, quiet bool
@@ -56,11 +52,9 @@ type view struct {
 
 // claims are what a delivery has beside the others of its class and its zone.
 type claims struct {
-	// claimed is a name that it took to begin with, awaited are those of its names that others wait for.
-	claimed name.Name
-	awaited []name.Name
-	// given are names of its state that another one has first: what stands under them is not this zone's to take away.
-	given []name.Name
+	// awaited says that another one waits for its name; given that another one has the name of its state first: what
+	// stands under that is not this zone's to take away.
+	awaited, given bool
 	// leaving are the classes that the zone is to be withdrawn from.
 	leaving []string
 	// replaced says that every class in force has the zone, and handedOver that one of them has it at the same place.
@@ -77,10 +71,9 @@ type facts struct {
 
 	zone  Zone
 	class Class
-	// revision is that of the class. woken says that something that it waited for has come, and asked that another zone
-	// awaits a name of this one.
-	revision     int
-	woken, asked bool
+	// revision is that of the class. woken says that something that it waited for has come.
+	revision int
+	woken    bool
 	// changed is when the oldest change that is not delivered was seen.
 	changed time.Time
 	// withdrawn says that nothing of the zone is there.
@@ -89,10 +82,12 @@ type facts struct {
 	claims    claims
 
 	// What this attempt did so far. inherited says that it has looked at other classes for what to inherit, claimed
-	// that it has claimed the name, and taken that another zone has the name; left is what a zone without a view
-	// left, by name; compared says that it has asked what the provider holds, and repair that this is to be mended.
+	// that it has claimed the name, and taken that another zone has the name; lookedUp that left is what a zone without
+	// a view left, nil where that is not known; compared says that it has asked what the provider holds, and repair that
+	// this is to be mended.
 	inherited, claimed, taken bool
-	left                      map[name.Name][]RRsetKey
+	lookedUp                  bool
+	left                      []RRsetKey
 	compared, repair          bool
 	owed                      map[RRsetKey]bool
 
@@ -109,9 +104,6 @@ func (f *facts) wanted() bool {
 
 // retains reports whether what the zone leaves behind may stay at the provider (S8.2).
 func (f *facts) retains() bool { return f.zone.Retain && f.class.AllowRetain }
-
-// given reports whether another zone has the name first.
-func (f *facts) given(zone name.Name) bool { return slices.Contains(f.claims.given, zone) }
 
 func (f *facts) jitter(d time.Duration) time.Duration { return jitter(d, f.random) }
 

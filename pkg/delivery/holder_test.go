@@ -14,7 +14,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
@@ -341,35 +340,5 @@ func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 		if state := s.state(); state.Intent != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
-	})
-}
-
-// A call under the old name that another worker had on the wire when the zone was renamed is withdrawn too.
-func TestLoop_lateCallUnderAFormerName_F22(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.start()
-		s.worker.stop()
-		old, late := s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("late.example.org."), Type: 1, TTL: 360, Data: []string{"192.0.2.8"}}
-		s.zone.put(map[string]string{"late": late.Data[0]})
-		begun := s.state()
-		begun.Intent = &delivery.Intent{Serial: s.zone.serial, From: begun.Serial, Holder: "dead", Time: time.Now(), RRsets: []delivery.RRsetKey{late.Key()}}
-		if _, err := s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, begun); err != nil {
-			t.Fatal(err)
-		}
-		s.zone.commit(map[string]string{"late": ""}, true, func(h *content.Header) { h.FQDN = name.MustParse("example.net.") })
-		s.class.Provider = &deliverytest.Memory{Server: s.server}
-		s.worker = startWorker(s.T, s.store, s.worker.views, alone)
-		s.start()
-		s.zone.expect(s.server)
-		after(10 * time.Second)
-		plan := delivery.Plan{Zone: old, UID: "z", Serial: begun.Intent.Serial, Changes: []delivery.Change{{Before: delivery.RRset{Name: late.Name, Type: late.Type}, After: late}}, CallTimeout: time.Second}
-		if _, err := (&deliverytest.Memory{Server: s.server}).Deliver(s.Context(), plan, func(context.Context) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		after(5 * time.Minute)
-		if left := stands(s.server, old); len(left) != 0 {
-			t.Errorf("left under the old name: %v", left)
-		}
-		s.zone.expect(s.server)
 	})
 }

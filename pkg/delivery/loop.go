@@ -56,10 +56,9 @@ type item struct {
 	zone  *zone
 
 	// These are guarded by Loop.mu. withdrawn says that nothing of the zone is there, delivered that the class has
-	// confirmed a serial of the zone (former classes go when all that are in force have), and asked that another one
-	// awaits a name that this one has.
+	// confirmed a serial of the zone (former classes go when all that are in force have).
 	job
-	withdrawn, delivered, asked bool
+	withdrawn, delivered bool
 	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed
 	// yet was.
 	changed, since time.Time
@@ -420,7 +419,7 @@ func (l *Loop) startItem(i *item) {
 	if i.class.provider != nil {
 		i.class.provider.uses++
 	}
-	i.changed, i.woken, i.asked = time.Time{}, false, false
+	i.changed, i.woken = time.Time{}, false
 	l.working.Add(1)
 	go l.workOnce(i, a, i.class.provider)
 }
@@ -429,10 +428,10 @@ func (l *Loop) startItem(i *item) {
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
-		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i, i.asked}, memory: &i.memory,
+		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i}, memory: &i.memory,
 		facts: facts{
 			random: rand.Int64N, config: &l.config, zone: i.zone.Zone, class: c.spec, revision: c.queue.revision,
-			woken: i.woken, asked: i.asked, changed: i.changed, withdrawn: i.withdrawn,
+			woken: i.woken, changed: i.changed, withdrawn: i.withdrawn,
 		},
 	}
 	if c.provider != nil {

@@ -68,7 +68,7 @@ func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
 		settled := s.zone.want()
-		s.zone.commit(map[string]string{"www": "192.0.2.7"}, false, nil)
+		s.zone.commit(map[string]string{"www": "192.0.2.7"}, false)
 		after(time.Minute)
 		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, settled) {
 			t.Errorf("unsettled content went out: %v", got)

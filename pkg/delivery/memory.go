@@ -6,7 +6,6 @@ package delivery
 import (
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -41,12 +40,8 @@ type memory struct {
 	// request is the last Zone.Request that was taken up.
 	request  string
 	takeover takeover
-	// absent counts how often in a row the provider said of a name that it has no such zone when it was asked to
-	// withdraw it.
-	absent map[name.Name]int
-	// lingers is why a name that the zone had could not be withdrawn, lingered how often that failed.
-	lingers  *StateError
-	lingered int
+	// absent counts how often in a row the provider said that it has no such zone when it was asked to withdraw it.
+	absent int
 	// why is what the delivery waits for, as it was logged last.
 	why string
 }
@@ -97,8 +92,6 @@ const (
 	dueRepeat
 	// dueTakeOver is when another worker's intent is old enough to be taken over.
 	dueTakeOver
-	// dueFormer is when a name that the zone had, or that another one waits for, is withdrawn again.
-	dueFormer
 	// dueView is when the view of a zone that is to be withdrawn is waited for no longer.
 	dueView
 	// dueRequest is when the next Zone.Request is taken up. It wakes nothing by itself.

@@ -13,8 +13,8 @@ import (
 )
 
 // names says which delivery has each name in a class. A provider has one zone of a name, in whichever views the
-// Zones are, so two deliveries of the name would mix their records there (H7). A delivery has the name of its state,
-// its former ones, and the one that it claimed to begin with. It is guarded by Loop.mu.
+// Zones are, so two deliveries of the name would mix their records there (H7). A delivery has the name of its state and
+// the one that it claimed to begin with. It is guarded by Loop.mu.
 type names struct {
 	rights map[Key]*right
 	// holders in the order of their rights: the first has the name. There are more only where more had it before this
@@ -125,11 +125,9 @@ func (n *names) keepNames(key Key, states []State, leaving, over bool) (waited [
 	has := few[:0]
 	if !over {
 		for _, state := range states {
-			has = state.addNames(has)
+			has = append(has, state.Zone)
 		}
-		if !r.claimed.IsZero() {
-			has = append(has, r.claimed)
-		}
+		has = slices.DeleteFunc(append(has, r.claimed), name.Name.IsZero)
 		slices.SortFunc(has, name.Name.Compare)
 		has = slices.Compact(has)
 	}

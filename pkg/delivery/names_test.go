@@ -17,8 +17,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
@@ -30,10 +28,6 @@ func (s *scene) another(uid string, zone name.Name) *writer {
 	w.put(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
 	s.worker.SetZone(zoneOf(uid, "main"))
 	return w
-}
-
-func (w *writer) rename(to name.Name) {
-	w.commit(nil, true, func(h *content.Header) { h.FQDN = to })
 }
 
 // says is the Ready of a delivery to class main.
@@ -61,10 +55,9 @@ func (s *scene) restart(zones ...delivery.Zone) {
 }
 
 // H7: at a provider there is one zone of a name. Of two Zones of different views the one that was delivered first is
-// there, alone and also after a restart, until it goes, leaves the class or has another name; then the other one is,
-// at once.
+// there, alone and also after a restart, until it goes or leaves the class; then the other one is, at once.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
-	for _, leaves := range []string{"goes", "is gone", "another class", "renamed", "retained"} {
+	for _, leaves := range []string{"goes", "is gone", "another class", "retained"} {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprint(leaves, restarts), func(t *testing.T) {
 				inScene(t, func(s *scene) {
@@ -98,8 +91,6 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 						left = map[string]string{"mail.example.org.": "198.51.100.9"}
 					case "another class":
 						s.worker.SetZone(zoneOf("z"))
-					case "renamed":
-						s.zone.rename(net)
 					case "retained":
 						s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true})
 						left = map[string]string{"mail.example.org.": "198.51.100.9"}
@@ -111,9 +102,6 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 						t.Errorf("%v, want %v", got, want)
 					}
 					s.want("the second", "other", delivery.ReasonDelivered)
-					if leaves == "renamed" {
-						s.zone.expect(s.server)
-					}
 				})
 			})
 		}
@@ -133,9 +121,8 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 		s.memory.Blind = true
 		s.start()
 		after(time.Minute)
-		other := s.another("other", net)
+		other := s.another("other", org)
 		after(time.Minute)
-		other.rename(org)
 		s.worker.stop()
 		state := s.store.state("other", "main")
 		at, _ := s.worker.views.Settled("other")
@@ -162,101 +149,11 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 	})
 }
 
-// S6.8, H7: names that zones swap, or pass on, are each left before they are taken, though none can be delivered
-// under its new one before another has left it.
-func TestLoop_namesPassOn_H7(t *testing.T) {
-	com := name.MustParse("example.com.")
-	for _, blind := range []bool{false, true} {
-		for _, restarts := range []bool{false, true} {
-			inScene(t, func(s *scene) {
-				s.memory.Blind = blind
-				s.start()
-				second, third := s.another("second", net), s.another("third", com)
-				after(time.Minute)
-				// Views do not say that at one revision no two zones of a view have a name; classes have zones of
-				// several.
-				s.zone.rename(net)
-				second.rename(com)
-				third.rename(org)
-				if restarts {
-					s.restart(zoneOf("second", "main"), zoneOf("z", "main"), zoneOf("third", "main"))
-				}
-				after(time.Minute)
-				for _, zone := range []*writer{s.zone, second, third} {
-					zone.expect(s.server)
-					s.want("after the swap", zone.zone.UID, delivery.ReasonDelivered)
-					if state := s.store.state(zone.zone.UID, "main"); len(state.Former) > 0 || state.Intent != nil {
-						t.Errorf("%+v", state)
-					}
-				}
-			})
-		}
-	}
-}
-
-// H7: a delivery that gave up a name does not keep it from another one, by a pause or by a new name that does not work.
-func TestLoop_aNameGivenUpIsNotKept_H7(t *testing.T) {
-	for what, test := range map[string]struct {
-		zone  delivery.Zone
-		fault func(at deliverytest.Point) error
-	}{
-		"paused": {zone: delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true}},
-		"the new name does not work": {zone: zoneOf("z", "main"), fault: func(at deliverytest.Point) error {
-			if at.Zone == net {
-				return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "make it first"}
-			}
-			return nil
-		}},
-		"it goes": {zone: delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}},
-	} {
-		t.Run(what, func(t *testing.T) {
-			inScene(t, func(s *scene) {
-				s.start()
-				if test.fault != nil {
-					s.fault(func(_ context.Context, at deliverytest.Point) error { return test.fault(at) })
-				}
-				s.worker.SetZone(test.zone)
-				s.zone.rename(net)
-				after(time.Hour)
-				other := s.another("other", org)
-				after(30 * time.Minute)
-				want := other.want()
-				if got := stands(s.server, org); !maps.Equal(got, want) {
-					t.Errorf("%v, want %v", got, want)
-				}
-				s.want("the one that has the name now", "other", delivery.ReasonDelivered)
-
-				s.fault(nil)
-				s.worker.SetZone(delivery.Zone{UID: "z", Classes: test.zone.Classes, Withdraw: test.zone.Withdraw})
-				after(30 * time.Minute)
-				if !test.zone.Withdraw {
-					s.zone.expect(s.server)
-					s.want("afterwards", "z", delivery.ReasonDelivered)
-				}
-				if got := stands(s.server, org); !maps.Equal(got, want) {
-					t.Errorf("afterwards: %v, want %v", got, want)
-				}
-			})
-		})
-	}
-}
-
-// listening hears what it is asked, and may say that servers are still on their way.
+// listening hears what it is asked to withdraw.
 type listening struct {
 	*deliverytest.Memory
 	mu        sync.Mutex
-	slow      bool
 	withdrawn []delivery.Plan
-}
-
-func (p *listening) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	report, err := p.Memory.Deliver(ctx, plan, fence)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.slow {
-		report.Confirmed = 0
-	}
-	return report, err
 }
 
 func (p *listening) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
@@ -264,74 +161,6 @@ func (p *listening) Withdraw(ctx context.Context, plan delivery.Plan, fence deli
 	p.withdrawn = append(p.withdrawn, plan)
 	p.mu.Unlock()
 	return p.Memory.Withdraw(ctx, plan, fence)
-}
-
-func (p *listening) set(slow bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.slow = slow
-}
-
-// H7: a server that is down, of those that shall have the new name, does not keep the former one from another zone.
-func TestLoop_aServerThatIsDownKeepsNoName_H7(t *testing.T) {
-	inScene(t, func(s *scene) {
-		provider := &listening{Memory: s.memory}
-		s.class.Provider = provider
-		s.start()
-		provider.set(true)
-		s.zone.rename(net)
-		after(time.Minute)
-		other := s.another("other", org)
-		after(time.Minute)
-		other.expect(s.server)
-	})
-}
-
-// H7: a zone that waits for a name, long since, hears at once that another one waits for the one that it has.
-func TestLoop_whoWaitsMakesRoomAtOnce_H7(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.start()
-		s.another("stays", net)
-		after(time.Minute)
-		s.zone.rename(net)
-		after(5 * time.Hour)
-		s.want("the one that waits", "z", delivery.ReasonConflict)
-		other := s.another("other", org)
-		after(time.Second)
-		other.expect(s.server)
-		s.want("the one that has its former name", "other", delivery.ReasonDelivered)
-	})
-}
-
-// S6.8: a zone that had to leave the name that it was to have and has its former one again is there, whole.
-func TestLoop_backToTheFormerName_S6_8(t *testing.T) {
-	for _, blind := range []bool{false, true} {
-		inScene(t, func(s *scene) {
-			s.memory.Blind = blind
-			s.start()
-			s.fault(func(_ context.Context, at deliverytest.Point) error {
-				if at.Zone == net && at.Set.Name.String() == "www.example.net." {
-					return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
-				}
-				return nil
-			})
-			s.zone.rename(net)
-			after(time.Minute)
-			other := s.another("other", net)
-			synctest.Wait()
-			s.zone.rename(org)
-			synctest.Wait()
-			s.fault(nil)
-			after(time.Minute)
-			s.zone.expect(s.server)
-			if state := s.state(); state.Ready.Status != delivery.True || len(state.Former) > 0 || state.Hash == "" {
-				t.Errorf("%+v", state)
-			}
-			after(10 * time.Minute)
-			s.zone.expect(s.server)
-			other.expect(s.server)
-		})
-	}
 }
 
 // H7: two zones of one name that change places between two classes both arrive.
@@ -399,8 +228,8 @@ func TestLoop_providerComesBack(t *testing.T) {
 	})
 }
 
-// A provider is asked to withdraw all content that may stand there: under the zone's name all of it as it is, with the
-// history that leads there; under a former one the content that it had while it was named so.
+// A provider is asked to withdraw all content that may stand there: all of the zone as it is, with the history that
+// leads there.
 func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &listening{Memory: s.memory}
@@ -445,55 +274,6 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 		}
 		if want := map[string]string{"www.example.org.": "192.0.2.1", "mail.example.org.": "192.0.2.2"}; !maps.Equal(stands, want) {
 			t.Errorf("before the history there were %v, want %v", stands, want)
-		}
-	})
-}
-
-// H9: what a zone has had since under another name is not taken away under the one that it had: others may have put
-// it there.
-func TestLoop_formerNameGoesAsItWasDelivered_H9(t *testing.T) {
-	for _, restarts := range []bool{false, true} {
-		formerNameGoes(t, restarts)
-	}
-}
-
-func formerNameGoes(t *testing.T, restarts bool) {
-	inScene(t, func(s *scene) {
-		s.start()
-		theirs := delivery.RRset{Name: name.MustParse("login.example.org."), Type: 1, TTL: 1, Data: []string{"203.0.113.1"}}
-		withdrawn := []string{}
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
-			if at.Method == "Withdraw" {
-				withdrawn = append(withdrawn, at.Set.Name.String())
-			}
-			return nil
-		})
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
-		s.zone.commit(map[string]string{"login": "192.0.2.77", "mail": ""}, true, func(h *content.Header) { h.FQDN = net })
-		s.zone.put(map[string]string{"later": "192.0.2.78"})
-		// The memory would know that this is not ours; a provider that keeps no such list does not.
-		s.server.Adopt(org, theirs)
-		if restarts {
-			s.worker.stop()
-			views := zoneview.NewSet(zoneview.Config{})
-			for snapshot := range s.worker.views.All() {
-				views.Put(snapshot, true)
-			}
-			before := s.worker.views
-			s.worker = startWorker(s.T, s.store, views, func(c *delivery.Config) { c.Alone, c.History = true, history(before) })
-			s.store.told(s.worker)
-			s.memory = &deliverytest.Memory{Server: s.server, Fault: s.memory.Fault}
-			s.class.Provider = s.memory
-		}
-		s.start()
-		after(time.Minute)
-		s.zone.expect(s.server)
-		slices.Sort(withdrawn)
-		if withdrawn = slices.Compact(withdrawn); !slices.Equal(withdrawn, []string{"mail.example.org.", "www.example.org."}) {
-			t.Errorf("withdrawn: %v", withdrawn)
-		}
-		if got := stands(s.server, org); len(got) != 1 || got["login.example.org."] != "203.0.113.1" {
-			t.Errorf("left: %v", got)
 		}
 	})
 }
@@ -547,9 +327,7 @@ func fewNames(s *scene, seed uint64) {
 		uid := zone.zone.UID
 		switch random.n(8) {
 		case 0, 1:
-			if to := names[random.n(3)]; to != zone.header.FQDN {
-				zone.rename(to)
-			}
+			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Withdraw: true})
 		case 2:
 			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Paused: random.oneIn(2)})
 		case 3:
@@ -576,12 +354,8 @@ func fewNames(s *scene, seed uint64) {
 	for _, zone := range zones {
 		state := s.store.state(zone.zone.UID, "main")
 		switch at := zone.header.FQDN; {
-		case state.Ready.Reason == delivery.ReasonConflict && state.Zone != at:
-			// Its data under other names stay until it is delivered, unless another zone wants them.
-			if kept := append(state.Former, delivery.Former{Zone: state.Zone}); slices.ContainsFunc(kept, func(f delivery.Former) bool { return wanted[f.Zone] && f.Zone != at }) {
-				s.Errorf("%s keeps a name that another one wants: %+v", zone.zone.UID, state)
-			}
-		case state.Ready.Status != delivery.True || state.Zone != at || state.Serial != zone.serial || state.Intent != nil || len(state.Former) > 0:
+		case state.Ready.Reason == delivery.ReasonConflict && state.Zone.IsZero():
+		case state.Ready.Status != delivery.True || state.Zone != at || state.Serial != zone.serial || state.Intent != nil:
 			s.Errorf("%s at %d: %+v", at, zone.serial, state)
 		case has[at] != nil:
 			s.Errorf("two have %s", at)

@@ -23,10 +23,10 @@ func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
 	}
 	waited := l.names.setNames(r, nil)
 	r.rank = precedence.Rank{Since: since, ID: id}
-	if has := state.names(); len(has) > 0 {
-		l.names.setNames(r, has)
-	} else {
+	if state.Zone.IsZero() {
 		delete(l.names.rights, key)
+	} else {
+		l.names.setNames(r, []name.Name{state.Zone})
 	}
 	l.wakeAll(waited)
 }
@@ -56,8 +56,6 @@ func (l *Loop) keep(i *item) {
 type othersOf struct {
 	loop *Loop
 	item *item
-	// asked says that another delivery awaits a name of this one.
-	asked bool
 }
 
 func (o othersOf) readClaims() claims {
@@ -67,18 +65,12 @@ func (o othersOf) readClaims() claims {
 	l.keep(i)
 	c := claims{leaving: l.leaving(i), replaced: l.replaced(i), handedOver: l.handedOver(i)}
 	if r := l.names.rights[i.key]; r != nil {
-		c.claimed = r.claimed
-		for _, zone := range r.has {
-			if len(l.names.awaited[className{i.key.Class, zone}]) > 0 {
-				c.awaited = append(c.awaited, zone)
-			}
-		}
+		c.awaited = slices.ContainsFunc(r.has, func(zone name.Name) bool {
+			return len(l.names.awaited[className{i.key.Class, zone}]) > 0
+		})
 	}
-	for _, zone := range i.state.names() {
-		if first := l.names.first(className{i.key.Class, zone}); first != nil && first.key != i.key {
-			c.given = append(c.given, zone)
-		}
-	}
+	first := l.names.first(className{i.key.Class, i.state.Zone})
+	c.given = first != nil && first.key != i.key
 	return c
 }
 
@@ -97,24 +89,11 @@ func (o othersOf) claimName(zone name.Name) bool {
 	isNew := l.names.awaits[i.key] != zone
 	l.names.setAwaited(i.key, zone)
 	l.keep(i)
-	if o.asked && !isNew {
-		return false // Two that wait for each other would ask each other for ever.
-	}
-	if z := l.zones[first.key.UID]; z != nil && z.items[i.key.Class] != nil {
+	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
-		other.asked = true
-		other.queue.enqueueJob(&other.job)
+		other.queue.enqueueJob(&other.job) // It may be on its way out, and need not wait for another class now.
 	}
 	return false
-}
-
-func (o othersOf) disclaim(zone name.Name) {
-	o.loop.mu.Lock()
-	defer o.loop.mu.Unlock()
-	if r := o.loop.names.of(o.item.key); r.claimed == zone {
-		r.claimed = name.Name{}
-		o.loop.keep(o.item)
-	}
 }
 
 func (o othersOf) setWithdrawn(withdrawn bool) {

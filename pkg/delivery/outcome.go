@@ -6,7 +6,6 @@ package delivery
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -216,12 +215,6 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 	}
 	m.confirmDrift(f, next, report.Failed)
 	m.confirmIntent(f, t, next, plan, report.Failed)
-	if len(next.Former) > 0 {
-		f.again = true // The name that it had can go now.
-		if m.lingers != nil && len(report.Failed) == 0 {
-			next.Error, next.Ready = m.lingers, Condition{False, m.lingers.Reason, m.lingers.Message}
-		}
-	}
 	if len(report.Failed) == 0 {
 		m.due.clear(dueOwed)
 		m.refused.times = 0
@@ -436,115 +429,37 @@ const (
 
 // isAbsent reports whether the provider, which answers so when it is asked to withdraw a zone, is taken not to have it
 // any more.
-func (m *memory) isAbsent(f *facts, zone name.Name, e *Error) bool {
+func (m *memory) isAbsent(f *facts, e *Error) bool {
 	since := m.state.Error
 	if e.Reason != ReasonZoneNotFound {
-		m.absent = nil
+		m.absent = 0
 		return false
 	}
-	if m.absent == nil {
-		m.absent = map[name.Name]int{}
-	}
-	m.absent[zone]++
-	return since != nil && since.same(e) && f.began.Sub(since.Time) >= absentTime && m.absent[zone] >= absentAttempts
+	m.absent++
+	return since != nil && since.same(e) && f.began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
 // forgetDelivery forgets a delivery of which nothing is at the provider any more.
-func (m *memory) forgetDelivery(f *facts, absent []name.Name) outcome {
-	f.settled = true
+func (m *memory) forgetDelivery(f *facts, absent name.Name) outcome {
+	f.settled, f.again = true, f.wanted() // what is wanted all the same begins anew
 	event := Event{Outcome: OutcomeWithdrawn, Serial: m.state.Serial, Absent: absent}
 	m.loaded, m.stored, m.state, m.unsaved = false, State{}, State{}, nil
-	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, nil
-	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueFormer, dueView)
+	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
+	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueView)
 	return outcome{event: event, unsaved: true}
 }
 
-// leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that
-// name, as a state. own says that it had the zone under it. has is false where the state does not have the name.
-func (m *memory) leaveName(zone name.Name) (next, of State, own, has bool) {
-	next = m.state
-	of, own = next, zone == next.Zone
-	if own {
-		next.Zone, next.Serial, next.Hash, next.Intent = name.Name{}, 0, "", nil
-		next.Servers, next.Failed, next.Skipped = nil, 0, 0
-		next.Drifted, next.Drift = Condition{}, nil
-		return next, of, own, true
-	}
-	at := slices.IndexFunc(next.Former, func(former Former) bool { return former.Zone == zone })
-	if at < 0 {
-		return next, of, own, false
-	}
-	of = next.Former[at].state()
-	next.Former = slices.Delete(slices.Clone(next.Former), at, at+1)
-	return next, of, own, true
-}
-
-// leftName is the state that is stored when a name was left.
-func (m *memory) leftName(f *facts, next State, own bool) State {
-	m.lingers, m.lingered = nil, 0
-	switch {
-	case own:
-		next.Ready = Condition{Unknown, ReasonPending, "the zone has left a name that another one waits for, " +
-			"and is not yet delivered under its own"}
-	case next.Serial == f.view.serial && next.Intent == nil:
-		next.Error, next.Ready = nil, f.class.delivered()
-	}
-	return next
-}
-
-// leftFormer is the result of the withdrawal of the oldest former name. owed is the intent that the state had before.
-// The state and its Error speak of the owed RRsets, or of the name under which nothing is delivered yet: then
-// there is nothing to tell.
-func (m *memory) leftFormer(f *facts, owed *Intent) (done outcome, quiet bool) {
-	next := m.state
-	next.Intent, next.Former = owed, slices.Clone(next.Former[1:])
-	m.lingers, m.lingered = nil, 0
-	unnamed := next.Zone != f.view.fqdn
-	f.again = f.again || len(next.Former) > 0 || unnamed
-	if owed != nil || unnamed {
-		return outcome{state: next}, true
-	}
-	event := Event{Outcome: OutcomeDelivered, Serial: f.view.serial, Recovered: next.Error != nil}
-	next.Error, next.Ready = nil, delivered
-	return outcome{state: next, event: event}, false
-}
-
-// keepFormer says that a former name stays for the time being.
-func (m *memory) keepFormer(f *facts, owed *Intent, e *Error) outcome {
-	m.due[dueFormer] = f.now.Add(f.config.Backoff.after(e, m.lingered, f.jitter))
-	m.lingered++
-	if e.WholeClass {
-		f.pause = e
-	}
-	next, zone := m.state, m.state.Former[0].Zone
-	first := next.Error == nil
-	next.Intent = owed
-	message := fmt.Sprintf("the zone is delivered, and its former name %s is not withdrawn: %s", zone, e.Message)
-	if next.Zone != f.view.fqdn {
-		message = fmt.Sprintf("the zone has %d former names that it is not withdrawn from, "+
-			"and is delivered under %s when it is withdrawn from the first of them, %s: %s",
-			len(next.Former), f.view.fqdn, zone, e.Message)
-	}
-	m.lingers = &StateError{e.Reason, e.Code, message, f.now}
-	if owed == nil {
-		next.Error, next.Ready = m.lingers, Condition{False, e.Reason, m.lingers.Message}
-	}
-	return outcome{state: next, event: Event{Outcome: OutcomeFailed, Serial: f.view.serial, First: first}}
-}
-
-// stateWithdrawing is the state while the zone is withdrawn from a name with a plan.
-func (m *memory) stateWithdrawing(f *facts, of State, at serial.Serial) State {
+// stateWithdrawing is the state while the zone is withdrawn with a plan.
+func (m *memory) stateWithdrawing(f *facts, at serial.Serial) State {
 	next := m.state
 	intent := Intent{Serial: at, From: cmp.Or(m.state.from(), at), Holder: f.config.Identity, Unlisted: true}
 	if m.state.Intent != nil {
 		intent.RRsets, intent.Unlisted = m.state.Intent.RRsets, m.state.Intent.Unlisted
 	}
 	next.Intent = &intent
-	if of.Zone == m.state.Zone {
-		next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
-		next.Hash = "" // The confirmed content does not stand any more.
-		next.Drifted, next.Drift = Condition{}, nil
-	}
+	next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
+	next.Hash = "" // The confirmed content does not stand any more.
+	next.Drifted, next.Drift = Condition{}, nil
 	return next
 }
 
@@ -559,14 +474,13 @@ func (m *memory) inheritState(f *facts, theirs State, repeatAfter time.Duration)
 	}
 	state := &m.state
 	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, &intent
-	state.Former = slices.Concat(state.Former, theirs.Former)
 }
 
 // nameTaken is why a zone is not delivered under its name.
 func nameTaken(zone name.Name) *Error {
 	return Errorf(ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, "+
 		"and the class has one zone of a name, whatever their views; "+
-		"this one is delivered when that one leaves: rename one of both, or deliver it by another class", zone)
+		"this one is delivered when that one leaves: remove one of both, or deliver it by another class", zone)
 }
 
 func keysOf(lists ...[]RRset) []RRsetKey {

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -264,7 +263,7 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 			touched[key] = zone.Encloses(key.Name)
 		}
 	}
-	if snapshot == nil {
+	if snapshot == nil || snapshot.FQDN() != zone {
 		for _, key := range left {
 			touched[key] = zone.Encloses(key.Name)
 		}
@@ -273,8 +272,7 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 		return plan, nil
 	}
 	whole := c.basePlan(snapshot)
-	plan.SOA, plan.All = whole.SOA, renameSets(whole.All, snapshot.FQDN(), zone)
-	plan.SOA.Name = zone
+	plan.SOA, plan.All = whole.SOA, whole.All
 	from := state.from()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
@@ -290,10 +288,7 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 				touched[key] = zone.Encloses(key.Name)
 			}
 		} else {
-			plan.History = changesUnder(zone, changes)
-			if snapshot.FQDN() != zone {
-				plan.All = func(func(RRset) bool) {} // The rename took all of it away, and what came since was never there.
-			}
+			plan.History = slices.Concat([]dns.Change{}, changes)
 		}
 		for _, change := range plan.History {
 			for _, entry := range slices.Concat(change.Removed, change.Added) {
@@ -310,7 +305,7 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 	return plan, nil
 }
 
-// readLeft is what a zone had under the name of a state, if it ended under that name; nil where that is not known.
+// readLeft is what a zone that ended had; nil where that is not known.
 func (c *Config) readLeft(ctx context.Context, uid string, of State) []RRsetKey {
 	since := of.from()
 	if c.Left == nil || since == 0 {
@@ -323,37 +318,6 @@ func (c *Config) readLeft(ctx context.Context, uid string, of State) []RRsetKey 
 	return keys
 }
 
-// changesUnder is what changes did to a zone while it had a name that it has at the first of them.
-func changesUnder(zone name.Name, changes []dns.Change) []dns.Change {
-	soa := func(entries []dns.Entry) (at name.Name) {
-		for _, entry := range entries {
-			if entry.Type == rdata.SOA {
-				at = entry.Name
-			}
-		}
-		return at
-	}
-	own := []dns.Change{}
-	named := true
-	for _, change := range changes {
-		// A step that renames takes away a SOA of one name and brings one of another.
-		was, is := named, named
-		if from, to := soa(change.Removed), soa(change.Added); from != to {
-			was, is = from == zone, to == zone
-		}
-		if named = is; !was {
-			change.Removed = nil
-		}
-		if !is {
-			change.Added = nil
-		}
-		if was || is {
-			own = append(own, change)
-		}
-	}
-	return own
-}
-
 // changesAway are changes after which none of touched is there. It is never nil.
 func changesAway(touched map[RRsetKey]bool) []Change {
 	changes := []Change{}
@@ -364,28 +328,6 @@ func changesAway(touched map[RRsetKey]bool) []Change {
 		}
 	}
 	return changes
-}
-
-// renameSets is sets with their owners under another zone, where they were before it was renamed.
-func renameSets(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
-	if from == to {
-		return sets
-	}
-	return func(yield func(RRset) bool) {
-		for set := range sets {
-			owner, ok := set.Name.Rel(from)
-			if !ok {
-				continue
-			}
-			n, err := owner.In(to)
-			if err != nil {
-				continue // It never fit under that name, so it is not there.
-			}
-			if set.Name = n; !yield(set) {
-				return
-			}
-		}
-	}
 }
 
 // halfWritten are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.

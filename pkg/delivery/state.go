@@ -56,8 +56,6 @@ type State struct {
 	// intent, because another worker that begins records one first: what it may have left half written is what the zone
 	// changed since Serial.
 	Holder string
-	// Former are names that the zone had and that the provider may still have it under.
-	Former []Former
 }
 
 // serverNames are the names of the rows.
@@ -66,16 +64,6 @@ func (s State) serverNames() (names []string) {
 		names = append(names, server.Name)
 	}
 	return names
-}
-
-// Former is a name that a zone had. It is withdrawn when the zone is delivered under its present one.
-type Former struct {
-	Zone name.Name
-	// From is the earliest serial of which something may stand there, 0 where none is known.
-	From serial.Serial
-	// RRsets may stand there besides, and with Unlisted more than these may stand half written (Intent).
-	RRsets   []RRsetKey
-	Unlisted bool
 }
 
 // maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
@@ -129,33 +117,6 @@ func (i *Intent) alike(other *Intent) bool {
 	return i.same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// names of a state are those under which the provider may have something of the zone.
-func (s State) names() []name.Name { return s.addNames(nil) }
-
-func (s State) addNames(to []name.Name) []name.Name {
-	if !s.Zone.IsZero() {
-		to = append(to, s.Zone)
-	}
-	for _, former := range s.Former {
-		to = append(to, former.Zone)
-	}
-	return to
-}
-
-// state is a Former as withdrawal takes it.
-func (f Former) state() State {
-	return State{Zone: f.Zone, Serial: f.From, Intent: &Intent{Serial: f.From, From: f.From, RRsets: f.RRsets, Unlisted: f.Unlisted}}
-}
-
-// formerStates are Formers as withdrawal takes them.
-func formerStates(formers []Former) []State {
-	var states []State
-	for _, former := range formers {
-		states = append(states, former.state())
-	}
-	return states
-}
-
 // alike reports whether they differ in nothing but times.
 func (s State) alike(other State) bool {
 	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason ||
@@ -166,12 +127,7 @@ func (s State) alike(other State) bool {
 		s.Intent.alike(other.Intent) &&
 		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
-		slices.EqualFunc(s.Servers, other.Servers, Server.alike) &&
-		slices.EqualFunc(s.Former, other.Former, Former.alike)
-}
-
-func (f Former) alike(other Former) bool {
-	return f.Zone == other.Zone && f.From == other.From && f.Unlisted == other.Unlisted && slices.Equal(f.RRsets, other.RRsets)
+		slices.EqualFunc(s.Servers, other.Servers, Server.alike)
 }
 
 func (s Server) alike(other Server) bool {
@@ -283,10 +239,10 @@ type Event struct {
 	OfClass *Error
 	// Drift of OutcomeDrifted.
 	Drift Drift
-	// Absent of OutcomeWithdrawn: the names of which the provider said for so long that it has no such zone that it
-	// was not asked further.
-	Absent []name.Name
-	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows
+	// Absent is the name of OutcomeWithdrawn where the provider said for so long that it has no such zone that it was not
+	// asked further.
+	Absent name.Name
+	// Remains is the name of a zone of which RRsets that it has no more may still stand at the provider, and nothing knows
 	// which (Report.Remains).
 	Remains name.Name
 }

@@ -39,24 +39,18 @@ type writer struct {
 func newWriter(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *writer {
 	w := &writer{t: t, zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, data: map[string]string{}, sets: sets}
 	w.header = content.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	w.commit(nil, true, nil)
+	w.commit(nil, true)
 	return w
 }
 
 // put changes addresses: "" takes an owner away.
-func (w *writer) put(changes map[string]string) { w.commit(changes, true, nil) }
+func (w *writer) put(changes map[string]string) { w.commit(changes, true) }
 
-func (w *writer) commit(changes map[string]string, settled bool, header func(*content.Header)) {
+func (w *writer) commit(changes map[string]string, settled bool) {
 	w.t.Helper()
 	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
-	before := w.header
-	if header != nil {
-		header(&w.header)
-	}
-	if after := w.header; w.n == 0 {
-		step.HeaderAfter = &after
-	} else if header != nil {
-		step.HeaderBefore, step.HeaderAfter = &before, &after
+	if w.n == 0 {
+		step.HeaderAfter = &w.header
 	}
 	inherit := content.InheritTTL()
 	for _, owner := range slices.Sorted(maps.Keys(changes)) {

@@ -248,7 +248,6 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			for _, status := range []v1alpha1.DeliveryStatus{
 				{Serial: since},
 				{Serial: since + changes, Intent: &v1alpha1.DeliveryIntent{Serial: since + changes, From: since}},
-				{Serial: since + 2*changes, Former: []v1alpha1.DeliveryFormer{{FQDN: "example.net.", From: since}}},
 			} {
 				confirm(st, made, status)
 				run()

@@ -115,8 +115,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.DeliveryApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryError"):
 		return &applyconfigurationkubizonev1alpha1.DeliveryErrorApplyConfiguration{}
-	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryFormer"):
-		return &applyconfigurationkubizonev1alpha1.DeliveryFormerApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryIntent"):
 		return &applyconfigurationkubizonev1alpha1.DeliveryIntentApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryServer"):

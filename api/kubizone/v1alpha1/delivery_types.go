@@ -95,12 +95,6 @@ type DeliveryStatus struct {
 	// records an intent first.
 	// +optional
 	Holder string `json:"holder,omitempty" protobuf:"bytes,13,opt,name=holder"`
-	// former are names under which the provider may still have the zone: it ended and stands again under another
-	// name, and they are withdrawn when that is delivered.
-	// +optional
-	// +listType=map
-	// +listMapKey=fqdn
-	Former []DeliveryFormer `json:"former,omitempty" protobuf:"bytes,14,rep,name=former"`
 	// drift are the RRsets, as "name type", that the last comparison found missing or different at the provider and
 	// that are not repaired, 256 at most.
 	// +optional
@@ -110,22 +104,6 @@ type DeliveryStatus struct {
 	// out.
 	// +optional
 	LastVerifyRequest string `json:"lastVerifyRequest,omitempty" protobuf:"bytes,16,opt,name=lastVerifyRequest"`
-}
-
-// DeliveryFormer is a name that a zone had.
-type DeliveryFormer struct {
-	// fqdn is the name.
-	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
-	// from is the earliest serial whose records the provider may still have under that name, 0 if none is known.
-	// +optional
-	From int64 `json:"from,omitempty" protobuf:"varint,2,opt,name=from"`
-	// rrsets are further RRsets that the provider may have there, as "name type".
-	// +optional
-	// +listType=atomic
-	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,3,rep,name=rrsets"`
-	// unlisted: the provider may also have partial writes of RRsets that changed since from.
-	// +optional
-	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,4,opt,name=unlisted"`
 }
 
 // DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still

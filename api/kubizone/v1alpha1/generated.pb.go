@@ -73,8 +73,6 @@ func (m *Delivery) Reset() { *m = Delivery{} }
 
 func (m *DeliveryError) Reset() { *m = DeliveryError{} }
 
-func (m *DeliveryFormer) Reset() { *m = DeliveryFormer{} }
-
 func (m *DeliveryIntent) Reset() { *m = DeliveryIntent{} }
 
 func (m *DeliveryList) Reset() { *m = DeliveryList{} }
@@ -1530,54 +1528,6 @@ func (m *DeliveryError) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
-func (m *DeliveryFormer) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *DeliveryFormer) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *DeliveryFormer) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	i--
-	if m.Unlisted {
-		dAtA[i] = 1
-	} else {
-		dAtA[i] = 0
-	}
-	i--
-	dAtA[i] = 0x20
-	if len(m.RRsets) > 0 {
-		for iNdEx := len(m.RRsets) - 1; iNdEx >= 0; iNdEx-- {
-			i -= len(m.RRsets[iNdEx])
-			copy(dAtA[i:], m.RRsets[iNdEx])
-			i = encodeVarintGenerated(dAtA, i, uint64(len(m.RRsets[iNdEx])))
-			i--
-			dAtA[i] = 0x1a
-		}
-	}
-	i = encodeVarintGenerated(dAtA, i, uint64(m.From))
-	i--
-	dAtA[i] = 0x10
-	i -= len(m.FQDN)
-	copy(dAtA[i:], m.FQDN)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.FQDN)))
-	i--
-	dAtA[i] = 0xa
-	return len(dAtA) - i, nil
-}
-
 func (m *DeliveryIntent) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -1816,20 +1766,6 @@ func (m *DeliveryStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Drift[iNdEx])))
 			i--
 			dAtA[i] = 0x7a
-		}
-	}
-	if len(m.Former) > 0 {
-		for iNdEx := len(m.Former) - 1; iNdEx >= 0; iNdEx-- {
-			{
-				size, err := m.Former[iNdEx].MarshalToSizedBuffer(dAtA[:i])
-				if err != nil {
-					return 0, err
-				}
-				i -= size
-				i = encodeVarintGenerated(dAtA, i, uint64(size))
-			}
-			i--
-			dAtA[i] = 0x72
 		}
 	}
 	i -= len(m.Holder)
@@ -4685,25 +4621,6 @@ func (m *DeliveryError) Size() (n int) {
 	return n
 }
 
-func (m *DeliveryFormer) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.FQDN)
-	n += 1 + l + sovGenerated(uint64(l))
-	n += 1 + sovGenerated(uint64(m.From))
-	if len(m.RRsets) > 0 {
-		for _, s := range m.RRsets {
-			l = len(s)
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
-	n += 2
-	return n
-}
-
 func (m *DeliveryIntent) Size() (n int) {
 	if m == nil {
 		return 0
@@ -4821,12 +4738,6 @@ func (m *DeliveryStatus) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.Holder)
 	n += 1 + l + sovGenerated(uint64(l))
-	if len(m.Former) > 0 {
-		for _, e := range m.Former {
-			l = e.Size()
-			n += 1 + l + sovGenerated(uint64(l))
-		}
-	}
 	if len(m.Drift) > 0 {
 		for _, s := range m.Drift {
 			l = len(s)
@@ -6076,19 +5987,6 @@ func (this *DeliveryError) String() string {
 	}, "")
 	return s
 }
-func (this *DeliveryFormer) String() string {
-	if this == nil {
-		return "nil"
-	}
-	s := strings.Join([]string{`&DeliveryFormer{`,
-		`FQDN:` + fmt.Sprintf("%v", this.FQDN) + `,`,
-		`From:` + fmt.Sprintf("%v", this.From) + `,`,
-		`RRsets:` + fmt.Sprintf("%v", this.RRsets) + `,`,
-		`Unlisted:` + fmt.Sprintf("%v", this.Unlisted) + `,`,
-		`}`,
-	}, "")
-	return s
-}
 func (this *DeliveryIntent) String() string {
 	if this == nil {
 		return "nil"
@@ -6159,11 +6057,6 @@ func (this *DeliveryStatus) String() string {
 		repeatedStringForConditions += fmt.Sprintf("%v", f) + ","
 	}
 	repeatedStringForConditions += "}"
-	repeatedStringForFormer := "[]DeliveryFormer{"
-	for _, f := range this.Former {
-		repeatedStringForFormer += strings.Replace(strings.Replace(f.String(), "DeliveryFormer", "DeliveryFormer", 1), `&`, ``, 1) + ","
-	}
-	repeatedStringForFormer += "}"
 	s := strings.Join([]string{`&DeliveryStatus{`,
 		`Serial:` + fmt.Sprintf("%v", this.Serial) + `,`,
 		`Hash:` + fmt.Sprintf("%v", this.Hash) + `,`,
@@ -6178,7 +6071,6 @@ func (this *DeliveryStatus) String() string {
 		`FQDN:` + fmt.Sprintf("%v", this.FQDN) + `,`,
 		`Target:` + fmt.Sprintf("%v", this.Target) + `,`,
 		`Holder:` + fmt.Sprintf("%v", this.Holder) + `,`,
-		`Former:` + repeatedStringForFormer + `,`,
 		`Drift:` + fmt.Sprintf("%v", this.Drift) + `,`,
 		`LastVerifyRequest:` + fmt.Sprintf("%v", this.LastVerifyRequest) + `,`,
 		`}`,
@@ -10981,159 +10873,6 @@ func (m *DeliveryError) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
-func (m *DeliveryFormer) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowGenerated
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: DeliveryFormer: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: DeliveryFormer: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field FQDN", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.FQDN = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field From", wireType)
-			}
-			m.From = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.From |= int64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 3:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field RRsets", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.RRsets = append(m.RRsets, string(dAtA[iNdEx:postIndex]))
-			iNdEx = postIndex
-		case 4:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Unlisted", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.Unlisted = bool(v != 0)
-		default:
-			iNdEx = preIndex
-			skippy, err := skipGenerated(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
 func (m *DeliveryIntent) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -12198,40 +11937,6 @@ func (m *DeliveryStatus) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.Holder = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 14:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Former", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Former = append(m.Former, DeliveryFormer{})
-			if err := m.Former[len(m.Former)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
 			iNdEx = postIndex
 		case 15:
 			if wireType != 2 {

@@ -139,11 +139,6 @@ func (in DeliveryError) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in DeliveryFormer) OpenAPIModelName() string {
-	return "zone.kubi.v1alpha1.DeliveryFormer"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in DeliveryIntent) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.DeliveryIntent"
 }

@@ -47,7 +47,7 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 			"since the changes that it has not confirmed are not kept that long: "+
 			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
-	for _, absent := range event.Absent {
+	if absent := event.Absent; !absent.IsZero() {
 		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
 		a.warnZone(zone, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, "+

@@ -36,10 +36,6 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 			Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
-	for _, former := range state.Former {
-		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From),
-			RRsets: textOf(former.RRsets), Unlisted: former.Unlisted})
-	}
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
 			Message: cutMessage(server.Note)}
@@ -129,17 +125,6 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		if state.Intent.RRsets, err = parseRRsets(intent.RRsets); err != nil {
 			return delivery.State{}, fault("intent.rrsets", err)
 		}
-	}
-	for _, one := range status.Former {
-		zone, err := name.Parse(one.FQDN)
-		if err != nil {
-			return delivery.State{}, fault("former", err)
-		}
-		former := delivery.Former{Zone: zone, From: serial.Serial(one.From), Unlisted: one.Unlisted || len(one.RRsets) == 0}
-		if former.RRsets, err = parseRRsets(one.RRsets); err != nil {
-			return delivery.State{}, fault("former", err)
-		}
-		state.Former = append(state.Former, former)
 	}
 	var err error
 	if state.Drift, err = parseRRsets(status.Drift); err != nil {

@@ -187,7 +187,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref),
 		kubizonev1alpha1.Delivery{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_Delivery(ref),
 		kubizonev1alpha1.DeliveryError{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref),
-		kubizonev1alpha1.DeliveryFormer{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryFormer(ref),
 		kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref),
 		kubizonev1alpha1.DeliveryList{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref),
 		kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref),
@@ -8471,61 +8470,6 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 	}
 }
 
-func schema_kubizone_api_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryFormer is a name that a zone had.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"fqdn": {
-						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name.",
-							Default:     "",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"from": {
-						SchemaProps: spec.SchemaProps{
-							Description: "from is the earliest serial whose records the provider may still have under that name, 0 if none is known.",
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
-					"rrsets": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "rrsets are further RRsets that the provider may have there, as \"name type\".",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Type:   []string{"string"},
-										Format: "",
-									},
-								},
-							},
-						},
-					},
-					"unlisted": {
-						SchemaProps: spec.SchemaProps{
-							Description: "unlisted: the provider may also have partial writes of RRsets that changed since from.",
-							Type:        []string{"boolean"},
-							Format:      "",
-						},
-					},
-				},
-				Required: []string{"fqdn"},
-			},
-		},
-	}
-}
-
 func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -8852,27 +8796,6 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							Format:      "",
 						},
 					},
-					"former": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"fqdn",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "former are names under which the provider may still have the zone: it ended and stands again under another name, and they are withdrawn when that is delivered.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(kubizonev1alpha1.DeliveryFormer{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
 					"drift": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
@@ -8903,7 +8826,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryFormer{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
 	}
 }
 

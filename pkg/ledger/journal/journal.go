@@ -299,9 +299,6 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 		if d.Status.Intent != nil {
 			since = append(since, d.Status.Intent.From)
 		}
-		for _, former := range d.Status.Former {
-			since = append(since, former.From)
-		}
 		for _, at := range since {
 			if at := serial.Serial(at); at != 0 && (earliest == 0 || earliest.Ahead(at)) {
 				earliest = at

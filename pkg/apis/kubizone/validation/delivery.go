@@ -19,7 +19,6 @@ import (
 const (
 	maxDeliveryServers = 1000
 	maxIntentRRsets    = 1000
-	maxFormer          = 16
 	maxRRsetText       = 1100 // an escaped name of 255 octets, a blank and a type
 	hashDigits         = 64
 	maxCode            = 64
@@ -85,7 +84,6 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	if len(status.LastVerifyRequest) > MaxVerifyRequest {
 		errs = append(errs, field.TooLong(path.Child("lastVerifyRequest"), "", MaxVerifyRequest))
 	}
-	errs = append(errs, validateFormer(status.Former, path.Child("former"))...)
 	errs = append(errs, validateDeliveryServers(status.Servers, path.Child("servers"))...)
 	if status.Error != nil {
 		at := path.Child("error")
@@ -125,26 +123,6 @@ func validateRRsetNames(listed []string, path *field.Path) field.ErrorList {
 		if len(text) > maxRRsetText {
 			errs = append(errs, field.TooLong(path.Index(i), "", maxRRsetText))
 		}
-	}
-	return errs
-}
-
-func validateFormer(names []v1alpha1.DeliveryFormer, path *field.Path) field.ErrorList {
-	if n := len(names); n > maxFormer {
-		return field.ErrorList{field.TooMany(path, n, maxFormer)}
-	}
-	var errs field.ErrorList
-	seen := map[string]bool{}
-	for i := range names {
-		one, at := &names[i], path.Index(i)
-		if _, err := name.Parse(one.FQDN); err != nil {
-			errs = append(errs, field.Invalid(at.Child("fqdn"), cut(one.FQDN), err.Error()))
-		} else if seen[one.FQDN] {
-			errs = append(errs, field.Duplicate(at.Child("fqdn"), one.FQDN))
-		}
-		seen[one.FQDN] = true
-		errs = append(errs, validateConfirmedSerial(one.From, at.Child("from"))...)
-		errs = append(errs, validateRRsetNames(one.RRsets, at.Child("rrsets"))...)
 	}
 	return errs
 }

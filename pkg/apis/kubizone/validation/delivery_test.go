@@ -80,7 +80,7 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 		{"sound", func(s status) {
 			s.Serial, s.Hash = maxSerial, strings.Repeat("0a", 32)
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: "pod-1", RRsets: []string{"www.example.org. A"}}
-			s.Holder, s.Former = "pod-1", []v1alpha1.DeliveryFormer{{FQDN: "example.net.", From: 7, RRsets: []string{"www.example.net. A"}}}
+			s.Holder = "pod-1"
 			s.Servers = []v1alpha1.DeliveryServer{{Name: "192.0.2.1:53", State: v1alpha1.ServerBehind}, {Name: "192.0.2.2:53"}}
 			s.Drift, s.LastVerifyRequest = []string{"www.example.org. A"}, "2026-01-02T03:04:05.6Z"
 			s.Error = &v1alpha1.DeliveryError{Code: "REFUSED", Message: "ask the administrator"}
@@ -99,12 +99,7 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 		{"drift", func(s status) {
 			s.Drift, s.LastVerifyRequest = []string{strings.Repeat("x", maxRRsetText+1)}, strings.Repeat("x", MaxVerifyRequest+1)
 		}, tooLong + "status.drift[0], " + tooLong + "status.lastVerifyRequest"},
-		{"names that it had", func(s status) {
-			s.Holder = long
-			s.Former = []v1alpha1.DeliveryFormer{{FQDN: ".."}, {FQDN: "a.example.", From: -1, RRsets: make([]string, maxIntentRRsets+1)}, {FQDN: "a.example."}}
-		}, tooLong + "status.holder, " + invalid + "status.former[0].fqdn, " + invalid + "status.former[1].from, " + tooMany + "status.former[1].rrsets, " +
-			duplicate + "status.former[2].fqdn"},
-		{"many names", func(s status) { s.Former = make([]v1alpha1.DeliveryFormer, maxFormer+1) }, tooMany + "status.former"},
+		{"long holder", func(s status) { s.Holder = long }, tooLong + "status.holder"},
 		{"servers", func(s status) {
 			s.Servers = []v1alpha1.DeliveryServer{{}, {Name: "a", Serial: -1, State: "Fine"}, {Name: "a", Message: long}}
 		}, required + "status.servers[0].name, " + invalid + "status.servers[1].serial, " + unsupported + "status.servers[1].state, " +

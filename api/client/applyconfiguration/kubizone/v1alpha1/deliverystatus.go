@@ -45,9 +45,6 @@ type DeliveryStatusApplyConfiguration struct {
 	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
 	// records an intent first.
 	Holder *string `json:"holder,omitempty"`
-	// former are names under which the provider may still have the zone: it ended and stands again under another
-	// name, and they are withdrawn when that is delivered.
-	Former []DeliveryFormerApplyConfiguration `json:"former,omitempty"`
 	// drift are the RRsets, as "name type", that the last comparison found missing or different at the provider and
 	// that are not repaired, 256 at most.
 	Drift []string `json:"drift,omitempty"`
@@ -173,19 +170,6 @@ func (b *DeliveryStatusApplyConfiguration) WithTarget(value string) *DeliverySta
 // If called multiple times, the Holder field is set to the value of the last call.
 func (b *DeliveryStatusApplyConfiguration) WithHolder(value string) *DeliveryStatusApplyConfiguration {
 	b.Holder = &value
-	return b
-}
-
-// WithFormer adds the given value to the Former field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Former field.
-func (b *DeliveryStatusApplyConfiguration) WithFormer(values ...*DeliveryFormerApplyConfiguration) *DeliveryStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithFormer")
-		}
-		b.Former = append(b.Former, *values[i])
-	}
 	return b
 }
 
