@@ -23,8 +23,8 @@ type Story struct {
 	// Snapshot is what there is of the zone, nil for nothing.
 	Snapshot *zoneview.Snapshot
 	Stored   State
-	// Taken: another zone has the name. Awaited, Given: another one waits for it, or has it first. Replaced: the classes
-	// in force have the zone.
+	// Taken: another zone has the name. Awaited, Given: another one waits for it, or has it first. Replaced: the
+	// classes in force have the zone.
 	Taken, Awaited, Given, Replaced bool
 
 	withdrawnNow bool

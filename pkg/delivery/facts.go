@@ -82,9 +82,9 @@ type facts struct {
 	claims    claims
 
 	// What this attempt did so far. inherited says that it has looked at other classes for what to inherit, claimed
-	// that it has claimed the name, and taken that another zone has the name; lookedUp that left is what a zone without
-	// a view left, nil where that is not known; compared says that it has asked what the provider holds, and repair that
-	// this is to be mended.
+	// that it has claimed the name, and taken that another zone has the name; lookedUp that left is what a zone
+	// without a view left, nil where that is not known; compared says that it has asked what the provider holds, and
+	// repair that this is to be mended.
 	inherited, claimed, taken bool
 	lookedUp                  bool
 	left                      []RRsetKey

@@ -239,11 +239,11 @@ type Event struct {
 	OfClass *Error
 	// Drift of OutcomeDrifted.
 	Drift Drift
-	// Absent is the name of OutcomeWithdrawn where the provider said for so long that it has no such zone that it was not
-	// asked further.
+	// Absent is the name of OutcomeWithdrawn where the provider said for so long that it has no such zone that it was
+	// not asked further.
 	Absent name.Name
-	// Remains is the name of a zone of which RRsets that it has no more may still stand at the provider, and nothing knows
-	// which (Report.Remains).
+	// Remains is the name of a zone of which RRsets that it has no more may still stand at the provider, and nothing
+	// knows which (Report.Remains).
 	Remains name.Name
 }
 

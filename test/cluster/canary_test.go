@@ -20,6 +20,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -109,9 +110,10 @@ func TestController_secretsAreNowhere(t *testing.T) {
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: %[1]s}, spec: {domainName: www, zoneRef: {name: main}, type: A, rdata: 192.0.2.1}}
 `, namespace, refs.String())
 
+	t.Setenv(delivering.EnvHealthInterval, "2s")
 	programs := map[string]*beside{}
 	for of, args := range map[string][]string{
-		"controller": {"--record-retry-base-delay", "1s", "--class-health-check-interval", "2s", rig.LongLease},
+		"controller": {rig.LongLease},
 		"primary":    {"--dns-listen", dns.String()},
 	} {
 		account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-"+of)

@@ -134,7 +134,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	}
 
 	start := func() *beside {
-		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", lease, "--record-retry-base-delay", "1s", "-v=1")
+		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", lease, "-v=1")
 		eventually(t, "a controller is ready", func() bool { return strings.Contains(b.said(), "\nready") })
 		return b
 	}

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -84,7 +85,9 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	server := runProgram(t, path, "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
 		"--tsig-key-file", write("backend.key", fmt.Sprintf("key \"backend.example\" {\n\talgorithm hmac-sha256;\n\tsecret \"%s\";\n};\n", encoded("backend"))), "-v=6")
 
-	w := start(t, "-v=6", "--allow-inline-secrets", "--secrets-dir", filepath.Join(dir, "secrets"), "--record-retry-base-delay", "1s", "--class-health-check-interval", "2s")
+	t.Setenv(delivering.EnvRetryBaseDelay, "1s")
+	t.Setenv(delivering.EnvHealthInterval, "2s")
+	w := start(t, "-v=6", "--allow-inline-secrets", "--secrets-dir", filepath.Join(dir, "secrets"))
 	h := newHook(t)
 	w.class("inline", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.Webhook.Server, spec.Webhook.TLS, spec.Webhook.HMACAuth = echo.URL+"/inline", vouch, &v1alpha1.HMACAuth{Secret: secrets["inline"], Algorithm: v1alpha1.HMACAlgorithmSHA256}

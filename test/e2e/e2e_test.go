@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -127,6 +128,7 @@ func TestStories(t *testing.T) {
 			env.Setenv("PATH", bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("TZ", "UTC")
+			env.Setenv(delivering.EnvRetryBaseDelay, "1s")
 			env.Setenv("GOGC", "400") // of kubectl, which lives for a moment; servers do not have it
 			env.Setenv("EXAMPLES", filepath.Join(repository, "artifacts/examples"))
 			env.Setenv("GITOPS", filepath.Join(repository, "artifacts/gitops"))

@@ -68,7 +68,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	hidden, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", hidden.String()}, {"controller", "--lease", "served/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", hidden.String()}, {"controller", "--lease", "served/controller", rig.LongLease},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

@@ -29,7 +29,7 @@ func (w *world) startDelivery() netip.AddrPort {
 	at, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -238,9 +239,9 @@ func newRoom(t *testing.T) *room {
 func (r *room) start(s *service) error {
 	flags := map[*service][]string{
 		r.primary:    {"--dns-listen", r.at.String()},
-		r.controller: {"--lease", r.namespace + "/controller", "--lease-duration", "3s", "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s"},
+		r.controller: {"--lease", r.namespace + "/controller", "--lease-duration", "3s"},
 	}[s]
-	process, err := rig.StartProcess(nil, r.t.TempDir(), r.program, append([]string{s.name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
+	process, err := rig.StartProcess([]string{delivering.EnvRetryMaxDelay + "=2s"}, r.t.TempDir(), r.program, append([]string{s.name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
 	if err == nil {
 		s.process.Store(process)
 	}

@@ -60,7 +60,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	primary, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller", rig.LongLease, "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller", rig.LongLease},
 	} {
 		account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0])
 		w.must(err)

@@ -45,6 +45,7 @@ const waitTimeout = 2 * time.Minute
 var home string
 
 func TestMain(m *testing.M) {
+	rig.RetrySoon()
 	var err error
 	if home, err = os.MkdirTemp("", "kubizone-fleet-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -206,7 +206,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	primary, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", rig.LongLease},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

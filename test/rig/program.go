@@ -21,6 +21,13 @@ const Programs = "KUBIZONE_BIN"
 // ends, and on a machine with few processors other tests can keep it from that for some seconds.
 const LongLease = "--lease-duration=1m"
 
+// RetrySoon has each program that this process starts try failed deliveries again after a second.
+func RetrySoon() {
+	if err := os.Setenv("DNS_RECORD_RETRY_BASE_DELAY", "1s"); err != nil {
+		panic(err)
+	}
+}
+
 // Kubizone is the path of the program under test: the one that a package of this run has built, else one built now,
 // into dir where packages share none. With the build tag faultpoints it fails where it is told to; tag is that or
 // empty.

@@ -23,7 +23,6 @@ import (
 
 // Options are the flags as they were written.
 type Options struct {
-	delivering.Options
 	Client        *kubeconfig.Options
 	HealthListen  string
 	Lease         string
@@ -33,14 +32,13 @@ type Options struct {
 // NewOptions are the defaults.
 func NewOptions() *Options {
 	return &Options{
-		Options: delivering.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080",
+		Client: kubeconfig.NewOptions(), HealthListen: ":8080",
 		Lease: "kubizone-system/kubizone-controller", LeaseDuration: 15 * time.Second,
 	}
 }
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Options.AddFlags(flags)
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
 		"port 0 takes a free one")
@@ -51,7 +49,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 // Config is what the options mean.
 type Config struct {
-	delivering.Options
+	delivering.Retries
 	HealthListen  netip.AddrPort
 	Client        *rest.Config
 	Lease         types.NamespacedName
@@ -62,9 +60,10 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{Options: o.Options, LeaseDuration: o.LeaseDuration, Out: out}
-	wrong := []error{o.Options.Validate()}
+	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error
+	c.Retries, err = delivering.ReadRetries()
+	wrong := []error{err}
 	c.HealthListen, err = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
 	wrong = append(wrong, err)
 	namespace, name, ok := strings.Cut(o.Lease, "/")

@@ -13,51 +13,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// The defaults where neither environment nor flags say anything: 5s, 60s, 5 attempts, a health check each 10m.
-func TestOptions_defaults(t *testing.T) {
-	o := NewOptions()
-	if want := (delivery.Backoff{Base: 5 * time.Second, Max: time.Minute, Attempts: 5}); o.Backoff() != want || o.HealthCheckInterval != 10*time.Minute {
-		t.Errorf("%+v, %s", o.Backoff(), o.HealthCheckInterval)
+// The defaults where the environment says nothing: 5s, 60s, 5 attempts, a health check each 10m.
+func TestReadRetries(t *testing.T) {
+	want := Retries{delivery.Backoff{Base: 5 * time.Second, Max: time.Minute, Attempts: 5}, 10 * time.Minute}
+	if got, err := ReadRetries(); got != want || err != nil {
+		t.Errorf("%+v, %v", got, err)
 	}
-}
-
-// Environment variables and flags of the same meaning; the flag wins.
-func TestOptions_flagWins(t *testing.T) {
 	t.Setenv(EnvRetryBaseDelay, "2s")
 	t.Setenv(EnvRetryMaxAttempts, "7")
 	t.Setenv(EnvHealthInterval, "1m")
-	o := NewOptions()
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.AddFlags(flags)
-	if err := flags.Parse([]string{"--class-health-check-interval=3m"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if want := (delivery.Backoff{Base: 2 * time.Second, Max: time.Minute, Attempts: 7}); o.Backoff() != want || o.HealthCheckInterval != 3*time.Minute {
-		t.Errorf("%+v, %s", o.Backoff(), o.HealthCheckInterval)
+	want = Retries{delivery.Backoff{Base: 2 * time.Second, Max: time.Minute, Attempts: 7}, time.Minute}
+	if got, err := ReadRetries(); got != want || err != nil {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestOptions_sayAllThatIsWrong(t *testing.T) {
+func TestReadRetries_saysAllThatIsWrong(t *testing.T) {
 	t.Setenv(EnvRetryBaseDelay, "soon")
-	t.Setenv(EnvRetryMaxAttempts, "many")
-	o := NewOptions()
-	o.RetryMaxDelay, o.HealthCheckInterval = time.Second, 0
-	err := o.Validate()
+	t.Setenv(EnvRetryMaxAttempts, "0")
+	t.Setenv(EnvRetryMaxDelay, "1s")
+	t.Setenv(EnvHealthInterval, "0s")
+	_, err := ReadRetries()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, part := range []string{EnvRetryBaseDelay + `="soon"`, EnvRetryMaxAttempts + `="many"`, "--record-retry-max-delay 1s", "--class-health-check-interval 0s", "--record-retry-max-attempts 0"} {
+	for _, part := range []string{EnvRetryBaseDelay + `="soon"`, EnvRetryMaxAttempts + `="0"`, EnvRetryMaxDelay + " 1s", EnvHealthInterval + `="0s"`} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%v: does not speak of %s", err, part)
 		}

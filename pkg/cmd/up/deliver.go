@@ -63,7 +63,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		// No other process has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
-		HealthInterval: c.Delivering.HealthCheckInterval, Backoff: c.Delivering.Backoff(),
+		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff,
 	})
 	if err != nil {
 		return err

@@ -34,7 +34,6 @@ type Options struct {
 	AllowInlineSecrets bool
 	// SecretsDir has the Secrets that DNSClasses name.
 	SecretsDir string
-	Delivering delivering.Options
 	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
 	Verbosity int
 }
@@ -46,14 +45,12 @@ func NewOptions() *Options {
 		DataDir:       "kubizone-data",
 		Listen:        "127.0.0.1:7443",
 		LoadNamespace: "default",
-		Delivering:    delivering.NewOptions(),
 	}
 }
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
-	o.Delivering.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; "+
 		"made if it is not there")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
@@ -78,7 +75,7 @@ type Config struct {
 	// AllowInlineSecrets: see Options.
 	AllowInlineSecrets bool
 	SecretsDir         string
-	Delivering         delivering.Options
+	Retries            delivering.Retries
 	// ParentServers finds the servers of a parent that is no Zone.
 	ParentServers signing.ParentServers
 	// Warnings are for the operator and stop nothing.
@@ -91,7 +88,7 @@ type Config struct {
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets,
-		SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
+		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error
 	fault := func(err error) {
@@ -105,7 +102,9 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var err error
 	c.Listen, err = dnsserving.ListenAddress("--listen", o.Listen, 7443)
 	fault(err)
-	fault(o.Delivering.Validate())
+	retries, err := delivering.ReadRetries()
+	fault(err)
+	c.Retries = retries
 	if o.SecretsDir == "" {
 		c.SecretsDir = filepath.Join(o.DataDir, "secrets")
 	} else {

@@ -42,6 +42,10 @@ var (
 var kubizone, webhookServer string
 
 func TestMain(m *testing.M) {
+	rig.RetrySoon()
+	if err := os.Setenv("DNS_RECORD_RETRY_MAX_DELAY", "2s"); err != nil {
+		panic(err)
+	}
 	dir, err := os.MkdirTemp("", "kubizone-held-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -271,7 +275,7 @@ func start(t *testing.T) *world {
 
 	hook := w.port()
 	run(t, `^ready`, webhookServer, "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.write("update.key", updateKey.Statement()))
-	w.up = run(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.port().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets, "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s")
+	w.up = run(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.port().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets)
 	for i, at := range []netip.AddrPort{w.first.at, w.second.at} {
 		w.primaries[i] = run(t, `^ready: DNS on`, kubizone, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
 	}
