@@ -34,10 +34,6 @@ type Config struct {
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Alone says that the former worker has no call under way when Run begins, and none can begin: an elected leader,
-	// or the only process. The state of another worker is then taken over at once, else when nothing was heard of it
-	// for two leases.
-	Alone bool
 	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is
 	// told to end, a call that is under way ends within half of it. 0: 15 s.
 	Lease time.Duration
@@ -106,10 +102,6 @@ func (c Config) withDefaults() Config {
 // grace is how long what is under way has to end when Run does: half a lease, so that a worker that takes over a lease
 // after this one could last renew it knows that it ended.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
-
-// takeOverAfter is how long another's intent is left alone unless it is renewed. It is longer than repeatAfter, so that
-// an intent kept for a repeat is not taken for an abandoned one.
-func (c Config) takeOverAfter() time.Duration { return c.repeatAfter() + c.Lease/2 }
 
 // repeatAfter is when nothing of a worker that lost its intent can arrive any more: a lease, and the deadline of the
 // call that it may have begun at the end of it.

@@ -54,7 +54,7 @@ func (m *memory) beginAttempt(f *facts) {
 //
 //	what failed waits until it is due;
 //	what is withdrawn, or paused, waits for a change;
-//	the state is loaded, and another worker's intent is waited for, then taken over;
+//	the state is loaded, and another worker's intent is taken over;
 //	a zone that is to go is withdrawn, when those that take its place are there;
 //	the zone's name is claimed;
 //	what changed is delivered, what was refused is tried again, the provider is compared.
@@ -115,39 +115,22 @@ func (m *memory) waitReason(otherwise string) string {
 	return m.state.Error.Message
 }
 
-// nextForeign has another worker's intent waited for, and taken over when that is old. mine says that there is none, or
-// that it was taken over.
+// nextForeign has another worker's intent taken over. mine says that there is none, or that it was taken over.
 func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
-		m.due.clear(dueTakeOver)
-		if m.takeover.foreign, m.takeover.taken = (Intent{}), (Intent{}); f.view != nil {
+		if m.takeover.taken = (Intent{}); f.view != nil {
 			m.takeover.rested = m.state.Holder
 		}
 		return action{}, true
 	}
-	if f.config.Alone && m.state.Intent == nil && m.takeover.rested == intent.Holder {
+	if m.state.Intent == nil && m.takeover.rested == intent.Holder {
 		// It had nothing to do when this process began to look, and has been gone since: nothing of it is on its way.
 		return action{do: doTakeOver, quiet: true, why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
 			intent.Holder)}, false
 	}
-	if known := &m.takeover.foreign; !intent.same(known) || !intent.Time.Equal(known.Time) {
-		*known = *intent
-		since := f.began // Its clock may be ahead of ours.
-		if !intent.Time.IsZero() && intent.Time.Before(since) {
-			since = intent.Time
-		}
-		m.due[dueTakeOver] = since.Add(f.config.takeOverAfter())
-	}
-	if until := m.due[dueTakeOver]; until.After(f.began) && !f.config.Alone {
-		m.loaded = false
-		return action{do: doWait, until: until, why: fmt.Sprintf("%s delivers the zone, or has stopped doing so and may have calls "+
-			"under way", intent.Holder)}, false
-	}
-	m.due.clear(dueTakeOver)
 	if m.state.Intent == nil || !intent.same(&m.takeover.taken) {
-		return action{do: doTakeOver, why: fmt.Sprintf("%s has not been heard of since it began serial %d", intent.Holder, intent.Serial)},
-			false
+		return action{do: doTakeOver, why: fmt.Sprintf("%s began serial %d, and works no more", intent.Holder, intent.Serial)}, false
 	}
 	return action{}, true
 }

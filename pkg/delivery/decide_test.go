@@ -25,7 +25,7 @@ import (
 //
 //	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
 //	desire [paused] [withdraw] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
-//	class [target=TEXT] [broken] [alone] [servers=NAME,...]    the class; broken: it has no provider; alone: no other process delivers
+//	class [target=TEXT] [broken] [servers=NAME,...]            the class; broken: it has no provider
 //	others [taken] [awaited] [given] [replaced]                another zone has its name, awaits it, or has it first; other classes have it
 //	view gone|told             nothing is known of what it contains; told: what it contained last is
 //	next                       decide, up to what the provider or time has to answer
@@ -129,7 +129,6 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		if d.HasArg("broken") {
 			s.Class.Provider, s.Class.Err = nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret dns/key is not there")
 		}
-		s.Config.Alone = d.HasArg("alone")
 	case "others":
 		s.Taken, s.Replaced, s.Awaited, s.Given = d.HasArg("taken"), d.HasArg("replaced"), d.HasArg("awaited"), d.HasArg("given")
 	case "view":

@@ -47,7 +47,7 @@ func (s *scene) startAgain(away time.Duration) {
 	time.Sleep(away)
 	s.memory = &deliverytest.Memory{Server: s.server, Refuse: s.memory.Refuse, Fault: s.memory.Fault, Blind: s.memory.Blind}
 	s.class.Provider = s.memory
-	s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 	s.start()
 }
 

@@ -253,29 +253,6 @@ func TestLoop_rateLimit(t *testing.T) {
 	})
 }
 
-// A delivery that takes longer than a lease is not taken for an abandoned one.
-func TestLoop_longDeliveryKeepsItsIntent(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.class.RequestsPerSecond = 1
-		many := map[string]string{}
-		for i := range 200 {
-			many[fmt.Sprint("n", i)] = "192.0.2.1"
-		}
-		s.zone.put(many)
-		s.start()
-		other := startWorker(s.T, s.store, s.worker.views, nil)
-		defer other.stop()
-		idle := deliverytest.NewServer()
-		other.SetClass(delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: idle}})
-		other.SetZone(zoneOf("z", "main"))
-		after(10 * time.Minute)
-		s.zone.expect(s.server)
-		if idle.Calls("Deliver") != 0 {
-			t.Errorf("another worker delivered %d times meanwhile", idle.Calls("Deliver"))
-		}
-	})
-}
-
 // A poison record is set aside and named; the rest goes out, and goes on going out.
 func TestLoop_poisonRecord(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -674,7 +651,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		}
 		restart := func() {
 			s.worker.stop()
-			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics, c.Alone = metrics, true })
+			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
 			s.store.told(s.worker)
 			s.start()
 		}

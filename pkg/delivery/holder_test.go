@@ -6,7 +6,6 @@ package delivery_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -50,7 +49,7 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			}
 			var second *worker
 			take := func() {
-				second = startWorker(t, store, newView, alone)
+				second = startWorker(t, store, newView, nil)
 				class.Provider = &deliverytest.Memory{Server: server}
 				second.SetClass(class)
 				second.SetZone(zoneOf("z", "main"))
@@ -131,7 +130,7 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 				if crashes {
 					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
 					s.class.Provider = s.memory
-					s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 					s.start()
 				}
 				after(5 * time.Minute)
@@ -142,40 +141,6 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A worker that does not know to be alone waits for another that may be at work, and goes on when that one is.
-func TestLoop_waitsForTheHolder(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.start()
-		other := deliverytest.NewServer()
-		second := startWorker(s.T, s.store, s.worker.views, nil)
-		defer second.stop()
-		second.SetClass(delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: other}})
-		second.SetZone(zoneOf("z", "main"))
-		for round := range 20 {
-			s.zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+round)})
-			after(7 * time.Second)
-		}
-		s.zone.expect(s.server)
-		if other.Calls("Deliver") != 0 {
-			t.Errorf("the other one delivered %d times", other.Calls("Deliver"))
-		}
-		s.worker.stop()
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(29 * time.Second)
-		if other.Calls("Deliver") != 0 {
-			t.Error("it did not wait")
-		}
-		after(2 * time.Minute)
-		if got := stands(other, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.9" {
-			t.Errorf("it did not take over: %v", got)
-		}
-		if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil {
-			t.Errorf("%+v", state)
-		}
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil) // for the scene to stop
-	})
 }
 
 // A class that takes the place of another delivers before that one is withdrawn: at every moment one of them has the
@@ -235,7 +200,7 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 			before := len(s.server.Writes())
 			if restarts {
 				s.worker.stop()
-				s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 				s.class.Provider = &deliverytest.Memory{Server: s.server, Blind: true}
 				s.worker.SetClass(s.class)
 			}
@@ -267,42 +232,14 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 		}
 		before := len(s.server.Writes())
 		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(20 * time.Second)
+		after(500 * time.Millisecond)
 		if wrote := s.server.Writes()[before:]; len(wrote) != 0 {
-			t.Errorf("written beside another worker: %v", wrote)
+			t.Errorf("written without an intent beside another worker: %v", wrote)
 		}
 		after(2 * time.Minute)
 		s.zone.expect(s.server)
 		if state := s.state(); state.Holder == "another" || state.Intent != nil || state.Serial != s.zone.serial {
 			t.Errorf("not taken over: %+v", state)
-		}
-	})
-}
-
-// A delivery that needs no intent and takes longer than a lease says so in time, and is not taken for an abandoned one.
-func TestLoop_longDeliveryWithoutAnIntent(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.class.RequestsPerSecond = 1
-		s.start()
-		after(time.Minute)
-		idle := deliverytest.NewServer()
-		other := startWorker(s.T, s.store, s.worker.views, nil)
-		defer other.stop()
-		other.SetClass(delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: idle}})
-		other.SetZone(zoneOf("z", "main"))
-		many := map[string]string{}
-		for i := range 200 {
-			many[fmt.Sprint("n", i)] = "192.0.2.1"
-		}
-		s.zone.put(many)
-		after(time.Minute)
-		if intent := s.state().Intent; intent == nil || intent.Holder == "" {
-			t.Errorf("the state does not say that the zone is being delivered: %+v", s.state())
-		}
-		after(10 * time.Minute)
-		s.zone.expect(s.server)
-		if idle.Calls("Deliver") != 0 {
-			t.Errorf("another worker delivered %d times meanwhile", idle.Calls("Deliver"))
 		}
 	})
 }
@@ -327,7 +264,7 @@ func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 		take := func(refuse func(delivery.RRset) *delivery.Error) {
 			s.worker.stop()
 			s.class.Provider = &deliverytest.Memory{Server: s.server, Blind: true, Refuse: refuse}
-			s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+			s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 			s.start()
 		}
 		take(refuse)

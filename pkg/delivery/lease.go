@@ -136,10 +136,6 @@ func (l *lease) checkConfirmation(ctx context.Context) error {
 		return ErrFenced
 	}
 	m.stored.Version = now.Version
-	if time.Since(l.began) >= l.config.Lease/3 {
-		// No other worker shall take a long delivery for an abandoned one.
-		return l.recordIntent(ctx)
-	}
 	if !l.begun {
 		// From here on something may stand half written, and this process alone knows: it keeps it until it is stored.
 		l.begun = true
@@ -157,13 +153,7 @@ func (l *lease) checkIntent(ctx context.Context) error {
 	if !now.Intent.same(l.next.Intent) || now.Holder != l.next.Holder {
 		return ErrFenced
 	}
-	if time.Since(now.Intent.Time) < l.config.Lease/3 {
-		return nil
-	}
-	// No other worker shall take a long delivery for an abandoned one.
-	l.memory.stored.Version = now.Version
-	now.Intent.Time = time.Now()
-	return l.saveState(ctx, now)
+	return nil
 }
 
 // saveState stores a state. A conflict with a write that left the intent alone (labels of the object, say) is

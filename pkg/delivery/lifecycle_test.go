@@ -77,7 +77,7 @@ func TestLoop_anotherName(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.server.Adopt(net, there)
-		s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 		s.memory = &deliverytest.Memory{Server: s.server}
 		s.class.Provider = s.memory
 		s.start()
@@ -177,7 +177,7 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 				}
 				if restarts {
 					s.worker.stop()
-					s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
 					s.class.Provider = s.memory
 				}
@@ -224,7 +224,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
 				after(12 * time.Hour)
 				if restarts {
 					s.worker.stop()
-					s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 					s.store.told(s.worker)
 					s.worker.SetClass(s.class)
 					s.worker.SetZone(zone)

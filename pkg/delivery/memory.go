@@ -66,9 +66,8 @@ type driftCount struct {
 
 // takeover of what another worker may have under way.
 type takeover struct {
-	// foreign is its intent, left alone until dueTakeOver; taken is one that was taken over and stands in the store
-	// until the first write.
-	foreign, taken Intent
+	// taken is its intent, which was taken over and stands in the store until the first write.
+	taken Intent
 	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
 	rested string
 	// whole says that the repeat is of all of the zone, since that was written when the intent was taken over and not
@@ -90,8 +89,6 @@ const (
 	dueCompare
 	// dueRepeat is when the RRsets of an intent that was taken over are written once more.
 	dueRepeat
-	// dueTakeOver is when another worker's intent is old enough to be taken over.
-	dueTakeOver
 	// dueView is when the view of a zone that is to be withdrawn is waited for no longer.
 	dueView
 	// dueRequest is when the next Zone.Request is taken up. It wakes nothing by itself.

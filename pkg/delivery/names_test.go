@@ -43,7 +43,7 @@ func (s *scene) want(what string, uid string, reason delivery.Reason) {
 // restart has another process go on, that was told what is stored as a controller tells it.
 func (s *scene) restart(zones ...delivery.Zone) {
 	s.worker.stop()
-	s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 	s.store.told(s.worker)
 	s.memory = &deliverytest.Memory{Server: s.server, Blind: s.memory.Blind, Fault: s.memory.Fault}
 	s.class.Provider = s.memory

@@ -159,7 +159,7 @@ func converge(t *testing.T, seed uint64) {
 	}
 
 	running := make([]*worker, 2)
-	dies, single := make([]*atomic.Bool, 2), false
+	dies := make([]*atomic.Bool, 2)
 	start := func(at int) {
 		died := &atomic.Bool{}
 		dies[at] = died
@@ -170,8 +170,6 @@ func converge(t *testing.T, seed uint64) {
 		w := startWorker(t, mortal{store, died, begun}, views, func(c *delivery.Config) {
 			c.History = history(master)
 			c.Workers = 4 // two of a tenant
-			single = running[1-at] == nil && random.oneIn(2)
-			c.Alone = single
 		})
 		running[at] = w
 		for class, server := range servers {
@@ -229,7 +227,7 @@ func converge(t *testing.T, seed uint64) {
 				dies[at].Store(random.oneIn(2)) // as a crash does, nothing goes out or is stored any more
 				running[at].stop()
 				running[at] = nil
-			} else if running[1-at] == nil || !single {
+			} else if running[1-at] == nil {
 				start(at)
 			}
 		case 3, 4, 5:
@@ -245,7 +243,7 @@ func converge(t *testing.T, seed uint64) {
 	providerTrouble.set(false)
 	storeTrouble.set(false)
 	for at, w := range running {
-		if w == nil && single && running[1-at] != nil {
+		if w == nil && running[1-at] != nil {
 			continue
 		}
 		if w == nil {

@@ -86,7 +86,7 @@ func TestLoop_manyRefused(t *testing.T) {
 				}
 				s.worker.stop()
 				s.zone.put(map[string]string{"mail": "192.0.2.71"})
-				s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 				s.store.told(s.worker)
 				s.start()
 				after(time.Second)
@@ -150,7 +150,7 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 			s.start()
 			if restart {
 				s.worker.stop()
-				s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 				s.store.told(s.worker)
 				s.worker.SetClass(s.class)
 			}
@@ -240,7 +240,7 @@ func TestLoop_refusedToGo(t *testing.T) {
 						}
 						if restart {
 							s.worker.stop()
-							s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+							s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 							s.store.told(s.worker)
 							s.start()
 							confirmed("after a restart")

@@ -78,7 +78,7 @@ type Intent struct {
 	From serial.Serial
 	// Holder is the Config.Identity of the worker that writes; empty when none does and RRsets are still owed.
 	Holder string
-	// Time is when the holder began, renewed while it goes on.
+	// Time is when the holder began.
 	Time time.Time
 	// RRsets are those that may stand half written, or that were refused and are owed still. All others are as
 	// State.Serial has them; Unlisted: all that was touched since From may stand half written or be owed, which is
@@ -104,7 +104,7 @@ func (s State) from() serial.Serial {
 }
 
 // same reports whether no other worker has written an intent since this one was read. A holder has one attempt at a
-// time, and renews Time.
+// time.
 func (i *Intent) same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other

@@ -289,8 +289,6 @@ func (w *worker) stop() {
 	<-w.done
 }
 
-func alone(c *delivery.Config) { c.Alone = true }
-
 func zoneOf(uid string, classes ...string) delivery.Zone {
 	return delivery.Zone{UID: uid, Classes: classes}
 }

@@ -97,7 +97,7 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, views := transferclass.NewServers(informers), zoneview.NewSet(zoneview.Config{})
 	classes, err := class.New(class.Config{
-		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views, Secrets: keysByName{}, Alone: true,
+		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views, Secrets: keysByName{},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -127,7 +127,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
 		// than a call takes.
-		Alone: true, Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
+		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
 	})
 	if err != nil {
 		return nil, err

@@ -60,8 +60,6 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
 		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
-		// No other process has the data directory.
-		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff,
 	})

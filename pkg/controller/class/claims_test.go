@@ -60,7 +60,7 @@ func TestController_oneKeyOfAName(t *testing.T) {
 		informers := externalversions.NewSharedInformerFactory(client, 0)
 		secrets := &secretsOf{data: map[string]string{"first": "x", "second": "y", "third": "y"}}
 		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, Alone: true, HealthInterval: time.Second,
+			Identity: "me", Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, HealthInterval: time.Second,
 			Providers: map[string]NewProvider{"transfer": func(of *v1alpha1.DNSClass, secret GetSecret) (delivery.Provider, string, error) {
 				data, err := secret("dns", of.Name)
 				return &claiming{&deliverytest.Memory{Server: deliverytest.NewServer()}, string(data[""])}, "here", err

@@ -85,7 +85,7 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 		})
 		informers, fleet := externalversions.NewSharedInformerFactory(w.client, 0), externalversions.NewSharedInformerFactory(w.client, 0)
 		controller, err := New(Config{
-			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Alone: true, Registry: w.metrics, Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
+			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Registry: w.metrics, Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},

@@ -79,8 +79,6 @@ type Config struct {
 	// Registry takes the metrics of this controller; nil: they are not read.
 	Registry metrics.KubeRegistry
 	Logger   *slog.Logger
-	// Alone says that the former leader has ended, or has not led for as long as a call takes (delivery.Config).
-	Alone bool
 	// Lease is how long another may think that it leads after it no longer does; 0: delivery's.
 	Lease time.Duration
 	// HealthInterval is the time between two health checks of a class. 0: 10 min.

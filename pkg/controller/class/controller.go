@@ -93,7 +93,7 @@ func New(config Config) (*Controller, error) {
 	past := history{config.Client, index}
 	c.loop, err = delivery.New(delivery.Config{
 		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,
-		Metrics: c.metrics, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease,
+		Metrics: c.metrics, Logger: config.Logger, Lease: config.Lease,
 		CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	if err != nil {

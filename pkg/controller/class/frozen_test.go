@@ -65,7 +65,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		}
 		told := &noted{}
 		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true, Events: told,
+			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Events: told,
 			Frozen: func() []cache.ObjectName {
 				mu.Lock()
 				defer mu.Unlock()

@@ -88,7 +88,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
 				provider.delivers.Store(&c.delivers)
 				informers := externalversions.NewSharedInformerFactory(client, 0)
 				controller, err := New(Config{
-					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
 					Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
 						return provider, "elsewhere", nil
 					}},
@@ -178,7 +178,7 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 				provider := &able{&deliverytest.Memory{Server: deliverytest.NewServer()}, delivery.Abilities{Fetched: fetched}}
 				informers := externalversions.NewSharedInformerFactory(client, 0)
 				controller, err := New(Config{
-					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
 					Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
 						return provider, "elsewhere", nil
 					}},

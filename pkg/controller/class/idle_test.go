@@ -80,7 +80,7 @@ func TestController_idle(t *testing.T) {
 			client := fake.NewClientset(objects...)
 			informers := externalversions.NewSharedInformerFactory(client, 0)
 			controller, err := New(Config{
-				Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+				Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
 				Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
 					return &deliverytest.Memory{Server: server}, "here", nil
 				}},

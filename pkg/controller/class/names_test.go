@@ -94,7 +94,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		})
 		informers := externalversions.NewSharedInformerFactory(client, 0)
 		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
 			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
 				return &deliverytest.Memory{Server: server, Blind: true}, "here", nil
 			}},

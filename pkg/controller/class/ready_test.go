@@ -107,7 +107,7 @@ func (r *readiness) start() {
 	r.Helper()
 	informers := externalversions.NewSharedInformerFactory(r.client, 0)
 	controller, err := New(Config{
-		Identity: "me", Client: r.client, Informers: informers, Views: r.views, Secrets: noSecrets{}, Alone: true,
+		Identity: "me", Client: r.client, Informers: informers, Views: r.views, Secrets: noSecrets{},
 		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 			server := of.Spec.Webhook.Server
 			if server == string(delivery.ReasonSecretNotFound) {

@@ -88,7 +88,7 @@ func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
 		provider := &selection{Memory: &deliverytest.Memory{Server: deliverytest.NewServer()}}
 		informers := externalversions.NewSharedInformerFactory(client, 0)
 		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
 			Servers: func(*v1alpha1.DNSClass) []string { return provider.list() },
 			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
 				return provider, "elsewhere", nil
