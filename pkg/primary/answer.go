@@ -22,7 +22,7 @@ type responder struct {
 }
 
 func newResponder(of *classes, clock func() time.Time) *responder {
-	return &responder{replier{clock, newCookies()}, of}
+	return &responder{replier{clock}, of}
 }
 
 // answerMessage decides in an order that keeps zones' names from sources that are not allowed: form, signature,
@@ -69,17 +69,14 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
-	a := r.answerPeer(req, key, open, from, overTCP, reply)
+	a := r.answerPeer(req, key, open, overTCP, reply)
 	a.admitted, a.tenant = true, tenantOf(open)
 	return a
 }
 
-// answerPeer answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it
-// would make answers longer than questions.
-func (r *responder) answerPeer(req request, key *signingKey, open []opening, from netip.Addr, overTCP bool,
+// answerPeer answers a peer that may know of the zones of the classes that are open to it.
+func (r *responder) answerPeer(req request, key *signingKey, open []opening, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
-	req.from, req.answerCookie = from, req.cookie != nil
-	req.proven = overTCP || key != nil || r.cookies.provesSource(req.cookie, from, r.clock())
 	if req.qtype == typeAXFR && !overTCP {
 		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
 	}

@@ -4,7 +4,6 @@
 package primary
 
 import (
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -19,116 +18,53 @@ import (
 // TestClass_namesAndKeysAreOneInEach, 31 TestTSIG_errors, 37 TestRespond_malformed and FuzzRespond, 38
 // TestTCP_connectionsAreBounded, TestTCP_slowSendersAreCut and TestTCP_readerThatNeverReadsIsCut.
 
-// withCookie asks for qname with a client cookie, and the server's where it is known.
-func withCookie(qname string, qtype uint16, cookie string) *mdns.Msg {
+// withCookie asks for qname with EDNS and a cookie (RFC 7873), which the primary does not understand.
+func withCookie(qname string, qtype uint16) *mdns.Msg {
 	m := query(qname, qtype)
 	m.SetEdns0(4096, false)
-	m.IsEdns0().Option = append(m.IsEdns0().Option, &mdns.EDNS0_COOKIE{Code: mdns.EDNS0COOKIE, Cookie: cookie})
+	m.IsEdns0().Option = append(m.IsEdns0().Option, &mdns.EDNS0_COOKIE{Code: mdns.EDNS0COOKIE, Cookie: "0102030405060708"})
 	return m
 }
 
-// cookieIn is the cookie of an answer, both parts in hex; empty where there is none.
-func cookieIn(m *mdns.Msg) string {
-	if opt := m.IsEdns0(); opt != nil {
-		for _, option := range opt.Option {
-			if c, ok := option.(*mdns.EDNS0_COOKIE); ok {
-				return c.Cookie
-			}
-		}
-	}
-	return ""
-}
-
-const clientCookie = "0102030405060708"
-
-// RFC 7873: a client that asks with a cookie gets ours, and it proves the source it was made for, for an hour, and no
-// other.
-func TestCookie_provesItsSourceAlone(t *testing.T) {
+// Options that do not add up are malformed.
+func TestOptions_malformed(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
-	now := time.Unix(1700000000, 0)
-	r.clock = func() time.Time { return now }
-	whole := cookieIn(unpack(t, r.answerMessage(pack(t, withCookie("example.org.", mdns.TypeSOA, clientCookie)), loopback, false).msg))
-	if len(whole) != 2*(clientCookieLen+serverCookieLen) || !strings.HasPrefix(whole, clientCookie) {
-		t.Fatalf("cookie %q", whole)
-	}
-	cookie, err := hex.DecodeString(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := append([]byte(nil), cookie...)
-	changed[len(changed)-1] ^= 1
-	otherClient := append([]byte(nil), cookie...)
-	otherClient[0] ^= 1
-	for _, test := range []struct {
-		what   string
-		cookie []byte
-		from   netip.Addr
-		at     time.Time
-		want   bool
-	}{
-		{"itself", cookie, loopback, now, true},
-		{"an hour later", cookie, loopback, now.Add(cookieLife), true},
-		{"later still", cookie, loopback, now.Add(cookieLife + time.Second), false},
-		{"before it was made", cookie, loopback, now.Add(-cookieSkew - time.Second), false},
-		{"from elsewhere", cookie, outside, now, false},
-		{"changed", changed, loopback, now, false},
-		{"of another client", otherClient, loopback, now, false},
-		{"the client's part", cookie[:clientCookieLen], loopback, now, false},
-		{"none", nil, loopback, now, false},
-	} {
-		if got := r.cookies.provesSource(test.cookie, test.from, test.at); got != test.want {
-			t.Errorf("%s: %v", test.what, got)
-		}
-	}
-	if newCookies().provesSource(cookie, loopback, now) {
-		t.Error("a cookie of one process is taken by another")
-	}
-}
-
-// RFC 7873 §5.2.2: a cookie of an impossible length, or options that do not add up, are malformed.
-func TestCookie_malformed(t *testing.T) {
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
-	for _, cookie := range []string{"01", clientCookie + "00", clientCookie + "00000000000000", strings.Repeat("00", 41)} {
-		m := unpack(t, r.answerMessage(pack(t, withCookie("example.org.", mdns.TypeSOA, cookie)), loopback, false).msg)
-		if m.Rcode != mdns.RcodeFormatError {
-			t.Errorf("cookie of %d octets: %s", len(cookie)/2, mdns.RcodeToString[m.Rcode])
-		}
-	}
-	wire := pack(t, withCookie("example.org.", mdns.TypeSOA, clientCookie))
-	wire[len(wire)-clientCookieLen-1]++ // the option's length
+	wire := pack(t, withCookie("example.org.", mdns.TypeSOA))
+	wire[len(wire)-9]++ // the option's length
 	if m := unpack(t, r.answerMessage(wire, loopback, false).msg); m.Rcode != mdns.RcodeFormatError {
 		t.Errorf("an option past its end: %v", m)
 	}
 }
 
 // Attack 35: what a forged source gets out of it. An outsider's address gets no more than was sent; that of an allowed
-// peer at most 512 octets while neither TSIG nor a cookie proves it, and ANY is one RRset (RFC 8482).
+// peer at most 512 octets without TSIG, and ANY is one RRset (RFC 8482).
 func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	rows := hosts(0)
 	for i := range 30 {
 		rows = append(rows, fmt.Sprintf("big TXT %s%02d", strings.Repeat("x", 30), i), fmt.Sprintf("any A 192.0.2.%d", i))
 	}
 	rows = append(rows, "any TXT little", "any AAAA 2001:db8::1")
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
+	k, now := testKey(t, "transfer.example.", HMACSHA256), time.Now()
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)),
+		append(Rules(local, nil), Rules(local, []Key{k})...), k)
+	r.clock = func() time.Time { return now }
 	worst := 0.0
 	for _, qtype := range []uint16{mdns.TypeANY, mdns.TypeTXT, mdns.TypeA, mdns.TypeSOA, mdns.TypeNS, mdns.TypeIXFR, mdns.TypeDNSKEY} {
 		for _, qname := range []string{"example.org.", "big.example.org.", "any.example.org.", "nowhere.example.org."} {
-			for _, cookie := range []string{clientCookie, clientCookie + strings.Repeat("00", serverCookieLen)} {
-				q := withCookie(qname, qtype, cookie)
-				if qtype == mdns.TypeIXFR {
-					q.Ns = ixfr(qname, 3).Ns
-				}
-				wire := pack(t, q)
-				a := r.answerMessage(wire, outside, false)
-				if len(a.msg) > len(wire) || cookieIn(unpack(t, a.msg)) != "" {
-					t.Errorf("%s %s to an outsider: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
-				}
-				a = r.answerMessage(wire, loopback, false)
-				if len(a.msg) > unprovenLimit {
-					t.Errorf("%s %s to a source that nothing proves: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
-				}
-				worst = max(worst, float64(len(a.msg))/float64(len(wire)))
+			q := withCookie(qname, qtype)
+			if qtype == mdns.TypeIXFR {
+				q.Ns = ixfr(qname, 3).Ns
 			}
+			wire := pack(t, q)
+			a := r.answerMessage(wire, outside, false)
+			if len(a.msg) > len(wire) {
+				t.Errorf("%s %s to an outsider: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
+			}
+			a = r.answerMessage(wire, loopback, false)
+			if len(a.msg) > unsignedLimit {
+				t.Errorf("%s %s to a source that nothing proves: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
+			}
+			worst = max(worst, float64(len(a.msg))/float64(len(wire)))
 		}
 	}
 	t.Logf("at most %.1f octets for one", worst)
@@ -141,14 +77,15 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 		t.Errorf("ANY over TCP: %d records, want all 32", len(any.Answer))
 	}
 
-	// With the cookie that came back the same question is answered as far as UDP goes.
-	first := unpack(t, r.answerMessage(pack(t, withCookie("any.example.org.", mdns.TypeA, clientCookie)), loopback, false).msg)
-	if !first.Truncated || len(first.Answer) > 0 {
+	// Signed, the same question is answered as far as UDP goes.
+	question := withCookie("any.example.org.", mdns.TypeA)
+	if first := unpack(t, r.answerMessage(pack(t, question), loopback, false).msg); !first.Truncated || len(first.Answer) > 0 {
 		t.Errorf("30 addresses fit 512 octets: %v", first)
 	}
-	wire := r.answerMessage(pack(t, withCookie("any.example.org.", mdns.TypeA, cookieIn(first))), loopback, false).msg
+	proven, _ := signed(t, question, k, now)
+	wire := r.answerMessage(proven, loopback, false).msg
 	if m := unpack(t, wire); m.Truncated || len(m.Answer) != 30 || len(wire) > udpLimit {
-		t.Errorf("with a cookie: %d octets, %v", len(wire), m)
+		t.Errorf("with a key: %d octets, %v", len(wire), m)
 	}
 }
 
@@ -192,7 +129,7 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 // its options are.
 func TestBadVersion_saysOurs(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
-	q := withCookie("example.org.", mdns.TypeSOA, clientCookie)
+	q := withCookie("example.org.", mdns.TypeSOA)
 	q.IsEdns0().SetVersion(7)
 	a := r.answerMessage(pack(t, q), loopback, false)
 	m := unpack(t, a.msg)

@@ -15,9 +15,8 @@
 //     that is not. To a peer of one class the zones of others are not here. A bad signature
 //     is answered as RFC 8945 §5.2 says, also without looking for the zone.
 //  3. No message makes it panic, loop or send more than the question's size to a source that
-//     is not allowed; over UDP an allowed one gets at most 1232 octets, 512 where neither TSIG
-//     nor a cookie (RFC 7873) proves its address, ANY as one RRset, and TC in the
-//     place of half an RRset.
+//     is not allowed; over UDP an allowed one gets at most 1232 octets, 512 where no TSIG
+//     proves its address, ANY as one RRset, and TC in the place of half an RRset.
 //  4. Every signed request is answered by signed messages, each message of a transfer.
 //  5. A new serial reaches each target as one NOTIFY at once, repeated until confirmed; at
 //     most one is in flight for a zone and target, later serials are coalesced into it.
@@ -32,7 +31,7 @@
 //
 // Read answer.go first: what is decided about a message, in which order; it does no I/O. query.go reads a message;
 // resolve.go finds what a zone says, difference.go what is new in it, transfer.go streams it; message.go writes a
-// message, compress.go its names, reply.go what is not of a zone, tsig.go signs, cookie.go knows sources again.
+// message, compress.go its names, reply.go what is not of a zone, tsig.go signs.
 // class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
 // class's zones, access.go says which source is a peer. serve.go has the sockets and UDP; tcp.go has connections,
 // with pkg/slots for their places; notifier.go says which target is told of which serial, notify.go

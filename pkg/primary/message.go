@@ -15,8 +15,8 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: the length field over TCP has two octets
 
-// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented. Sources that nothing proves
-// get less (unprovenLimit).
+// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented. Unsigned questions get
+// less (unsignedLimit).
 const udpLimit = 1232
 
 // message packs one DNS message. It holds the two length octets of TCP in front, so that

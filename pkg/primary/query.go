@@ -5,7 +5,6 @@ package primary
 
 import (
 	"encoding/binary"
-	"net/netip"
 
 	mdns "github.com/miekg/dns"
 
@@ -47,9 +46,6 @@ const (
 	rcodeNotAuth  = 9
 	rcodeBadVers  = 16 // needs the OPT record's upper bits, RFC 6891 §6.1.3
 
-	optionCookie    = 10 // RFC 7873 §4
-	clientCookieLen = 8
-
 	sectionAnswer     = 0
 	sectionAuthority  = 1
 	sectionAdditional = 2
@@ -68,11 +64,6 @@ type request struct {
 	hasOPT     bool
 	udpSize    int // what the sender takes over UDP: 512 without OPT
 	optVersion uint8
-	cookie     []byte // the client's, and after it the server's where there is one (RFC 7873)
-
-	// proven says that TSIG, a cookie or TCP proves the source, and answerCookie that it gets a cookie.
-	proven, answerCookie bool
-	from                 netip.Addr
 
 	signature *signature // nil: unsigned
 
@@ -182,7 +173,7 @@ func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 		r.hasOPT = true
 		r.optVersion = uint8(rr.ttl >> 16)
 		r.udpSize = max(512, int(rr.class))
-		return r.readOptions(msg[rr.dataAt:rr.dataEnd])
+		return optionsAddUp(msg[rr.dataAt:rr.dataEnd])
 	case rr.rtype == typeTSIG:
 		if section != sectionAdditional || rr.class != classANY || rr.ttl != 0 {
 			return false
@@ -278,22 +269,15 @@ func zoneName(text string) name.Name {
 	return n
 }
 
-// readOptions takes the cookie out of an OPT record's options; false: they do not add up, or the cookie has a length
-// that none has (RFC 7873 §5.2.2).
-func (r *request) readOptions(data []byte) bool {
+// optionsAddUp reports whether the options of an OPT record fill it. None of them is understood here.
+func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {
 			return false
 		}
-		code, length := binary.BigEndian.Uint16(data), int(binary.BigEndian.Uint16(data[2:]))
+		length := int(binary.BigEndian.Uint16(data[2:]))
 		if data = data[4:]; length > len(data) {
 			return false
-		}
-		if code == optionCookie && r.cookie == nil {
-			if length != clientCookieLen && (length < 16 || length > 40) {
-				return false
-			}
-			r.cookie = data[:length]
 		}
 		data = data[length:]
 	}

@@ -4,7 +4,6 @@
 package primary
 
 import (
-	"encoding/binary"
 	"errors"
 	"time"
 
@@ -32,10 +31,7 @@ type answer struct {
 }
 
 // replier builds answers that have no records but an SOA, and what stands behind the records of any answer.
-type replier struct {
-	clock   func() time.Time
-	cookies *cookies
-}
+type replier struct{ clock func() time.Time }
 
 // headerOnly answers with a header alone: twelve octets, never more than came.
 func headerOnly(q request, rcode uint16) []byte {
@@ -55,11 +51,6 @@ func (r *replier) replyStatus(q request, key *signingKey, rcode uint16) []byte {
 func (r *replier) finishReply(m *message, q request, key *signingKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
-	}
-	if q.answerCookie {
-		at := len(m.buf)
-		m.buf = r.cookies.appendCookie(m.buf, q.cookie[:clientCookieLen], q.from, r.clock())
-		binary.BigEndian.PutUint16(m.buf[at-2:], cookieLen) // OPT ends with the length of its options
 	}
 	b := m.finishMessage()
 	if key != nil {
@@ -128,17 +119,18 @@ func (r *replier) replySOA(q request, key *signingKey, zone *zoneview.Snapshot, 
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
+// unsignedLimit is the most octets of an unsigned answer over UDP. An attacker that forges an allowed address gets no
+// more out of it than of DNS as it was before EDNS (attack 35).
+const unsignedLimit = 512
+
 // roomFor is what an answer may take before OPT and TSIG.
 func roomFor(req request, key *signingKey, overTCP bool) int {
 	limit := maxMessage
 	if !overTCP {
 		limit = min(req.udpSize, udpLimit)
-		if !req.proven {
-			limit = min(limit, unprovenLimit)
+		if key == nil {
+			limit = min(limit, unsignedLimit)
 		}
-	}
-	if req.answerCookie {
-		limit -= cookieLen
 	}
 	if req.hasOPT {
 		limit -= optLen
