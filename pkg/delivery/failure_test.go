@@ -157,17 +157,6 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 	})
 }
 
-func TestLoop_retryAfter(t *testing.T) {
-	inScene(t, func(s *scene) {
-		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "later", RetryAfter: 97 * time.Second})
-		s.start()
-		after(5 * time.Minute)
-		if got := gaps(tries()); !slices.Equal(got, []time.Duration{97 * time.Second, 97 * time.Second, 97 * time.Second}) {
-			t.Errorf("gaps %v", got)
-		}
-	})
-}
-
 // A refused RRset stays owed while the whole zone is written, which is more than an intent lists, and fails on the way.
 func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -296,28 +285,6 @@ func TestLoop_poisonRecord(t *testing.T) {
 		if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
-	})
-}
-
-// An RRset that is refused for now is tried again, and nothing else waits for it.
-func TestLoop_refusedForNow(t *testing.T) {
-	inScene(t, func(s *scene) {
-		refuse := flag(true)
-		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
-			if refuse.Load() && set.Name.String() == "mail.example.org." {
-				return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
-			}
-			return nil
-		}
-		s.start()
-		s.zone.put(map[string]string{"www": "192.0.2.70"})
-		synctest.Wait()
-		if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
-			t.Errorf("the rest is held up: %v", got)
-		}
-		refuse.Store(false)
-		after(time.Minute)
-		s.zone.expect(s.server)
 	})
 }
 

@@ -140,23 +140,6 @@ func TestLoop_paused(t *testing.T) {
 	})
 }
 
-// A class that never worked keeps no zone from going.
-func TestLoop_withdrawWhatWasNeverBegun(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.class.Provider = nil
-		s.class.Err = &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there", Permanent: true}
-		s.start()
-		if s.state().Version == "" {
-			t.Fatal("the failure is not stored")
-		}
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
-		synctest.Wait()
-		if s.state().Version != "" {
-			t.Errorf("%+v", s.state())
-		}
-	})
-}
-
 // A zone that comes back while it is being withdrawn is whole again, by the same worker or another.
 func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	for _, restarts := range []bool{false, true} {

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
@@ -261,63 +260,4 @@ func TestSnapshot_bytesPerRecord(t *testing.T) {
 		t.Errorf("%.0f bytes for an A record, want at most 200", per)
 	}
 	runtime.KeepAlive(snapshot)
-}
-
-func BenchmarkSnapshot_bytesPerRecord(b *testing.B) {
-	const count = 100_000
-	var per float64
-	for b.Loop() {
-		before := heapOf()
-		snapshot := NewSnapshot(testZone, testHeader(), 1, 1, sethash.State{}, bigZone(count))
-		per = float64(heapOf()-before) / count
-		runtime.KeepAlive(snapshot)
-	}
-	b.ReportMetric(per, "bytes/record")
-}
-
-// The time of a step must not depend on the size of the zone.
-func BenchmarkApply(b *testing.B) {
-	for _, count := range []int{10, 100_000} {
-		b.Run(fmt.Sprint("records=", count), func(b *testing.B) {
-			var state sethash.State
-			zone := NewSnapshot(testZone, testHeader(), 1, 1, state, bigZone(count))
-			inherit := content.InheritTTL()
-			owner := name.MustRel("host-000005x")
-			put := content.Step{Added: []content.Row{{Owner: owner, Type: rdata.A, Data: "192.0.2.1"}}, TTLs: []content.TTLChange{{Owner: owner, Type: rdata.A, After: &inherit}}}
-			cut := content.Step{Removed: put.Added, TTLs: []content.TTLChange{{Owner: owner, Type: rdata.A, Before: &inherit}}}
-			_, added := put.Elements()
-			full, err := state.Update(nil, added)
-			if err != nil {
-				b.Fatal(err)
-			}
-			put.State, cut.State = full, state
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				step := put
-				if i%2 == 1 {
-					step = cut
-				}
-				step.N, step.From, step.Serial = zone.n+1, zone.serial, zone.serial.Next()
-				if zone, err = zone.Apply(step); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkEntries(b *testing.B) {
-	const count = 100_000
-	zone := NewSnapshot(testZone, testHeader(), 1, 1, sethash.State{}, bigZone(count))
-	b.ReportAllocs()
-	var last dns.Entry
-	for b.Loop() {
-		for entry := range zone.Entries() {
-			last = entry
-		}
-	}
-	if last.Type != rdata.A {
-		b.Fatal("no entries")
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/entry")
 }

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/test/rig"
 )
 
 // signingServer is a secondary that signs, as a script: it serves what it is given with a serial of its own.
@@ -513,125 +511,4 @@ func FuzzDigest_isThatOfTheUnsignedZone_S6_9(f *testing.F) {
 			t.Fatalf("a plan of %v has another digest", zones[0].lines)
 		}
 	})
-}
-
-// The cost of one look at a real signer: all of its zone, and after a re-signing that replaced every signature
-// (docs/dnssec.md).
-func BenchmarkVerify_signer(b *testing.B) {
-	for _, records := range []int{30_000, 300_000} {
-		b.Run(fmt.Sprint(records), func(b *testing.B) {
-			w := begin(b)
-			knot, err := rig.StartKnot(b.Context(), rig.KnotConfig{Sections: fmt.Sprintf(`
-key:
-  - id: %[1]s
-    algorithm: %[2]s
-    secret: %[3]s
-remote:
-  - id: kubizone
-    address: %[4]s@%[5]d
-    key: %[1]s
-acl:
-  - id: kubizone
-    key: %[1]s
-    action: transfer
-zone:
-  - domain: example.org
-    storage: %[6]q
-    master: kubizone
-    acl: kubizone
-    dnssec-signing: on
-    journal-max-usage: 1G
-    journal-max-depth: 1000
-`, rigKey.Name, rigKey.Algorithm, rigKey.Secret, w.addr.Addr(), w.addr.Port(), b.TempDir())})
-			rig.SkipMissing(b, err)
-			b.Cleanup(func() { knot.Close() })
-			w.open(b, knot.Addr)
-			plan := planOf("u", "example.org.", 10)
-			plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{"ns1.provider.example. hostmaster.example.org. 10 " + signerSOA}}
-			plan.CallTimeout = time.Minute
-			apex := slices.Collect(plan.All)
-			plan.All = func(yield func(delivery.RRset) bool) {
-				for i := range records {
-					if i == 0 && !yield(apex[0]) || !yield(delivery.RRset{Name: name.MustParse(fmt.Sprintf("host-%d.example.org.", i)), Type: rdata.A, TTL: 300, Data: []string{fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)}}) {
-						return
-					}
-				}
-			}
-			w.put(b, plan)
-			w.store("u", plan.Zone)
-			var octets atomic.Int64
-			p := w.make(b, Config{Secondaries: []Secondary{{Name: "knot", Addr: knot.Addr, Key: w.key(), Signs: true}}, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-				conn, err := dial.New(true).DialContext(ctx, network, address)
-				if network == "tcp" && err == nil {
-					conn = counted{conn, &octets}
-				}
-				return conn, err
-			}})
-			look := func() serial.Serial {
-				drift, err := p.Verify(b.Context(), plan)
-				if err != nil {
-					b.Fatal(err)
-				}
-				return drift.Servers[0].Serial
-			}
-			known := func() *signer { return p.zones[signedKey{"u", plan.Zone}].signers["knot"] }
-			for same, last, deadline := 0, serial.Serial(0), time.Now().Add(10*time.Minute); same < 5; time.Sleep(time.Second) { // It signs by and by.
-				if time.Now().After(deadline) {
-					b.Fatalf("it does not end to sign\n%s", knot.Log())
-				}
-				if at := p.probeSOA(b.Context(), p.config.Secondaries[0], plan.Zone, time.Second).serial; at != last || at == 0 {
-					same, last = 0, at
-				}
-				same++
-			}
-			for look() != 10 { // A loaded machine answers late.
-				p.zones, p.pace = map[signedKey]*signedZone{}, pace{}
-			}
-			measure := func(name string, before func()) {
-				b.Run(name, func(b *testing.B) {
-					octets.Store(0)
-					for b.Loop() {
-						b.StopTimer()
-						before()
-						known().pace, p.pace = pace{}, pace{}
-						b.StartTimer()
-						if at := look(); at != 10 {
-							b.Fatalf("%d", at)
-						}
-					}
-					b.ReportMetric(float64(octets.Load())/float64(b.N), "octets/op")
-				})
-			}
-			measure("whole", func() { known().serial = 0 })
-			measure("unchanged", func() {})
-			measure("resigned", func() {
-				before := known().serial
-				if out, err := knot.Knotc(b.Context(), "zone-sign", "example.org"); err != nil {
-					b.Fatalf("%v: %s", err, out)
-				}
-				for at := (seen{serial: before}); at.serial == before; time.Sleep(50 * time.Millisecond) {
-					at = p.probeSOA(b.Context(), p.config.Secondaries[0], plan.Zone, time.Second)
-				}
-			})
-		})
-	}
-	b.Run("hash/300000", func(b *testing.B) {
-		for b.Loop() {
-			for range 300_000 {
-				hashRecord("host-123456.example.org.", rdata.A, 300, "10.1.2.3")
-			}
-		}
-	})
-}
-
-// counted counts what is read.
-type counted struct {
-	net.Conn
-	octets *atomic.Int64
-}
-
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.octets.Add(int64(n))
-	return n, err
 }
