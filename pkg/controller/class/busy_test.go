@@ -28,10 +28,8 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // S9.2: 429 is answered at once, with the time to wait, and client-go repeats nothing meanwhile.
@@ -61,10 +59,7 @@ func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newController(t, client)
 		defer c.queue.ShutDown()
 		if err := c.index.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}); err != nil {
 			t.Fatal(err)
@@ -118,10 +113,7 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 // A write that the role of the controller does not allow is in its log: no cluster admin reads of it elsewhere.
 func TestNext_logsARefusal(t *testing.T) {
 	client := fake.NewClientset()
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	defer c.queue.ShutDown()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "z", ResourceVersion: "1"}}
 	zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = "example.org.", 7, 7

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -57,22 +56,14 @@ func (s *secretsOf) set(name, data string) {
 func TestController_oneKeyOfAName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		informers := externalversions.NewSharedInformerFactory(client, 0)
 		secrets := &secretsOf{data: map[string]string{"first": "x", "second": "y", "third": "y"}}
-		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, HealthInterval: time.Second,
+		ctx, end := runController(t, client, Config{
+			Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, HealthInterval: time.Second,
 			Providers: map[string]NewProvider{"transfer": func(of *v1alpha1.DNSClass, secret GetSecret) (delivery.Provider, string, error) {
 				data, err := secret("dns", of.Name)
 				return &claiming{&deliverytest.Memory{Server: deliverytest.NewServer()}, string(data[""])}, "here", err
 			}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		informers.StartWithContext(ctx)
-		ended := make(chan error)
-		go func() { ended <- controller.Run(ctx) }()
 		classes, begun := client.KubizoneV1alpha1().DNSClasses(), time.Now().Add(-time.Hour)
 		add := func(name string, age time.Duration) {
 			t.Helper()
@@ -125,11 +116,6 @@ func TestController_oneKeyOfAName(t *testing.T) {
 			t.Fatal(err)
 		}
 		is("the first is gone", map[string]string{"third": "second"})
-		cancel()
-		informers.Shutdown()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
+		end()
 	})
 }

@@ -12,11 +12,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // The facts of deliveries decide the conditions of a Zone at serial 7 and of its Record of that serial (S6.7): content
@@ -106,10 +104,7 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 // The health of a class is a fact of each of its zones while it is of the present generation.
 func TestReadFacts_whatAClassSays(t *testing.T) {
 	client := fake.NewClientset()
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	for generation, want := range map[int64]string{1: "ServerUnreachable", 2: ""} {
 		of := classAt("public", "here")
 		of.Generation = generation
@@ -129,10 +124,7 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone := aZone()
 	zone.ResourceVersion = "1"
 	client := fake.NewClientset(zone)
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": state(7, delivery.True, delivery.ReasonDelivered)})
 	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	for range 3 {

@@ -4,7 +4,6 @@
 package class
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -18,9 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
@@ -48,14 +45,12 @@ func (n *noted) all() []string {
 func TestController_frozenZonesSaySo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
-		of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
-		of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+		of := classAt("main", "https://dns.example.net")
 		objects := []runtime.Object{of}
 		for i := range 2 {
 			objects = append(objects, delivered(t, views, i, "me")...)
 		}
 		client := fake.NewClientset(objects...)
-		informers := externalversions.NewSharedInformerFactory(client, 0)
 		var mu sync.Mutex
 		var damaged []cache.ObjectName
 		freeze := func(zones ...cache.ObjectName) {
@@ -64,24 +59,15 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 			damaged = zones
 		}
 		told := &noted{}
-		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Events: told,
+		ctx, end := runController(t, client, Config{
+			Views: views, Events: told,
 			Frozen: func() []cache.ObjectName {
 				mu.Lock()
 				defer mu.Unlock()
 				return damaged
 			},
-			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
-				return &deliverytest.Memory{Server: deliverytest.NewServer()}, "here", nil
-			}},
+			Providers: webhooks(&deliverytest.Memory{Server: deliverytest.NewServer()}, "here"),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		informers.StartWithContext(ctx)
-		ended := make(chan error)
-		go func() { ended <- controller.Run(ctx) }()
 		ready := func(name string) *metav1.Condition {
 			zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
@@ -135,11 +121,6 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		if c, events := ready("z0"), told.all(); c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDelivered || !slices.Equal(events, []string{"Warning Frozen", "Normal Delivered"}) {
 			t.Errorf("mended: %+v, Events %v", c, events)
 		}
-		cancel()
-		informers.Shutdown()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
+		end()
 	})
 }

@@ -16,10 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clienttesting "k8s.io/client-go/testing"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -74,32 +71,16 @@ func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				views := zoneview.NewSet(zoneview.Config{})
-				of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
-				of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+				of := classAt("main", "https://dns.example.net")
 				objects := append([]runtime.Object{of}, delivered(t, views, 0, "me")...)
 				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // of another target, and not Ready
-				client := fake.NewSimpleClientset(objects...)           //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
-				client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
-					action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1"
-					return false, nil, nil
-				})
+				client := newClient(objects...)
 				provider := &told{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
 				provider.health.Store(&c.health)
 				provider.delivers.Store(&c.delivers)
-				informers := externalversions.NewSharedInformerFactory(client, 0)
-				controller, err := New(Config{
-					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
-					Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
-						return provider, "elsewhere", nil
-					}},
+				ctx, end := runController(t, client, Config{
+					Views: views, Providers: webhooks(provider, "elsewhere"),
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				informers.StartWithContext(ctx)
-				ended := make(chan error)
-				go func() { ended <- controller.Run(ctx) }()
 				says := func(when string, status metav1.ConditionStatus, reason, message string) {
 					t.Helper()
 					synctest.Wait()
@@ -138,12 +119,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
 						t.Errorf("the zone waits for its own time: %+v, %v", one.Items[0].Status, err)
 					}
 				}
-				cancel()
-				informers.Shutdown()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-				synctest.Wait()
+				end()
 			})
 		})
 	}
@@ -174,22 +150,11 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 		t.Run(fmt.Sprint(fetched), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				views := zoneview.NewSet(zoneview.Config{})
-				client := fake.NewSimpleClientset(append([]runtime.Object{classAt("main", "here")}, delivered(t, views, 0, "me")...)...) //nolint:staticcheck // as above
+				client := newClient(append([]runtime.Object{classAt("main", "here")}, delivered(t, views, 0, "me")...)...)
 				provider := &able{&deliverytest.Memory{Server: deliverytest.NewServer()}, delivery.Abilities{Fetched: fetched}}
-				informers := externalversions.NewSharedInformerFactory(client, 0)
-				controller, err := New(Config{
-					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
-					Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
-						return provider, "elsewhere", nil
-					}},
+				ctx, end := runController(t, client, Config{
+					Views: views, Providers: webhooks(provider, "elsewhere"),
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				informers.StartWithContext(ctx)
-				ended := make(chan error)
-				go func() { ended <- controller.Run(ctx) }()
 				time.Sleep(61 * time.Minute)
 				synctest.Wait()
 				now, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
@@ -203,12 +168,7 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 				if n := provider.Server.Calls("Verify"); (n > 30) != fetched {
 					t.Errorf("compared %d times in an hour", n)
 				}
-				cancel()
-				informers.Shutdown()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-				synctest.Wait()
+				end()
 			})
 		})
 	}

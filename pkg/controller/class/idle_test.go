@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -71,27 +70,15 @@ func TestController_idle(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const zones = 1000
 			views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
-			of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
-			of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+			of := classAt("main", "https://dns.example.net")
 			objects := []runtime.Object{of}
 			for i := range zones {
 				objects = append(objects, delivered(t, views, i, holder)...)
 			}
 			client := fake.NewClientset(objects...)
-			informers := externalversions.NewSharedInformerFactory(client, 0)
-			controller, err := New(Config{
-				Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
-				Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
-					return &deliverytest.Memory{Server: server}, "here", nil
-				}},
+			_, end := runController(t, client, Config{
+				Views: views, Providers: webhooks(&deliverytest.Memory{Server: server}, "here"),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			informers.StartWithContext(ctx)
-			ended := make(chan error)
-			go func() { ended <- controller.Run(ctx) }()
 			// writes are all but those of health.
 			writes := func() (others []string, health int) {
 				for _, action := range client.Actions() {
@@ -127,12 +114,7 @@ func TestController_idle(t *testing.T) {
 			if more := len(client.Actions()) - read; more > 20 {
 				t.Errorf("holder %s: %d requests in three hours", holder, more)
 			}
-			cancel()
-			informers.Shutdown()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-			synctest.Wait()
+			end()
 		})
 	}
 }

@@ -4,7 +4,6 @@
 package class
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -13,10 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clienttesting "k8s.io/client-go/testing"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -43,8 +39,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 	address := func(of int) string { return fmt.Sprintf("192.0.2.%d", of) }
 	synctest.Test(t, func(t *testing.T) {
 		views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
-		of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
-		of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+		of := classAt("main", "https://dns.example.net")
 		of.Spec.Views = []string{"*"}
 		org := name.MustParse("example.org.")
 		objects := []runtime.Object{of}
@@ -87,25 +82,10 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		orphan := delivered(t, zoneview.NewSet(zoneview.Config{}), 9, "me")[1].(*v1alpha1.Delivery)
 		orphan.Status.FQDN, orphan.CreationTimestamp = org.String(), metav1.NewTime(time.Now().Add(-24*time.Hour))
 		objects = append(objects, orphan)
-		client := fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
-		client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
-			action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1" // an object without one is one that is not there
-			return false, nil, nil
+		client := newClient(objects...)
+		ctx, end := runController(t, client, Config{
+			Views: views, Providers: webhooks(&deliverytest.Memory{Server: server, Blind: true}, "here"),
 		})
-		informers := externalversions.NewSharedInformerFactory(client, 0)
-		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
-			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
-				return &deliverytest.Memory{Server: server, Blind: true}, "here", nil
-			}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		informers.StartWithContext(ctx)
-		ended := make(chan error)
-		go func() { ended <- controller.Run(ctx) }()
 		has := func(what, want string) {
 			t.Helper()
 			if sets := server.Inspect(org); len(sets) != 1 || sets[0].Data[0] != want {
@@ -149,11 +129,6 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		has("without the first", address(loser))
 		says("without the first", loser, v1alpha1.ReasonDelivered)
 		says("without the first", winner, v1alpha1.ReasonNoClass)
-		cancel()
-		informers.Shutdown()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
+		end()
 	})
 }

@@ -14,10 +14,8 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -95,11 +93,7 @@ func newReadiness(t *testing.T, refuse bool) *readiness {
 		bad.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(delivery.ReasonValidationFailed), Message: "main: not this one", ObservedGeneration: 1}}
 		objects = append(objects, bad)
 	}
-	r.client = fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
-	r.client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1" // an object without one is one that is not there
-		return false, nil, nil
-	})
+	r.client = newClient(objects...)
 	return r
 }
 

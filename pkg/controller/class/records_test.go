@@ -12,11 +12,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // S6.7: a Record is written once when it becomes Ready. Serials are confirmed faster than informers tell of what was
@@ -30,10 +28,7 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	}
 	written(record)
 	client := fake.NewClientset(record)
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	force := inForce{classes: []string{"main"}}
 	// at has the class confirm a serial and says how often Records were written by then.
 	at := func(confirmed serial.Serial) int {
@@ -94,10 +89,7 @@ func TestSyncRecords_onceByTwoWorkers_S6_7(t *testing.T) {
 	record.Status = v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}}
 	record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, ObservedGeneration: 1}}
 	client := fake.NewClientset(record)
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	if err := c.index.records.GetStore().Add(record); err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // logOf is what is logged from now on, each line once.
@@ -42,10 +40,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	if err := c.index.zones.GetStore().Add(zone); err != nil {
 		t.Fatal(err)
 	}
@@ -103,10 +98,7 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newController(t, client)
 	if err := c.index.zones.GetStore().Add(zone); err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clienttesting "k8s.io/client-go/testing"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
-	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -80,27 +76,13 @@ func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
 		of := classAt("main", "here")
-		client := fake.NewSimpleClientset(append(delivered(t, views, 0, "me"), of)...) //nolint:staticcheck // as in names_test.go
-		client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
-			action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1"
-			return false, nil, nil
-		})
+		client := newClient(append(delivered(t, views, 0, "me"), of)...)
 		provider := &selection{Memory: &deliverytest.Memory{Server: deliverytest.NewServer()}}
-		informers := externalversions.NewSharedInformerFactory(client, 0)
-		controller, err := New(Config{
-			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{},
-			Servers: func(*v1alpha1.DNSClass) []string { return provider.list() },
-			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
-				return provider, "elsewhere", nil
-			}},
+		ctx, end := runController(t, client, Config{
+			Views:     views,
+			Servers:   func(*v1alpha1.DNSClass) []string { return provider.list() },
+			Providers: webhooks(provider, "elsewhere"),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		informers.StartWithContext(ctx)
-		ended := make(chan error)
-		go func() { ended <- controller.Run(ctx) }()
 		for _, step := range []struct {
 			servers []string
 			after   time.Duration
@@ -141,10 +123,6 @@ func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
 				t.Errorf("%s after it has %q: rows of %q", step.after, step.servers, rows)
 			}
 		}
-		cancel()
-		informers.Shutdown()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		end()
 	})
 }

@@ -1,0 +1,76 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// newClient has the objects, and gives Deliveries that are made a resourceVersion: one without is one that is not there.
+func newClient(objects ...runtime.Object) *fake.Clientset {
+	client := fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
+	client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1"
+		return false, nil, nil
+	})
+	return client
+}
+
+// webhooks are the providers of classes with a block webhook: always this one.
+func webhooks(provider delivery.Provider, target string) map[string]NewProvider {
+	return map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+		return provider, target, nil
+	}}
+}
+
+// newController has a controller that does nothing.
+func newController(t *testing.T, client *fake.Clientset) *Controller {
+	t.Helper()
+	c, err := New(Config{
+		Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
+		Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// runController runs the controller of a config until end, which waits for all that it does.
+func runController(t *testing.T, client *fake.Clientset, config Config) (ctx context.Context, end func()) {
+	t.Helper()
+	informers := externalversions.NewSharedInformerFactory(client, 0)
+	config.Identity, config.Client, config.Informers = "me", client, informers
+	if config.Secrets == nil {
+		config.Secrets = noSecrets{}
+	}
+	controller, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	informers.StartWithContext(ctx)
+	ended := make(chan error)
+	go func() { ended <- controller.Run(ctx) }()
+	return ctx, func() {
+		t.Helper()
+		cancel()
+		informers.Shutdown()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	}
+}
