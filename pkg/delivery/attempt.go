@@ -357,14 +357,13 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 // guardCall turns what goes wrong in a provider into an error, a panic included: content must not stop the other zones
 // (attack 60).
 func (c *Config) guardCall(class Class, method string, f func() error) (err error) {
-	start := time.Now()
 	defer func() {
 		if crash := recover(); crash != nil {
 			c.Logger.Error("A provider crashed", "class", class.Name, "method", method, "panic", fmt.Sprint(crash),
 				"stack", string(debug.Stack()))
 			err = &Error{Reason: ReasonInternalError, Message: "the provider crashed on this zone; the controller's log says where"}
 		}
-		call := Call{Class: class.Name, Provider: class.Kind, Method: method, Took: time.Since(start)}
+		call := Call{Class: class.Name, Provider: class.Kind, Method: method}
 		if err != nil && !errors.Is(err, ErrCannotList) && !errors.Is(err, ErrNotProven) {
 			e := asError(err)
 			call.Reason, call.Code = e.Reason, e.Code

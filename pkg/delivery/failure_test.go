@@ -561,8 +561,8 @@ func (c *counts) Called(call delivery.Call) {
 	c.add(fmt.Sprint(call.Class, " ", call.Method, " ", call.Reason), 1)
 }
 
-func (c *counts) Delivered(class string, serials uint32, lag time.Duration) {
-	c.add(class+" serials", int(serials))
+func (c *counts) Delivered(class string, lag time.Duration) {
+	c.add(class+" confirmed", 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lag = max(c.lag, lag)
@@ -571,8 +571,7 @@ func (c *counts) Delivered(class string, serials uint32, lag time.Duration) {
 func (c *counts) Drifted(class string, missing, differing, foreign int) {
 	c.add(class+" drift", missing+10*differing+100*foreign)
 }
-func (c *counts) Fenced(class string)    { c.add(class+" fenced", 1) }
-func (c *counts) TakenOver(class string) { c.add(class+" taken over", 1) }
+func (c *counts) Fenced(class string) { c.add(class+" fenced", 1) }
 
 func TestLoop_metrics(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -587,7 +586,7 @@ func TestLoop_metrics(t *testing.T) {
 		after(3 * time.Minute)
 		s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
 		after(time.Hour)
-		want := map[string]int{"main serials": 4, "main drift": 1, "main Verify ": 1, "main Deliver ": 3, "main Deliver ServerError": 4}
+		want := map[string]int{"main confirmed": 2, "main drift": 1, "main Verify ": 1, "main Deliver ": 3, "main Deliver ServerError": 4}
 		metrics.mu.Lock()
 		defer metrics.mu.Unlock()
 		if !maps.Equal(metrics.counts, want) {

@@ -244,7 +244,6 @@ func (l *lease) takeOverFrom(ctx context.Context, f *facts, snapshot *zoneview.S
 		if !same {
 			m.due[dueRepeat] = l.began.Add(l.config.repeatAfter())
 		}
-		l.config.Metrics.TakenOver(l.key.Class)
 		l.config.Logger.Info("Taking over from another worker", "zone", m.state.Zone, "class", l.key.Class, "serial", intent.Serial,
 			"holder", intent.Holder)
 	}

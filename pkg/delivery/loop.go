@@ -284,12 +284,9 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 // ClassStatus is how a class is doing at a moment.
 type ClassStatus struct {
 	Name string
-	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, Working, and Failing since they were
-	// last tried.
-	Zones, Waiting, Working, Failing int
-	// Lag is how many serials the zone that is furthest behind is behind, Oldest since when the change waits that waits
-	// longest; 0 and the zero time for none.
-	Lag    uint32
+	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, and Failing since they were last tried.
+	Zones, Waiting, Failing int
+	// Oldest is since when the change waits that waits longest; the zero time for none.
 	Oldest time.Time
 	// Behind are the servers that, when last asked, did not have what was confirmed or was on its way to them, of one
 	// zone at least.
@@ -305,7 +302,7 @@ func (l *Loop) Status() []ClassStatus {
 	counts := map[*class]*ClassStatus{}
 	var all []*ClassStatus
 	for name, c := range l.classes {
-		status := &ClassStatus{Name: name, Waiting: c.queue.waiting, Working: c.queue.running}
+		status := &ClassStatus{Name: name, Waiting: c.queue.waiting}
 		if c.queue.until.After(time.Now()) {
 			status.PausedUntil = c.queue.until
 		}
@@ -333,11 +330,6 @@ func (l *Loop) Status() []ClassStatus {
 			if !ok || settled.Serial() == i.confirmed {
 				continue
 			}
-			lag := uint32(1)
-			if i.confirmed != 0 && settled.Serial().Ahead(i.confirmed) {
-				lag = uint32(settled.Serial() - i.confirmed)
-			}
-			status.Lag = max(status.Lag, lag)
 			if since := i.since; !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
 				status.Oldest = since
 			}

@@ -190,16 +190,12 @@ func (m *memory) awaitServers(f *facts, next *State, at serial.Serial, servers [
 
 // confirmSerial says that everything in the class has the serial, but for what was refused.
 func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report Report) {
-	ahead := uint32(plan.Serial - next.Serial)
-	if next.Serial == 0 {
-		ahead = 1
-	}
 	if next.Serial != plan.Serial {
 		lag := time.Duration(0)
 		if !f.changed.IsZero() {
 			lag = f.now.Sub(f.changed)
 		}
-		f.config.Metrics.Delivered(f.class.Name, ahead, lag)
+		f.config.Metrics.Delivered(f.class.Name, lag)
 	}
 	f.settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.now, f.config.Identity

@@ -256,15 +256,13 @@ type Observer interface {
 type Metrics interface {
 	// Called is one call of a provider's method.
 	Called(call Call)
-	// Delivered is a confirmed serial: how many serials it was ahead of the one confirmed before, and how long after
-	// the loop first saw it settled.
-	Delivered(class string, serials uint32, lag time.Duration)
+	// Delivered is a confirmed serial: how long after the loop first saw it settled.
+	Delivered(class string, lag time.Duration)
 	// Drifted counts RRsets that a comparison found: missing and differing ones once until they are mended, and by
 	// how many those of others grew since the comparison before.
 	Drifted(class string, missing, differing, foreign int)
-	// Fenced is an attempt given up because another worker had the zone; TakenOver one that took over another's.
+	// Fenced is an attempt given up because another worker had the zone.
 	Fenced(class string)
-	TakenOver(class string)
 }
 
 // Call of a provider's method.
@@ -275,13 +273,11 @@ type Call struct {
 	// Reason and Code are those of its Error, both empty on success.
 	Reason Reason
 	Code   string
-	Took   time.Duration
 }
 
 type noMetrics struct{}
 
-func (noMetrics) Called(Call)                             {}
-func (noMetrics) Delivered(string, uint32, time.Duration) {}
-func (noMetrics) Drifted(string, int, int, int)           {}
-func (noMetrics) Fenced(string)                           {}
-func (noMetrics) TakenOver(string)                        {}
+func (noMetrics) Called(Call)                     {}
+func (noMetrics) Delivered(string, time.Duration) {}
+func (noMetrics) Drifted(string, int, int, int)   {}
+func (noMetrics) Fenced(string)                   {}

@@ -20,8 +20,8 @@ type Metrics struct {
 	// status says how the classes are while the controller runs; nil before and after.
 	status atomic.Pointer[func() []delivery.ClassStatus]
 
-	calls, serials, drifted, fenced, takeovers *metrics.CounterVec
-	duration, lag                              *metrics.HistogramVec
+	calls, drifted, fenced *metrics.CounterVec
+	lag                    *metrics.HistogramVec
 
 	mu sync.Mutex
 	// clusters are what was counted of classes that come and go with Bind9Clusters, by the name of the class.
@@ -40,41 +40,25 @@ var (
 // gauges are how the classes are at the moment.
 var gauges = []struct {
 	desc *metrics.Desc
-	of   func(status delivery.ClassStatus, now time.Time) float64
+	of   func(s delivery.ClassStatus) float64
 }{
-	{newGauge("zones", "Zones that a class delivers, or withdraws."), func(s delivery.ClassStatus,
-		_ time.Time) float64 {
-		return float64(s.Zones)
-	}},
-	{newGauge("queue_depth", "Zones of a class that wait for a worker."), func(s delivery.ClassStatus,
-		_ time.Time) float64 {
-		return float64(s.Waiting)
-	}},
-	{newGauge("working", "Zones of a class that are being worked on."), func(s delivery.ClassStatus,
-		_ time.Time) float64 {
-		return float64(s.Working)
-	}},
-	{newGauge("failing", "Zones of a class whose last delivery failed."), func(s delivery.ClassStatus,
-		_ time.Time) float64 {
-		return float64(s.Failing)
-	}},
-	{newGauge("lag_serials", "How many serials the zone of a class that is furthest behind is behind."), func(s delivery.ClassStatus,
-		_ time.Time) float64 {
-		return float64(s.Lag)
-	}},
-	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."), func(s delivery.ClassStatus,
-		now time.Time) float64 {
-		if s.Oldest.IsZero() {
-			return 0
-		}
-		return now.Sub(s.Oldest).Seconds()
-	}},
+	{newGauge("zones", "Zones that a class delivers, or withdraws."),
+		func(s delivery.ClassStatus) float64 { return float64(s.Zones) }},
+	{newGauge("queue_depth", "Zones of a class that wait for a worker."),
+		func(s delivery.ClassStatus) float64 { return float64(s.Waiting) }},
+	{newGauge("failing", "Zones of a class whose last delivery failed."),
+		func(s delivery.ClassStatus) float64 { return float64(s.Failing) }},
+	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."),
+		func(s delivery.ClassStatus) float64 {
+			if s.Oldest.IsZero() {
+				return 0
+			}
+			return time.Since(s.Oldest).Seconds()
+		}},
 	{newGauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."),
-		func(s delivery.ClassStatus, _ time.Time) float64 { return float64(len(s.Behind)) }},
-	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."), func(s delivery.ClassStatus,
-		now time.Time) float64 {
-		return max(0, s.PausedUntil.Sub(now).Seconds())
-	}},
+		func(s delivery.ClassStatus) float64 { return float64(len(s.Behind)) }},
+	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."),
+		func(s delivery.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},
 }
 
 func newGauge(name, help string) *metrics.Desc {
@@ -87,25 +71,20 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,
 			StabilityLevel: metrics.BETA}, labels)
 	}
-	histogram := func(name, help string, labels ...string) *metrics.HistogramVec {
-		return metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,
-			StabilityLevel: metrics.BETA,
-			Buckets:        []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
-	}
 	m := &Metrics{
 		clusters: map[string]map[series]bool{},
 
 		calls: counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, "+
 			"which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
-		duration: histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
-		serials:  counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
-		lag:      histogram("lag_seconds", "Time from a serial being seen settled to its confirmation.", "class"),
+		lag: metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: "lag_seconds",
+			Help:           "Time from a serial being seen settled to its confirmation.",
+			StabilityLevel: metrics.BETA,
+			Buckets:        []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, []string{"class"}),
 		drifted: counter("drifted_rrsets_total", "RRsets that a comparison found to be missing or differing, "+
 			"each once until it is mended, and foreign ones that came since the comparison before.", "class", "kind"),
-		fenced:    counter("fenced_total", "Deliveries given up because another worker had the zone.", "class"),
-		takeovers: counter("takeovers_total", "Deliveries taken over from another worker.", "class"),
+		fenced: counter("fenced_total", "Deliveries given up because another worker had the zone.", "class"),
 	}
-	registry.MustRegister(m.calls, m.duration, m.serials, m.lag, m.drifted, m.fenced, m.takeovers)
+	registry.MustRegister(m.calls, m.lag, m.drifted, m.fenced)
 	registry.CustomMustRegister(m)
 	return m
 }
@@ -119,13 +98,13 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector: what is asked for is how it is now.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	status, now := m.status.Load(), time.Now()
+	status := m.status.Load()
 	if status == nil {
 		return
 	}
 	for _, class := range (*status)() {
 		for _, one := range gauges {
-			found <- metrics.NewLazyConstMetric(one.desc, metrics.GaugeValue, one.of(class, now), class.Name)
+			found <- metrics.NewLazyConstMetric(one.desc, metrics.GaugeValue, one.of(class), class.Name)
 		}
 	}
 }
@@ -158,14 +137,11 @@ func (m *Metrics) forgetClass(of string) {
 		case labels.method != "":
 			m.calls.Delete(map[string]string{"class": of, "provider": labels.provider, "method": labels.method, "reason": labels.reason,
 				"code": labels.code})
-			m.duration.Delete(map[string]string{"class": of, "method": labels.method})
 		case labels.kind != "":
 			m.drifted.Delete(map[string]string{"class": of, "kind": labels.kind})
 		}
 	}
-	for _, counter := range []*metrics.CounterVec{m.serials, m.fenced, m.takeovers} {
-		counter.Delete(map[string]string{"class": of})
-	}
+	m.fenced.Delete(map[string]string{"class": of})
 	m.lag.Delete(map[string]string{"class": of})
 	delete(m.clusters, of)
 }
@@ -174,12 +150,10 @@ func (m *Metrics) forgetClass(of string) {
 func (m *Metrics) Called(call delivery.Call) {
 	m.remember(call.Class, series{provider: call.Provider, method: call.Method, reason: string(call.Reason), code: call.Code})
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
-	m.duration.WithLabelValues(call.Class, call.Method).Observe(call.Took.Seconds())
 }
 
-// Delivered counts serials, and how long they took.
-func (m *Metrics) Delivered(class string, serials uint32, lag time.Duration) {
-	m.serials.WithLabelValues(class).Add(float64(serials))
+// Delivered counts how long a serial took.
+func (m *Metrics) Delivered(class string, lag time.Duration) {
 	m.lag.WithLabelValues(class).Observe(lag.Seconds())
 }
 
@@ -193,6 +167,3 @@ func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
 
 // Fenced counts a delivery that was given up.
 func (m *Metrics) Fenced(class string) { m.fenced.WithLabelValues(class).Inc() }
-
-// TakenOver counts a delivery that was another's.
-func (m *Metrics) TakenOver(class string) { m.takeovers.WithLabelValues(class).Inc() }
