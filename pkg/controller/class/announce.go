@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -27,14 +26,8 @@ const reasonRemains = "HistoryForgotten"
 // announcer makes Events of what people should see beside status.
 type announcer struct{ events.EventRecorder }
 
-func (a announcer) warnZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
-	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reason, actionDeliver, "%s",
-		cutMessage(fmt.Sprintf(format, args...)))
-}
-
-func (a announcer) tellZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
-	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, reason, actionDeliver, "%s",
-		cutMessage(fmt.Sprintf(format, args...)))
+func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
+	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", cutMessage(fmt.Sprintf(format, args...)))
 }
 
 // announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.
@@ -43,38 +36,29 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	if !event.Remains.IsZero() {
 		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
-		a.warnZone(zone, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, "+
+		a.tellZone(zone, corev1.EventTypeWarning, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, "+
 			"since the changes that it has not confirmed are not kept that long: "+
 			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
 	if absent := event.Absent; !absent.IsZero() {
 		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
-		a.warnZone(zone, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, "+
+		a.tellZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, "+
 			"which is taken for withdrawn: "+
 			"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
 	}
 	switch {
 	case event.First && failure != nil:
-		a.warnZone(zone, string(failure.Reason), "%s", publicFault(event.Key.Class, failure.Reason, failure.Message))
+		a.tellZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
+			publicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
-		a.tellZone(zone, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
+		a.tellZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
 	}
 }
 
-func (a announcer) announceRecord(record *v1alpha1.Record, before *metav1.Condition, now judgement) {
-	failed := before != nil && before.Status == metav1.ConditionFalse
-	switch {
-	case now.status == metav1.ConditionFalse && !failed:
-		a.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeWarning, now.reason, actionDeliver, "%s", now.message)
-	case now.status == metav1.ConditionTrue && failed:
-		a.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeNormal, now.reason, actionDeliver, "%s", now.message)
-	}
-}
-
-func referTo(kind string, of *metav1.ObjectMeta) runtime.Object {
-	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind, Namespace: of.Namespace, Name: of.Name,
-		UID: of.UID, ResourceVersion: of.ResourceVersion}
+func referTo(zone *v1alpha1.Zone) runtime.Object {
+	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: zone.Namespace,
+		Name: zone.Name, UID: zone.UID, ResourceVersion: zone.ResourceVersion}
 }
 
 // maxSayings bounds the lines that one attempt writes into the log.

@@ -6,14 +6,34 @@ package class
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
+
+// noted keeps Events as "kind reason".
+type noted struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (n *noted) Eventf(_, _ runtime.Object, kind, reason, _, _ string, _ ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.said = append(n.said, kind+" "+reason)
+}
+
+func (n *noted) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.said)
+}
 
 // S8.2: that something may remain at a provider is told beside what else became of the attempt.
 func TestAnnounce_tellsWhatRemains_S8_2(t *testing.T) {

@@ -6,7 +6,6 @@ package class
 import (
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -17,9 +16,8 @@ type frozenZones struct {
 	// find lists them; nil: none is ever frozen.
 	find func() []cache.ObjectName
 
-	mu sync.Mutex
-	// told says whether an Event told of it, by zone.
-	told map[cache.ObjectName]bool
+	mu    sync.Mutex
+	known map[cache.ObjectName]bool
 }
 
 // findChanges looks again which zones are frozen. It returns the zones that are frozen since the last look, and those
@@ -33,40 +31,21 @@ func (f *frozenZones) findChanges() []cache.ObjectName {
 	var changed []cache.ObjectName
 	now := map[cache.ObjectName]bool{}
 	for _, zone := range f.find() {
-		told, was := f.told[zone]
-		if now[zone] = told; !was {
+		if now[zone] = true; !f.known[zone] {
 			changed = append(changed, zone)
 		}
 	}
-	for zone := range f.told {
-		if _, is := now[zone]; !is {
+	for zone := range f.known {
+		if !now[zone] {
 			changed = append(changed, zone)
 		}
 	}
-	f.told = now
+	f.known = now
 	return changed
 }
 
 func (f *frozenZones) has(zone *v1alpha1.Zone) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, is := f.told[cache.NewObjectName(zone.Namespace, zone.Name)]
-	return is
-}
-
-// announceChange tells once that a zone is frozen, however often it is written meanwhile, and that it no longer is.
-func (f *frozenZones) announceChange(to announcer, zone *v1alpha1.Zone, before *metav1.Condition, now judgement) {
-	at, was := cache.NewObjectName(zone.Namespace, zone.Name), before != nil && before.Reason == v1alpha1.ReasonFrozen
-	f.mu.Lock()
-	told, is := f.told[at]
-	if is && now == frozen {
-		f.told[at] = true
-	}
-	f.mu.Unlock()
-	switch {
-	case is && now == frozen && !was && !told:
-		to.warnZone(zone, now.reason, "%s", now.message)
-	case !is && was:
-		to.tellZone(zone, now.reason, "the zone is proven again")
-	}
+	return f.known[cache.NewObjectName(zone.Namespace, zone.Name)]
 }

@@ -226,9 +226,6 @@ func (r *recordSync) writeSaying(ctx context.Context, say saying) error {
 		r.forgetWriting(say)
 		return err
 	}
-	if say.lastError != "" || record.Status.LastDeliveryError != "" { // what holds up the whole class is told of the Zone
-		r.events.announceRecord(record, say.before(), say.judgement)
-	}
 	return nil
 }
 

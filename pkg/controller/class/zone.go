@@ -245,7 +245,6 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *facts) erro
 	if err != nil {
 		return err
 	}
-	z.frozen.announceChange(z.events, zone, readyOf(zone.Status.Conditions), j)
 	if m.written = now; ahead.serial != 0 {
 		m.asked = ahead
 	}
