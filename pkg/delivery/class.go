@@ -4,6 +4,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,15 +60,6 @@ func (c Config) Validate() error {
 	if c.Store == nil {
 		errs = append(errs, errors.New("delivery: Store: required"))
 	}
-	for field, d := range map[string]time.Duration{"Lease": c.Lease, "CallTimeout": c.CallTimeout, "Stall": c.Stall,
-		"Backoff.Base": c.Backoff.Base, "Backoff.Max": c.Backoff.Max, "Backoff.Slow": c.Backoff.Slow} {
-		if d < 0 {
-			errs = append(errs, fmt.Errorf("delivery: %s: %s is negative", field, d))
-		}
-	}
-	if c.Workers < 0 || c.Backoff.Attempts < 0 {
-		errs = append(errs, errors.New("delivery: Workers, Backoff.Attempts: negative"))
-	}
 	return errors.Join(errs...)
 }
 
@@ -78,23 +70,12 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	for _, field := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&c.Lease, 15 * time.Second}, {&c.Stall, 5 * time.Minute}, {&c.Backoff.Base, 5 * time.Second}, {&c.Backoff.Max, time.Minute},
-		{&c.Backoff.Slow, 10 * time.Minute}} {
-		if *field.value == 0 {
-			*field.value = field.or
-		}
-	}
-	if c.CallTimeout == 0 {
-		c.CallTimeout = c.Lease / 2
-	}
-	if c.Workers == 0 {
-		c.Workers = 16
-	}
-	if c.Backoff.Attempts == 0 {
-		c.Backoff.Attempts = 5
+	c.Lease, c.Stall = cmp.Or(c.Lease, 15*time.Second), cmp.Or(c.Stall, 5*time.Minute)
+	c.CallTimeout = cmp.Or(c.CallTimeout, c.Lease/2)
+	c.Workers = cmp.Or(c.Workers, 16)
+	c.Backoff = Backoff{
+		Base: cmp.Or(c.Backoff.Base, 5*time.Second), Max: cmp.Or(c.Backoff.Max, time.Minute),
+		Attempts: cmp.Or(c.Backoff.Attempts, 5), Slow: cmp.Or(c.Backoff.Slow, 10*time.Minute),
 	}
 	return c
 }

@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -35,8 +36,7 @@ type Zones interface {
 var _ Zones = (*zoneview.Set)(nil)
 
 // Config says what a primary serves, where, and to which peers. Zones and Listen are required;
-// every other zero value has the meaning its comment gives. Durations are as in package
-// time, none may be negative.
+// every other zero value has the meaning its comment gives.
 type Config struct {
 	Zones Zones
 
@@ -116,20 +116,20 @@ func (c Config) completeConfig() (Config, keyring, error) {
 			fault("Listen[%d]: not an address with a port; write 127.0.0.1:5300 or [::1]:5300", i)
 		}
 	}
-	setDefault(fault, "MaxConns", &c.MaxConns, 512)
-	setDefault(fault, "MaxTransfers", &c.MaxTransfers, 16)
-	setDefault(fault, "NotifyAttempts", &c.NotifyAttempts, 8)
-	setDefault(fault, "MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4))
-	setDefault(fault, "MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2))
-	setDefault(fault, "TransferWait", &c.TransferWait, 30*time.Second)
-	setDefault(fault, "LeastRate", &c.LeastRate, 16<<10)
-	setDefault(fault, "IdleTimeout", &c.IdleTimeout, 30*time.Second)
-	setDefault(fault, "ReadTimeout", &c.ReadTimeout, 5*time.Second)
-	setDefault(fault, "WriteTimeout", &c.WriteTimeout, 30*time.Second)
-	setDefault(fault, "StopTimeout", &c.StopTimeout, 5*time.Second)
-	setDefault(fault, "NotifyTimeout", &c.NotifyTimeout, 2*time.Second)
-	setDefault(fault, "NotifyInterval", &c.NotifyInterval, 200*time.Millisecond)
-	setDefault(fault, "NotifyBackoff", &c.NotifyBackoff, time.Second)
+	c.MaxConns = cmp.Or(c.MaxConns, 512)
+	c.MaxTransfers = cmp.Or(c.MaxTransfers, 16)
+	c.NotifyAttempts = cmp.Or(c.NotifyAttempts, 8)
+	c.MaxConnsPerClient = cmp.Or(c.MaxConnsPerClient, max(1, c.MaxConns/4))
+	c.MaxTransfersPerClient = cmp.Or(c.MaxTransfersPerClient, max(1, c.MaxTransfers/2))
+	c.TransferWait = cmp.Or(c.TransferWait, 30*time.Second)
+	c.LeastRate = cmp.Or(c.LeastRate, 16<<10)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 30*time.Second)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, 5*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
+	c.NotifyTimeout = cmp.Or(c.NotifyTimeout, 2*time.Second)
+	c.NotifyInterval = cmp.Or(c.NotifyInterval, 200*time.Millisecond)
+	c.NotifyBackoff = cmp.Or(c.NotifyBackoff, time.Second)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -142,13 +142,4 @@ func (c Config) completeConfig() (Config, keyring, error) {
 	faults = append(faults, errKeys, errAccess, errNotify)
 	c.Allow, c.Notify = rules, targets
 	return c, keys, errors.Join(faults...)
-}
-
-// setDefault gives a field its default where it has none.
-func setDefault[T int | time.Duration](fault func(format string, args ...any), field string, value *T, to T) {
-	if *value < 0 {
-		fault("%s: %v is negative; 0 means %v", field, *value, to)
-	} else if *value == 0 {
-		*value = to
-	}
 }

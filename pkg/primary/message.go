@@ -67,8 +67,6 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-func (m *message) size() int { return len(m.buf) - lengthOctets }
-
 // errTooLarge says that one record alone does not fit a message; limits of the API (S5.6)
 // keep every record far below.
 var errTooLarge = errors.New("the record does not fit a DNS message")

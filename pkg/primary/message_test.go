@@ -23,6 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+func (m *message) size() int { return len(m.buf) - lengthOctets }
+
 // collect runs the transfer that answers m and returns its messages without length octets.
 func collect(t testing.TB, r *responder, wire []byte) [][]byte {
 	t.Helper()

@@ -12,7 +12,7 @@
 //     can.
 //  3. A serial that the server no longer holds (410) begins again from zones/entries; a Zone made anew is another
 //     zone; a deleted one leaves the Set. A server that is away changes nothing in the Set.
-//  4. Bounded: Config.Parallel reads at once, one for a zone, however fast it changes; no stream but the watch.
+//  4. Bounded: eight reads at once, one for a zone, however fast it changes; no stream but the watch.
 //     Failures of a zone are retried with growing pauses that differ from zone to zone.
 //
 // It does not know what reads the Set. As a ServiceAccount it needs to list and watch zones, and to get zones/entries

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// parallel is well below the half of its seats that the server gives to one user.
+	// parallel is how many zones are read at once: well below the half of its seats that the server gives to one user.
 	parallel = 8
 	// firstPause doubles with each failure of a zone, up to longestPause, and each is drawn up to half longer.
 	firstPause   = 200 * time.Millisecond
@@ -37,7 +37,7 @@ const (
 
 // Config says where zones come from and go to. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: Parallel is the limit.
+	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: parallel is the limit.
 	Client rest.Interface
 	// Zones tells of Zones. The caller starts it. A source looks at names, labels and status alone, so a transform may
 	// drop the rest.
@@ -46,8 +46,6 @@ type Config struct {
 	Set *zoneview.Set
 	// Interest says whether a zone belongs in the Set. It sees what the transform of Zones leaves. Nil: every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Parallel is how many zones are read at once. 0: 8.
-	Parallel int
 	// Registry takes the metrics; nil: they are not read.
 	Registry metrics.KubeRegistry
 }
@@ -66,9 +64,6 @@ type Source struct {
 
 // New makes a source that hears of Zones from now on. The error is that of an informer that has ended.
 func New(config Config) (*Source, error) {
-	if config.Parallel == 0 {
-		config.Parallel = parallel
-	}
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
 	}
@@ -77,7 +72,7 @@ func New(config Config) (*Source, error) {
 	}
 	s := &Source{
 		Config: config,
-		Feed:   feed.New(config.Set, config.Parallel),
+		Feed:   feed.New(config.Set, parallel),
 		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
 		}),
@@ -126,7 +121,7 @@ func (s *Source) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer s.queue.ShutDown()
-	for range s.Parallel {
+	for range parallel {
 		workers.Go(func() {
 			for s.updateNext(ctx) {
 			}
