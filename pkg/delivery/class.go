@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -27,9 +26,8 @@ type Config struct {
 	// to. Without it there is no other source. An error that wraps zoneview.ErrTrimmed says that it does not reach back
 	// either.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left names what a zone that ended had since a serial, and says under which name (S3.4). Without it that is not
-	// known.
-	Left  func(ctx context.Context, uid string, since serial.Serial) (name.Name, []RRsetKey, error)
+	// Left names what a zone that ended had since a serial (S3.4). Without it that is not known.
+	Left  func(ctx context.Context, uid string, since serial.Serial) ([]RRsetKey, error)
 	Store Store
 	// Observer, Metrics and Logger are optional.
 	Observer Observer

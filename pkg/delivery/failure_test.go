@@ -504,44 +504,38 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 	}
 }
 
-// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once. The
-// content that it had under another name says nothing.
+// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once.
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_4(t *testing.T) {
-	for _, named := range []bool{true, false} {
-		inScene(t, func(s *scene) {
-			s.memory.Blind = true
-			s.start()
-			confirmed, had := s.state().Serial, stands(s.server, s.zone.header.FQDN)
-			var keys []delivery.RRsetKey
-			snapshot, _ := s.worker.views.Settled("z")
-			for entry := range snapshot.Entries() {
-				keys = append(keys, delivery.RRsetKey{Name: entry.Name, Type: entry.Type})
-			}
-			s.worker.stop()
-			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
-			s.class.Provider = s.memory
-			s.worker = startWorker(s.T, s.store, zoneview.NewSet(zoneview.Config{}), func(c *delivery.Config) {
-				c.Left = func(_ context.Context, uid string, since serial.Serial) (name.Name, []delivery.RRsetKey, error) {
-					if uid != "z" || since != confirmed {
-						t.Errorf("asked for what %s had since %d, want z and %d", uid, since, confirmed)
-					}
-					if !named {
-						return name.MustParse("other.example."), keys, nil
-					}
-					return s.zone.header.FQDN, keys, nil
+	inScene(t, func(s *scene) {
+		s.memory.Blind = true
+		s.start()
+		confirmed := s.state().Serial
+		var keys []delivery.RRsetKey
+		snapshot, _ := s.worker.views.Settled("z")
+		for entry := range snapshot.Entries() {
+			keys = append(keys, delivery.RRsetKey{Name: entry.Name, Type: entry.Type})
+		}
+		s.worker.stop()
+		s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
+		s.class.Provider = s.memory
+		s.worker = startWorker(s.T, s.store, zoneview.NewSet(zoneview.Config{}), func(c *delivery.Config) {
+			c.Left = func(_ context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
+				if uid != "z" || since != confirmed {
+					t.Errorf("asked for what %s had since %d, want z and %d", uid, since, confirmed)
 				}
-			})
-			s.worker.SetClass(s.class)
-			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
-			after(time.Minute)
-			if left := stands(s.server, s.zone.header.FQDN); named && (len(left) > 0 || s.state().Version != "") || !named && len(left) != len(had) {
-				t.Errorf("named: %t; left: %v, state %+v", named, left, s.state())
-			}
-			if told := slices.ContainsFunc(s.worker.events.of("z"), func(e delivery.Event) bool { return !e.Remains.IsZero() }); named && told {
-				t.Error("something is said to remain")
+				return keys, nil
 			}
 		})
-	}
+		s.worker.SetClass(s.class)
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+		after(time.Minute)
+		if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 || s.state().Version != "" {
+			t.Errorf("left: %v, state %+v", left, s.state())
+		}
+		if slices.ContainsFunc(s.worker.events.of("z"), func(e delivery.Event) bool { return !e.Remains.IsZero() }) {
+			t.Error("something is said to remain")
+		}
+	})
 }
 
 // counts is a Metrics.

@@ -311,8 +311,8 @@ func (c *Config) readLeft(ctx context.Context, uid string, of State) []RRsetKey 
 	if c.Left == nil || since == 0 {
 		return nil
 	}
-	fqdn, keys, err := c.Left(ctx, uid, since)
-	if err != nil || fqdn != of.Zone {
+	keys, err := c.Left(ctx, uid, since)
+	if err != nil {
 		return nil
 	}
 	return keys

@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -67,17 +66,17 @@ func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 }
 
 // readLeft asks what a zone that ended had since a serial.
-func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) (name.Name, []delivery.RRsetKey, error) {
+func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 	zone := h.index.zoneByUID(uid)
 	if zone == nil {
-		return name.Name{}, nil, errNoZone
+		return nil, errNoZone
 	}
 	if zone.Status.FQDN != "" {
-		return name.Name{}, nil, errStands
+		return nil, errStands
 	}
 	var answer v1alpha1.ZoneChanges
 	if err := h.request(zone, since).Do(ctx).Into(&answer); err != nil {
-		return name.Name{}, nil, err
+		return nil, err
 	}
 	return leftOf(&answer, uid)
 }
@@ -86,29 +85,25 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 var errStands = errors.New("the zone has not ended")
 
 // leftOf reads an answer. Each change of a zone that stands has a SOA, so that it is not taken for all that a zone had.
-func leftOf(answer *v1alpha1.ZoneChanges, uid string) (name.Name, []delivery.RRsetKey, error) {
+func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
-		return name.Name{}, nil, errNoZone
+		return nil, errNoZone
 	}
 	if len(answer.Changes) != 1 || len(answer.Changes[0].Added) > 0 {
-		return name.Name{}, nil, errStands
-	}
-	fqdn, err := name.Parse(answer.FQDN)
-	if err != nil {
-		return name.Name{}, nil, err
+		return nil, errStands
 	}
 	entries, err := readEntries(answer.Changes[0].Removed)
 	if err != nil {
-		return name.Name{}, nil, err
+		return nil, err
 	}
 	keys := make([]delivery.RRsetKey, len(entries))
 	for i, entry := range entries {
 		if entry.Type == rdata.SOA {
-			return name.Name{}, nil, errStands
+			return nil, errStands
 		}
 		keys[i] = delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	}
-	return fqdn, keys, nil
+	return keys, nil
 }
 
 func readEntries(listed []v1alpha1.Entry) ([]dns.Entry, error) {
