@@ -64,8 +64,9 @@ func TestLoop_withdraw(t *testing.T) {
 	}
 }
 
-// A delivery that says that the provider has the zone under another name is withdrawn from there, and then delivered.
-func TestLoop_anotherName(t *testing.T) {
+// S6.8: a delivery that says that the provider has the zone under another name is withdrawn from there, and then
+// delivered.
+func TestLoop_anotherName_S6_8(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
 		s.worker.stop()

@@ -284,7 +284,8 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 // ClassStatus is how a class is doing at a moment.
 type ClassStatus struct {
 	Name string
-	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, and Failing since they were last tried.
+	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, and Failing since they were last
+	// tried.
 	Zones, Waiting, Failing int
 	// Oldest is since when the change waits that waits longest; the zero time for none.
 	Oldest time.Time

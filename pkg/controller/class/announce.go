@@ -43,16 +43,17 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	if absent := event.Absent; !absent.IsZero() {
 		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
-		a.tellZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, "+
-			"which is taken for withdrawn: "+
-			"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
+		a.tellZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),
+			"%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
+				"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
 	}
 	switch {
 	case event.First && failure != nil:
 		a.tellZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
 			publicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
-		a.tellZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
+		a.tellZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
+			event.Key.Class, event.Serial)
 	}
 }
 

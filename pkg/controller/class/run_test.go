@@ -18,7 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// newClient has the objects, and gives Deliveries that are made a resourceVersion: one without is one that is not there.
+// newClient has the objects, and gives Deliveries that are made a resourceVersion: one without is one that is not
+// there.
 func newClient(objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
 	client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
