@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "write testdata/rbac.golden anew")
 
 const chart = "charts/kubizone-gardener"
 
-// render gives the chart's objects, as helm templates them.
-func render(t *testing.T, arguments ...string) string {
+// renderChart gives the chart's objects, as helm templates them.
+func renderChart(t *testing.T, arguments ...string) string {
 	t.Helper()
 	tool := exec.Command("hack/build-tool.sh", "helm", "--cached")
 	tool.Dir, tool.Env = "../..", productEnvironment()
@@ -50,7 +50,7 @@ func render(t *testing.T, arguments ...string) string {
 
 // The tests of the controller run with the rights of the golden file, so these suffice, and a change of them is seen.
 func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
-	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(render(t, "-s", "templates/rbac.yaml"), ""), "---\n")
+	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(renderChart(t, "-s", "templates/rbac.yaml"), ""), "---\n")
 	if *update {
 		if err := os.WriteFile("testdata/rbac.golden", []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -65,10 +65,10 @@ func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
 	}
 }
 
-// deployment is the Deployment of the chart with these values.
-func deployment(t *testing.T, arguments ...string) *appsv1.Deployment {
+// readDeployment returns the Deployment of the chart with these values.
+func readDeployment(t *testing.T, arguments ...string) *appsv1.Deployment {
 	t.Helper()
-	for _, document := range strings.Split(render(t, arguments...), "\n---\n") {
+	for _, document := range strings.Split(renderChart(t, arguments...), "\n---\n") {
 		var it appsv1.Deployment
 		if yaml.Unmarshal([]byte(document), &it) == nil && it.Kind == "Deployment" {
 			return &it
@@ -91,7 +91,7 @@ func TestChart_startsTheControllerWithFlagsThatItHas(t *testing.T) {
 		{"values that gardenlet sets", []string{"--set", "gardener.version=v1.149.3,gardener.seed.name=a,gardener.garden.clusterIdentity=b"}, "--gardener-version=v1.149.3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			args := deployment(t, c.values...).Spec.Template.Spec.Containers[0].Args
+			args := readDeployment(t, c.values...).Spec.Template.Spec.Containers[0].Args
 			if !slices.Contains(args, c.want) {
 				t.Errorf("%q is not among %q", c.want, args)
 			}
@@ -125,7 +125,7 @@ func TestChart_imageIsThatOfTheVector(t *testing.T) {
 		{"imageVectorOverwrite[0].name=kubizone-gardener,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "mirror.example.org/k:v2"},
 		{"imageVectorOverwrite[0].name=another,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "kubizone-gardener:" + chartVersion(t)},
 	} {
-		if got := deployment(t, "--set", c.values).Spec.Template.Spec.Containers[0].Image; got != c.want {
+		if got := readDeployment(t, "--set", c.values).Spec.Template.Spec.Containers[0].Image; got != c.want {
 			t.Errorf("%s: %s, want %s", c.values, got, c.want)
 		}
 	}
@@ -133,26 +133,26 @@ func TestChart_imageIsThatOfTheVector(t *testing.T) {
 
 func TestChart_scalesTheDeployment(t *testing.T) {
 	var vpa vpav1.VerticalPodAutoscaler
-	if err := yaml.UnmarshalStrict([]byte(render(t, "-s", "templates/vpa.yaml")), &vpa); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(renderChart(t, "-s", "templates/vpa.yaml")), &vpa); err != nil {
 		t.Fatal(err)
 	}
-	of := deployment(t)
+	of := readDeployment(t)
 	if ref := vpa.Spec.TargetRef; ref.Kind != of.Kind || ref.Name != of.Name || ref.APIVersion != of.APIVersion {
 		t.Errorf("it scales %+v", ref)
 	}
 	if policies := vpa.Spec.ResourcePolicy.ContainerPolicies; len(policies) != 1 || policies[0].ContainerName != of.Spec.Template.Spec.Containers[0].Name {
 		t.Errorf("policies %+v", policies)
 	}
-	if strings.Contains(render(t, "--set", "vpa.enabled=false"), "kind: VerticalPodAutoscaler") {
+	if strings.Contains(renderChart(t, "--set", "vpa.enabled=false"), "kind: VerticalPodAutoscaler") {
 		t.Error("it is there where it is switched off")
 	}
 }
 
-// rules are those of the chart's PrometheusRule.
-func rules(t *testing.T) monitoringv1.PrometheusRuleSpec {
+// readAlertRules returns those of the chart's PrometheusRule.
+func readAlertRules(t *testing.T) monitoringv1.PrometheusRuleSpec {
 	t.Helper()
 	var rule monitoringv1.PrometheusRule
-	if err := yaml.UnmarshalStrict([]byte(render(t, "-s", "templates/alerts.yaml")), &rule); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(renderChart(t, "-s", "templates/alerts.yaml")), &rule); err != nil {
 		t.Fatal(err)
 	}
 	return rule.Spec
@@ -160,8 +160,8 @@ func rules(t *testing.T) monitoringv1.PrometheusRuleSpec {
 
 // Gardener's Prometheus names the job by an annotation of the pods.
 func TestAlerts_areOfTheJobOfThePods(t *testing.T) {
-	job := deployment(t).Spec.Template.Annotations["prometheus.io/name"]
-	for _, one := range rules(t).Groups[0].Rules {
+	job := readDeployment(t).Spec.Template.Annotations["prometheus.io/name"]
+	for _, one := range readAlertRules(t).Groups[0].Rules {
 		if !strings.Contains(one.Expr.String(), `job="`+job+`"`) {
 			t.Errorf("%s is not of job %s: %s", one.Alert, job, one.Expr.String())
 		}
@@ -170,7 +170,7 @@ func TestAlerts_areOfTheJobOfThePods(t *testing.T) {
 
 // An alert is quiet in a landscape in order, and rings in one that is not.
 func TestAlerts_ring(t *testing.T) {
-	text, err := yaml.Marshal(rules(t))
+	text, err := yaml.Marshal(readAlertRules(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestAlerts_ring(t *testing.T) {
 	if out, err := exec.Command(promtool, "test", "rules", filepath.Join(dir, "alerts.yaml")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	for _, one := range rules(t).Groups[0].Rules {
+	for _, one := range readAlertRules(t).Groups[0].Rules {
 		if !strings.Contains(string(cases), `alertname="`+one.Alert+`"`) {
 			t.Errorf("testdata/alerts.yaml has no case of %s", one.Alert)
 		}

@@ -57,7 +57,7 @@ type shoot struct {
 func newShoot(t *testing.T, s *seed, name string) *shoot {
 	t.Helper()
 	h := &shoot{t: t, seed: s, ns: "shoot--test--" + name, domain: name + ".example"}
-	s.zone(t, h.domain, landscape)
+	s.makeZone(t, h.domain, landscape)
 	return h.inSeed(s)
 }
 
@@ -65,9 +65,9 @@ func newShoot(t *testing.T, s *seed, name string) *shoot {
 func (h *shoot) inSeed(s *seed) *shoot {
 	h.t.Helper()
 	other := &shoot{t: h.t, seed: s, ns: h.ns, domain: h.domain}
-	s.namespace(h.t, h.ns, map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleShoot})
+	s.makeNamespace(h.t, h.ns, map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleShoot})
 	other.setCluster(func(*gardencorev1beta1.Shoot) {})
-	other.secret = map[string][]byte{"kubeconfig": []byte(h.seed.account(h.t, landscape, "gardener", recordRules)), "namespace": []byte(landscape)}
+	other.secret = map[string][]byte{"kubeconfig": []byte(h.seed.makeAccount(h.t, landscape, "gardener", recordRules)), "namespace": []byte(landscape)}
 	return other
 }
 
@@ -81,36 +81,36 @@ func (h *shoot) setCluster(change func(*gardencorev1beta1.Shoot)) {
 	}
 }
 
-// values are those that gardenlet has for a DNSRecord.
-func (h *shoot) values(name string, of extensionsv1alpha1.DNSRecordType, values ...string) *gardenlet.Values {
+// makeValues returns those that gardenlet has for a DNSRecord.
+func (h *shoot) makeValues(name string, of extensionsv1alpha1.DNSRecordType, values ...string) *gardenlet.Values {
 	return &gardenlet.Values{
 		Namespace: h.ns, Name: strings.NewReplacer("*", "any", ".", "-").Replace(name) + "-external", SecretName: "dnsrecord-" + name[len(name)-1:] + "-external",
 		Type: recordType, DNSName: name + "." + h.domain, RecordType: of, Values: values, AnnotateOperation: true,
 	}
 }
 
-// component is gardenlet's own for a DNSRecord.
-func (h *shoot) component(values *gardenlet.Values) gardenlet.Interface {
+// makeComponent returns gardenlet's own for a DNSRecord.
+func (h *shoot) makeComponent(values *gardenlet.Values) gardenlet.Interface {
 	return gardenlet.New(logr.Discard(), h.seed.Client, values, pollInterval, gardenlet.DefaultSevereThreshold, waitTimeout, gardenlet.DeploySecretCredentials(h.secret))
 }
 
-// deploy has gardenlet write the DNSRecord and be content with it.
-func (h *shoot) deploy(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
+// deployRecord has gardenlet write the DNSRecord and be content with it.
+func (h *shoot) deployRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
-	c := h.component(values)
+	c := h.makeComponent(values)
 	if err := c.Deploy(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
 	if err := c.Wait(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
-	return h.get(values)
+	return h.getDNSRecord(values)
 }
 
-// migrate has gardenlet end the work of this seed at the DNSRecord, whose Record stays, and wait for that.
-func (h *shoot) migrate(values *gardenlet.Values) {
+// migrateRecord has gardenlet end the work of this seed at the DNSRecord, whose Record stays, and wait for that.
+func (h *shoot) migrateRecord(values *gardenlet.Values) {
 	h.t.Helper()
-	c := h.component(values)
+	c := h.makeComponent(values)
 	if err := c.Migrate(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
@@ -119,10 +119,10 @@ func (h *shoot) migrate(values *gardenlet.Values) {
 	}
 }
 
-// destroy has gardenlet delete the DNSRecord and wait until it is gone.
-func (h *shoot) destroy(values *gardenlet.Values) {
+// destroyRecord has gardenlet delete the DNSRecord and wait until it is gone.
+func (h *shoot) destroyRecord(values *gardenlet.Values) {
 	h.t.Helper()
-	c := h.component(values)
+	c := h.makeComponent(values)
 	if err := c.Destroy(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (h *shoot) destroy(values *gardenlet.Values) {
 	}
 }
 
-func (h *shoot) get(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
+func (h *shoot) getDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	var dns extensionsv1alpha1.DNSRecord
 	if err := h.seed.Get(h.t.Context(), client.ObjectKey{Namespace: values.Namespace, Name: values.Name}, &dns); err != nil {
@@ -140,10 +140,10 @@ func (h *shoot) get(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	return &dns
 }
 
-// patch changes a DNSRecord as a user with kubectl does.
-func (h *shoot) patch(values *gardenlet.Values, change func(*extensionsv1alpha1.DNSRecord)) {
+// patchDNSRecord changes a DNSRecord as a user with kubectl does.
+func (h *shoot) patchDNSRecord(values *gardenlet.Values, change func(*extensionsv1alpha1.DNSRecord)) {
 	h.t.Helper()
-	dns := h.get(values)
+	dns := h.getDNSRecord(values)
 	before := client.MergeFrom(dns.DeepCopy())
 	change(dns)
 	if err := h.seed.Patch(h.t.Context(), dns, before); err != nil {
@@ -151,16 +151,16 @@ func (h *shoot) patch(values *gardenlet.Values, change func(*extensionsv1alpha1.
 	}
 }
 
-// annotate asks for an operation.
-func (h *shoot) annotate(values *gardenlet.Values, operation string) {
+// requestOperation asks for an operation.
+func (h *shoot) requestOperation(values *gardenlet.Values, operation string) {
 	h.t.Helper()
-	h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) {
+	h.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) {
 		dns.Annotations = map[string]string{v1beta1constants.GardenerOperation: operation}
 	})
 }
 
-// create makes a DNSRecord that waits for its state, with its Secret.
-func (h *shoot) create(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
+// createDNSRecord makes a DNSRecord that waits for its state, with its Secret.
+func (h *shoot) createDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	dns := &extensionsv1alpha1.DNSRecord{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: values.Name, Annotations: map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationWaitForState}},
@@ -181,7 +181,7 @@ func (h *shoot) createWithZone(values *gardenlet.Values, zone string) {
 	if err := h.seed.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: values.SecretName}, Data: h.secret}); err != nil && !apierrors.IsAlreadyExists(err) {
 		h.t.Fatal(err)
 	}
-	dns := h.create(values)
+	dns := h.createDNSRecord(values)
 	before := client.MergeFrom(dns.DeepCopy())
 	dns.Status.Zone = &zone
 	if err := h.seed.Status().Patch(h.t.Context(), dns, before); err != nil {
@@ -189,8 +189,8 @@ func (h *shoot) createWithZone(values *gardenlet.Values, zone string) {
 	}
 }
 
-// record is the Record of a DNSRecord; nil: there is none.
-func (h *shoot) record(values *gardenlet.Values) *v1alpha1.Record {
+// findRecord returns the Record of a DNSRecord; nil: there is none.
+func (h *shoot) findRecord(values *gardenlet.Values) *v1alpha1.Record {
 	h.t.Helper()
 	return recordOf(h.t, h.seed, values)
 }
@@ -211,7 +211,7 @@ func recordOf(t *testing.T, s *seed, values *gardenlet.Values) *v1alpha1.Record 
 func (h *shoot) waitFor(values *gardenlet.Values, f func(*extensionsv1alpha1.DNSRecord) error) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	var dns extensionsv1alpha1.DNSRecord
-	eventually(h.t, func() error {
+	waitUntil(h.t, func() error {
 		if err := h.seed.Get(h.t.Context(), client.ObjectKey{Namespace: values.Namespace, Name: values.Name}, &dns); err != nil {
 			return err
 		}
@@ -247,13 +247,13 @@ func createdStatus(dns *extensionsv1alpha1.DNSRecord) gardencorev1beta1.Conditio
 }
 
 func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "life")
-	values := h.values("api", "A", "192.0.2.1")
+	values := h.makeValues("api", "A", "192.0.2.1")
 
-	dns := h.deploy(values)
-	record := h.record(values)
+	dns := h.deployRecord(values)
+	record := h.findRecord(values)
 	if record == nil || !slices.Equal(record.Spec.Values, []string{"192.0.2.1"}) || *record.Spec.TTL != 120 || record.Status.FQDN != "api.life.example." {
 		t.Fatalf("the Record is %+v", record)
 	}
@@ -269,9 +269,9 @@ func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
 	}
 
 	t.Run("a reconciliation without a change writes no Record and a new time", func(t *testing.T) {
-		record := h.record(values)
-		later := h.deploy(values)
-		if after := h.record(values); after.ResourceVersion != record.ResourceVersion {
+		record := h.findRecord(values)
+		later := h.deployRecord(values)
+		if after := h.findRecord(values); after.ResourceVersion != record.ResourceVersion {
 			t.Errorf("the Record has resourceVersion %s after %s", after.ResourceVersion, record.ResourceVersion)
 		}
 		if later.Status.LastOperation.LastUpdateTime.Before(&dns.Status.LastOperation.LastUpdateTime) {
@@ -288,28 +288,28 @@ func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
 
 	t.Run("a plain edit is ignored until the next operation", func(t *testing.T) {
 		// An operation may be seen twice. One that is seen after another DNSRecord is none of those before.
-		h.deploy(h.values("before", "A", "192.0.2.9"))
-		h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) { dns.Spec.Values = []string{"192.0.2.2"} })
+		h.deployRecord(h.makeValues("before", "A", "192.0.2.9"))
+		h.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) { dns.Spec.Values = []string{"192.0.2.2"} })
 		// Whatever is seen after the edit is reconciled after it.
-		h.deploy(h.values("after", "A", "192.0.2.9"))
-		if record := h.record(values); !slices.Equal(record.Spec.Values, []string{"192.0.2.1"}) {
+		h.deployRecord(h.makeValues("after", "A", "192.0.2.9"))
+		if record := h.findRecord(values); !slices.Equal(record.Spec.Values, []string{"192.0.2.1"}) {
 			t.Errorf("the Record has %v", record.Spec.Values)
 		}
 		values.Values = []string{"192.0.2.2", "192.0.2.3"}
-		h.deploy(values)
-		if record := h.record(values); !slices.Equal(record.Spec.Values, values.Values) {
+		h.deployRecord(values)
+		if record := h.findRecord(values); !slices.Equal(record.Spec.Values, values.Values) {
 			t.Errorf("the Record has %v", record.Spec.Values)
 		}
 	})
 
-	h.destroy(values)
-	if record := h.record(values); record != nil {
+	h.destroyRecord(values)
+	if record := h.findRecord(values); record != nil {
 		t.Errorf("the Record is left: %+v", record)
 	}
 }
 
 func TestDNSRecord_types(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "types")
 	hundred := make([]string, 100)
@@ -333,9 +333,9 @@ func TestDNSRecord_types(t *testing.T) {
 		{"many", "A", hundred, "", "many.types.example. 120 A 192.0.2.100"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			values := h.values(c.name, c.of, c.values...)
+			values := h.makeValues(c.name, c.of, c.values...)
 			values.IPStack = c.stack
-			h.deploy(values)
+			h.deployRecord(values)
 			entries, err := s.kubizone.KubizoneV1alpha1().Zones("platform").GetEntries(t.Context(), "types-example", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -354,77 +354,77 @@ func TestDNSRecord_types(t *testing.T) {
 // gardenlet is not content with a DNSRecord whose timestamp is later than its last operation: something asked for a
 // reconciliation that has not happened.
 func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "timestamp")
-	values := h.values("api", "A", "192.0.2.1")
+	values := h.makeValues("api", "A", "192.0.2.1")
 	values.AnnotateOperation, values.ReconcileOnlyOnChangeOrError = false, true
-	before := h.deploy(values).Status.LastOperation.LastUpdateTime
-	h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) {
+	before := h.deployRecord(values).Status.LastOperation.LastUpdateTime
+	h.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) {
 		dns.Annotations[v1beta1constants.GardenerTimestamp] = before.Add(time.Second).UTC().Format(time.RFC3339Nano)
 	})
-	if err := isHealthy(h.get(values)); err == nil {
+	if err := isHealthy(h.getDNSRecord(values)); err == nil {
 		t.Error("gardenlet is content before the reconciliation")
 	}
-	eventually(t, func() error {
+	waitUntil(t, func() error {
 		// Each of gardenlet's own reconciliations looks again.
-		if err := h.component(values).Deploy(t.Context()); err != nil {
+		if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 			return err
 		}
-		return isHealthy(h.get(values))
+		return isHealthy(h.getDNSRecord(values))
 	})
 }
 
 // A DNSRecord whose Record is gone already, with its Zone or without, is removed.
 func TestDeletion_ofWhatIsGone(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "gone")
-	lost, orphan := h.values("lost", "A", "192.0.2.1"), h.values("orphan", "A", "192.0.2.1")
-	h.deploy(lost)
-	h.deploy(orphan)
-	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.record(lost).Name, metav1.DeleteOptions{}); err != nil {
+	lost, orphan := h.makeValues("lost", "A", "192.0.2.1"), h.makeValues("orphan", "A", "192.0.2.1")
+	h.deployRecord(lost)
+	h.deployRecord(orphan)
+	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.findRecord(lost).Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	h.destroy(lost)
+	h.destroyRecord(lost)
 	if err := s.kubizone.KubizoneV1alpha1().Zones("platform").Delete(t.Context(), "gone-example", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error {
-		if record := h.record(orphan); record.Status.ZoneRef != nil {
+	waitUntil(t, func() error {
+		if record := h.findRecord(orphan); record.Status.ZoneRef != nil {
 			return fmt.Errorf("the Record is in %+v", record.Status.ZoneRef)
 		}
 		return nil
 	})
-	h.destroy(orphan)
-	if record := h.record(orphan); record != nil {
+	h.destroyRecord(orphan)
+	if record := h.findRecord(orphan); record != nil {
 		t.Errorf("the Record is left: %+v", record)
 	}
 }
 
 // A DNSRecord has one type for its life: gardenlet destroys it, waits and creates it.
 func TestDNSRecord_recordTypeChanges(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "retype")
-	values := h.values("api", "A", "192.0.2.1")
-	h.deploy(values)
+	values := h.makeValues("api", "A", "192.0.2.1")
+	h.deployRecord(values)
 	before := *values
 	values.RecordType, values.Values = "CNAME", []string{"lb.example.com"}
-	h.deploy(values)
-	if h.record(&before) != nil || h.record(values) == nil {
-		t.Errorf("A: %v, CNAME: %v", h.record(&before), h.record(values))
+	h.deployRecord(values)
+	if h.findRecord(&before) != nil || h.findRecord(values) == nil {
+		t.Errorf("A: %v, CNAME: %v", h.findRecord(&before), h.findRecord(values))
 	}
 }
 
 func TestOperationAnnotation_whenItGoes(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "order")
 
 	t.Run("reconcile goes before an error", func(t *testing.T) {
-		values := h.values("reconcile", "A", "no address")
-		if err := h.component(values).Deploy(t.Context()); err != nil {
+		values := h.makeValues("reconcile", "A", "no address")
+		if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dns := h.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
@@ -434,14 +434,14 @@ func TestOperationAnnotation_whenItGoes(t *testing.T) {
 	})
 
 	t.Run("wait-for-state is left alone, and restore goes after success", func(t *testing.T) {
-		values := h.values("restore", "A", "192.0.2.1")
+		values := h.makeValues("restore", "A", "192.0.2.1")
 		values.SecretName = "missing"
-		h.create(values)
-		h.deploy(h.values("other", "A", "192.0.2.9"))
-		if dns := h.get(values); dns.Status.LastOperation != nil || len(dns.Finalizers) > 0 {
+		h.createDNSRecord(values)
+		h.deployRecord(h.makeValues("other", "A", "192.0.2.9"))
+		if dns := h.getDNSRecord(values); dns.Status.LastOperation != nil || len(dns.Finalizers) > 0 {
 			t.Fatalf("it was reconciled: %+v", dns.Status.LastOperation)
 		}
-		h.annotate(values, v1beta1constants.GardenerOperationRestore)
+		h.requestOperation(values, v1beta1constants.GardenerOperationRestore)
 		dns := h.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
 		if dns.Annotations[v1beta1constants.GardenerOperation] != v1beta1constants.GardenerOperationRestore || dns.Status.LastOperation.Type != gardencorev1beta1.LastOperationTypeRestore {
 			t.Errorf("after an error: %v, %+v", dns.Annotations, dns.Status.LastOperation)
@@ -454,15 +454,15 @@ func TestOperationAnnotation_whenItGoes(t *testing.T) {
 }
 
 func TestMigration_leavesNoGap(t *testing.T) {
-	from, to := need(t, &first), need(t, &second)
+	from, to := requireSeed(t, &first), requireSeed(t, &second)
 	from.startController(t)
 	to.startController(t)
 	source := newShoot(t, from, "moving")
-	values := source.values("api", "A", "192.0.2.1")
-	source.deploy(values)
-	before := source.record(values)
+	values := source.makeValues("api", "A", "192.0.2.1")
+	source.deployRecord(values)
+	before := source.findRecord(values)
 
-	source.migrate(values)
+	source.migrateRecord(values)
 	dns := source.waitFor(values, func(dns *extensionsv1alpha1.DNSRecord) error {
 		if _, there := dns.Annotations[v1beta1constants.GardenerOperation]; there || len(dns.Finalizers) > 0 {
 			return errors.New("the annotation or a finalizer is left")
@@ -470,21 +470,21 @@ func TestMigration_leavesNoGap(t *testing.T) {
 		return nil
 	})
 	// After Migrate/Succeeded a reconciliation is skipped: the other seed has the name now.
-	source.patch(values, func(dns *extensionsv1alpha1.DNSRecord) {
+	source.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) {
 		dns.Annotations[v1beta1constants.GardenerOperation] = v1beta1constants.GardenerOperationReconcile
 		dns.Spec.Values = []string{"192.0.2.66"}
 	})
-	source.deploy(source.values("other", "A", "192.0.2.9"))
-	if record := source.record(values); record.ResourceVersion != before.ResourceVersion {
+	source.deployRecord(source.makeValues("other", "A", "192.0.2.9"))
+	if record := source.findRecord(values); record.ResourceVersion != before.ResourceVersion {
 		t.Errorf("after %s the Record is %+v", dns.Status.LastOperation.Type, record.Spec)
 	}
-	source.destroy(values)
-	if record := source.record(values); record == nil || record.UID != before.UID || record.ResourceVersion != before.ResourceVersion {
+	source.destroyRecord(values)
+	if record := source.findRecord(values); record == nil || record.UID != before.UID || record.ResourceVersion != before.ResourceVersion {
 		t.Fatalf("the Record was\n%+v\nand is\n%+v", before, record)
 	}
 
 	target := source.inSeed(to)
-	c := target.component(values)
+	c := target.makeComponent(values)
 	if err := c.Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
 		t.Fatal(err)
 	}
@@ -497,11 +497,11 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	}
 	// The other seed has another load balancer.
 	values.Values = []string{"198.51.100.1"}
-	target.deploy(values)
+	target.deployRecord(values)
 	if record := recordOf(t, from, values); record.UID != before.UID || !slices.Equal(record.Spec.Values, values.Values) {
 		t.Errorf("the Record is %+v", record)
 	}
-	target.destroy(values)
+	target.destroyRecord(values)
 	if record := recordOf(t, from, values); record != nil {
 		t.Errorf("the Record is left: %+v", record)
 	}
@@ -509,22 +509,22 @@ func TestMigration_leavesNoGap(t *testing.T) {
 
 // The credentials of two seeds have to name one namespace. Otherwise the name stays where it is, and answers.
 func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
-	from, to := need(t, &first), need(t, &second)
+	from, to := requireSeed(t, &first), requireSeed(t, &second)
 	from.startController(t)
 	to.startController(t)
-	from.zone(t, "parted.example", landscape, func(zone *v1alpha1.Zone) {
+	from.makeZone(t, "parted.example", landscape, func(zone *v1alpha1.Zone) {
 		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "elsewhere", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
 	})
 	source := (&shoot{t: t, seed: from, ns: "shoot--test--parted", domain: "parted.example"}).inSeed(from)
-	values := source.values("api", "A", "192.0.2.1")
-	source.deploy(values)
-	before := source.record(values)
-	source.migrate(values)
-	source.destroy(values)
+	values := source.makeValues("api", "A", "192.0.2.1")
+	source.deployRecord(values)
+	before := source.findRecord(values)
+	source.migrateRecord(values)
+	source.destroyRecord(values)
 
 	target := source.inSeed(to)
-	target.secret = map[string][]byte{"kubeconfig": []byte(from.account(t, "elsewhere", "gardener", recordRules)), "namespace": []byte("elsewhere")}
-	if err := target.component(values).Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
+	target.secret = map[string][]byte{"kubeconfig": []byte(from.makeAccount(t, "elsewhere", "gardener", recordRules)), "namespace": []byte("elsewhere")}
+	if err := target.makeComponent(values).Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
 		t.Fatal(err)
 	}
 	dns := target.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
@@ -537,24 +537,24 @@ func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
 }
 
 func TestErrors_haveACodeEach(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "errors")
-	s.zone(t, "closed.example", "platform")
-	s.zone(t, "small.example", landscape, func(zone *v1alpha1.Zone) {
+	s.makeZone(t, "closed.example", "platform")
+	s.makeZone(t, "small.example", landscape, func(zone *v1alpha1.Zone) {
 		zone.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: ptr.To[int32](1)}
 	})
-	s.zone(t, "shared.example", landscape, func(zone *v1alpha1.Zone) {
+	s.makeZone(t, "shared.example", landscape, func(zone *v1alpha1.Zone) {
 		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "neighbour", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
 	})
-	s.namespace(t, "neighbour", nil)
+	s.makeNamespace(t, "neighbour", nil)
 	s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1")
 	// Namespaces with budgets (S9.4): one may store nothing more, the other has a minute's writes behind it.
 	budgets := map[string]string{"full": "stored=1", "hasty": "written=1"}
 	kubeconfigs := map[string]string{}
 	for namespace, budget := range budgets {
-		kubeconfigs[namespace] = s.account(t, namespace, "gardener", recordRules)
-		s.zone(t, namespace+".example", namespace)
+		kubeconfigs[namespace] = s.makeAccount(t, namespace, "gardener", recordRules)
+		s.makeZone(t, namespace+".example", namespace)
 		if namespace == "hasty" {
 			s.putRecord(t, namespace, "filler.hasty.example.", "A", "192.0.2.1")
 		}
@@ -580,7 +580,7 @@ func TestErrors_haveACodeEach(t *testing.T) {
 		{"no namespace in the Secret", gardencorev1beta1.ErrorConfigurationProblem, "False", func(_ *gardenlet.Values, secret map[string]string) { delete(secret, "namespace") }},
 		{"a namespace of this cluster", gardencorev1beta1.ErrorConfigurationProblem, "False", func(_ *gardenlet.Values, secret map[string]string) { delete(secret, "kubeconfig") }},
 		{"a token that is not valid", gardencorev1beta1.ErrorInfraUnauthenticated, "False", func(_ *gardenlet.Values, secret map[string]string) {
-			secret["kubeconfig"] = s.kubeconfig(t, s.config.Host, "nonsense")
+			secret["kubeconfig"] = s.makeKubeconfig(t, s.config.Host, "nonsense")
 		}},
 		{"no rights", gardencorev1beta1.ErrorInfraUnauthorized, "False", func(_ *gardenlet.Values, secret map[string]string) { secret["namespace"] = "platform" }},
 		{"a zone without a rule", gardencorev1beta1.ErrorInfraUnauthorized, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "api.closed.example" }},
@@ -599,14 +599,14 @@ func TestErrors_haveACodeEach(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &shoot{t: t, seed: s, ns: h.ns, domain: h.domain, secret: map[string][]byte{}}
-			values := h.values(strings.ReplaceAll(strings.ToLower(c.name), " ", "-"), "A", "192.0.2.1")
+			values := h.makeValues(strings.ReplaceAll(strings.ToLower(c.name), " ", "-"), "A", "192.0.2.1")
 			values.SecretName = values.Name
 			secret := map[string]string{"kubeconfig": good, "namespace": landscape}
 			c.change(values, secret)
 			for key, value := range secret {
 				h.secret[key] = []byte(value)
 			}
-			if err := h.component(values).Deploy(t.Context()); err != nil {
+			if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			before := h.waitFor(values, hasError(c.code)).Status.LastError.LastUpdateTime
@@ -624,8 +624,8 @@ func TestErrors_haveACodeEach(t *testing.T) {
 				t.Errorf("Created is %q, want %q", got, c.created)
 			}
 			t.Logf("%s", dns.Status.LastError.Description)
-			h.destroy(values)
-			if record := h.record(values); record != nil {
+			h.destroyRecord(values)
+			if record := h.findRecord(values); record != nil {
 				t.Errorf("the Record is left: %+v", record)
 			}
 		})
@@ -633,23 +633,23 @@ func TestErrors_haveACodeEach(t *testing.T) {
 }
 
 func TestCredentials_areReadAtEachUse(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "rotation")
-	values := h.values("api", "A", "192.0.2.1")
-	h.deploy(values)
+	values := h.makeValues("api", "A", "192.0.2.1")
+	h.deployRecord(values)
 	good := h.secret
-	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": []byte(s.kubeconfig(t, s.config.Host, "revoked")), "KUBIZONE_NAMESPACE": []byte(landscape)}
-	if err := h.component(values).Deploy(t.Context()); err != nil {
+	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": []byte(s.makeKubeconfig(t, s.config.Host, "revoked")), "KUBIZONE_NAMESPACE": []byte(landscape)}
+	if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.waitFor(values, hasError(gardencorev1beta1.ErrorInfraUnauthenticated))
 	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": good["kubeconfig"], "KUBIZONE_NAMESPACE": good["namespace"]}
-	h.deploy(values)
+	h.deployRecord(values)
 }
 
 func TestZone_specThenStatusThenLongest(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "zones")
 	// A child that takes names below it.
@@ -657,24 +657,24 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 		[]byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","later"]}}]`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.zone(t, "inner.zones.example", landscape)
+	s.makeZone(t, "inner.zones.example", landscape)
 
-	longest := h.values("a.inner", "A", "192.0.2.1")
-	if dns := h.deploy(longest); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
+	longest := h.makeValues("a.inner", "A", "192.0.2.1")
+	if dns := h.deployRecord(longest); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 
 	// spec.zone is the first choice.
-	chosen := h.values("b.inner", "A", "192.0.2.1")
+	chosen := h.makeValues("b.inner", "A", "192.0.2.1")
 	zone := "platform/inner-zones-example"
 	chosen.Zone = &zone
-	if dns := h.deploy(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.record(chosen).Spec.ZoneRef == nil {
-		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(chosen).Spec)
+	if dns := h.deployRecord(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.findRecord(chosen).Spec.ZoneRef == nil {
+		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.findRecord(chosen).Spec)
 	}
 	// One for which resolvers would not ask is refused.
-	shorter, tooShort := h.values("d.inner", "A", "192.0.2.1"), "platform/zones-example"
+	shorter, tooShort := h.makeValues("d.inner", "A", "192.0.2.1"), "platform/zones-example"
 	shorter.Zone = &tooShort
-	if err := h.component(shorter).Deploy(t.Context()); err != nil {
+	if err := h.makeComponent(shorter).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if dns := h.waitFor(shorter, hasError(gardencorev1beta1.ErrorConfigurationProblem)); !strings.Contains(dns.Status.LastError.Description, "refer to the longer zone") {
@@ -682,50 +682,52 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	}
 	// Without it that of the status stays chosen.
 	chosen.Zone = nil
-	if dns := h.deploy(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.record(chosen).Spec.ZoneRef == nil {
-		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(chosen).Spec)
+	if dns := h.deployRecord(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.findRecord(chosen).Spec.ZoneRef == nil {
+		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.findRecord(chosen).Spec)
 	}
 
 	// The identifier of another provider's zone is replaced.
-	foreign := h.values("c.inner", "A", "192.0.2.1")
+	foreign := h.makeValues("c.inner", "A", "192.0.2.1")
 	foreign.AnnotateOperation = false
 	h.createWithZone(foreign, "/hostedzone/Z2FDTNDATAQYW2")
-	h.annotate(foreign, v1beta1constants.GardenerOperationReconcile)
+	h.requestOperation(foreign, v1beta1constants.GardenerOperationReconcile)
 	if dns := h.waitFor(foreign, isHealthy); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 
 	// When a zone is split the Record goes into the longer one, as S2.1 asks; the status is written once.
-	split := h.values("x.later", "A", "192.0.2.1")
-	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.record(split).Spec.ZoneRef != nil {
-		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(split).Spec)
+	split := h.makeValues("x.later", "A", "192.0.2.1")
+	if dns := h.deployRecord(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.findRecord(split).Spec.ZoneRef != nil {
+		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.findRecord(split).Spec)
 	}
-	s.zone(t, "later.zones.example", landscape)
+	s.makeZone(t, "later.zones.example", landscape)
 	inLater := func() error {
-		if record := h.record(split); record == nil || record.Status.ZoneRef == nil || record.Status.ZoneRef.Name != "later-zones-example" {
+		if record := h.findRecord(split); record == nil || record.Status.ZoneRef == nil ||
+			record.Status.ZoneRef.Name != "later-zones-example" {
 			return fmt.Errorf("the Record is %+v", record)
 		}
 		return nil
 	}
-	eventually(t, inLater)
-	before := h.record(split)
-	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.record(split).Generation != before.Generation {
-		t.Errorf("status.zone %s, Record %+v after %+v", *dns.Status.Zone, h.record(split), before)
+	waitUntil(t, inLater)
+	before := h.findRecord(split)
+	if dns := h.deployRecord(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" ||
+		h.findRecord(split).Generation != before.Generation {
+		t.Errorf("status.zone %s, Record %+v after %+v", *dns.Status.Zone, h.findRecord(split), before)
 	}
 	// A Record that is lost is made again there, too: bound to the zone of the status it would be refused.
 	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), before.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" {
+	if dns := h.deployRecord(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 	// Times have whole seconds, so gardenlet may be content with the operation before, of the same second.
-	eventually(t, inLater)
+	waitUntil(t, inLater)
 }
 
 // A class that nothing delivers keeps the Record from being Ready.
 func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t, "--ready-timeout=2s")
 	h := newShoot(t, s, "undelivered")
 	classes := s.kubizone.KubizoneV1alpha1().DNSClasses()
@@ -746,13 +748,13 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 	}
 	setClasses(`[{"name":"undelivered"}]`)
 
-	values := h.values("api", "A", "192.0.2.1")
+	values := h.makeValues("api", "A", "192.0.2.1")
 	started := time.Now()
-	if err := h.component(values).Deploy(t.Context()); err != nil {
+	if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.waitFor(values, func(dns *extensionsv1alpha1.DNSRecord) error {
-		if h.record(values) == nil {
+		if h.findRecord(values) == nil {
 			return errors.New("the Record is not made yet")
 		}
 		if operation := dns.Status.LastOperation; operation.State == gardencorev1beta1.LastOperationStateProcessing && (dns.Status.LastError != nil || operation.Progress != 1) {
@@ -769,12 +771,12 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 	}
 
 	// Its deletion removes what was made, though it never succeeded.
-	h.destroy(values)
-	if record := h.record(values); record != nil {
+	h.destroyRecord(values)
+	if record := h.findRecord(values); record != nil {
 		t.Errorf("the Record is left: %+v", record)
 	}
 
-	if err := h.component(values).Deploy(t.Context()); err != nil {
+	if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.waitFor(values, hasError(gardencorev1beta1.ErrorRetryableInfraDependencies))
@@ -783,38 +785,38 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 }
 
 func TestShoot_thatFailedIsSkipped(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "failed")
 	h.setCluster(func(shoot *gardencorev1beta1.Shoot) {
 		shoot.Status.LastOperation = &gardencorev1beta1.LastOperation{State: gardencorev1beta1.LastOperationStateFailed, LastUpdateTime: metav1.Now()}
 	})
-	values := h.values("api", "A", "192.0.2.1")
-	if err := h.component(values).Deploy(t.Context()); err != nil {
+	values := h.makeValues("api", "A", "192.0.2.1")
+	if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	newShoot(t, s, "beside").deploy(&gardenlet.Values{
+	newShoot(t, s, "beside").deployRecord(&gardenlet.Values{
 		Namespace: "shoot--test--beside", Name: "api", SecretName: "dnsrecord-api", Type: recordType, DNSName: "api.beside.example", RecordType: "A", Values: []string{"192.0.2.1"}, AnnotateOperation: true,
 	})
-	if dns := h.get(values); dns.Status.LastOperation != nil || h.record(values) != nil {
+	if dns := h.getDNSRecord(values); dns.Status.LastOperation != nil || h.findRecord(values) != nil {
 		t.Fatalf("it was reconciled: %+v", dns.Status.LastOperation)
 	}
 	h.setCluster(func(shoot *gardencorev1beta1.Shoot) {
 		shoot.Status.LastOperation = &gardencorev1beta1.LastOperation{State: gardencorev1beta1.LastOperationStateProcessing, LastUpdateTime: metav1.Now()}
 	})
-	h.deploy(values)
+	h.deployRecord(values)
 }
 
 func TestShoot_thatIsDeletedByForce(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "forced")
-	with, without := h.values("with", "A", "192.0.2.1"), h.values("without", "A", "192.0.2.1")
-	h.deploy(with)
-	h.deploy(without)
+	with, without := h.makeValues("with", "A", "192.0.2.1"), h.makeValues("without", "A", "192.0.2.1")
+	h.deployRecord(with)
+	h.deployRecord(without)
 	good := h.secret
-	h.secret = map[string][]byte{"namespace": []byte(landscape), "kubeconfig": []byte(s.kubeconfig(t, s.config.Host, "revoked"))}
-	c := h.component(without)
+	h.secret = map[string][]byte{"namespace": []byte(landscape), "kubeconfig": []byte(s.makeKubeconfig(t, s.config.Host, "revoked"))}
+	c := h.makeComponent(without)
 	if err := c.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -826,70 +828,70 @@ func TestShoot_thatIsDeletedByForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.secret = good
-	h.destroy(with)
-	if h.record(with) != nil || h.record(without) == nil {
-		t.Errorf("with credentials: %v; without: %v", h.record(with), h.record(without))
+	h.destroyRecord(with)
+	if h.findRecord(with) != nil || h.findRecord(without) == nil {
+		t.Errorf("with credentials: %v; without: %v", h.findRecord(with), h.findRecord(without))
 	}
 }
 
 func TestRecord_ofAnotherDNSRecordIsLeftAlone(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "owner")
-	values := h.values("api", "A", "192.0.2.1")
-	h.deploy(values)
+	values := h.makeValues("api", "A", "192.0.2.1")
+	h.deployRecord(values)
 	second := *values
 	second.Name, second.Values = "another", []string{"192.0.2.66"}
-	if err := h.component(&second).Deploy(t.Context()); err != nil {
+	if err := h.makeComponent(&second).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	dns := h.waitFor(&second, hasError(gardencorev1beta1.ErrorConfigurationProblem))
 	if !strings.Contains(dns.Status.LastError.Description, "belongs to "+h.ns+"/"+values.Name) {
 		t.Errorf("%s", dns.Status.LastError.Description)
 	}
-	h.destroy(&second)
-	if record := h.record(values); record == nil || !slices.Equal(record.Spec.Values, values.Values) {
+	h.destroyRecord(&second)
+	if record := h.findRecord(values); record == nil || !slices.Equal(record.Spec.Values, values.Values) {
 		t.Errorf("the Record is %+v", record)
 	}
 }
 
 func TestKubizone_thatIsNotReachable(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "outage")
-	values := h.values("api", "A", "192.0.2.1")
-	h.deploy(values)
-	s.execute(t, "stop")
+	values := h.makeValues("api", "A", "192.0.2.1")
+	h.deployRecord(values)
+	s.executeCommand(t, "stop")
 	running := false
 	start := func() {
 		if !running {
 			running = true
-			s.execute(t, "start")
+			s.executeCommand(t, "start")
 		}
 	}
 	defer start()
 	values.Values = []string{"192.0.2.2"}
-	if err := h.component(values).Deploy(t.Context()); err != nil {
+	if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.waitFor(values, hasError(gardencorev1beta1.ErrorRetryableInfraDependencies))
 	start()
 	h.waitFor(values, isHealthy)
-	if record := h.record(values); !slices.Equal(record.Spec.Values, values.Values) {
+	if record := h.findRecord(values); !slices.Equal(record.Spec.Values, values.Values) {
 		t.Errorf("the Record has %v", record.Spec.Values)
 	}
 }
 
 // The controller is killed between the write of the Record and the end of the operation.
 func TestController_thatIsRestarted(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	p := s.startController(t)
 	h := newShoot(t, s, "restart")
-	values := h.values("api", "A", "192.0.2.1")
-	h.deploy(values)
+	values := h.makeValues("api", "A", "192.0.2.1")
+	h.deployRecord(values)
 	p.stop(t)
 	values.Values = []string{"192.0.2.2"}
-	c := h.component(values)
+	c := h.makeComponent(values)
 	if err := c.Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -897,18 +899,18 @@ func TestController_thatIsRestarted(t *testing.T) {
 	if err := c.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if record := h.record(values); !slices.Equal(record.Spec.Values, values.Values) {
+	if record := h.findRecord(values); !slices.Equal(record.Spec.Values, values.Values) {
 		t.Errorf("the Record has %v", record.Spec.Values)
 	}
 }
 
 // A seed's own DNSRecords and those of the garden belong to no shoot and have no Cluster.
 func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t, "--extension-classes=garden,seed,shoot", "--types=kubizone,aws-route53", "--local-namespaces="+landscape)
-	s.zone(t, "garden.example", landscape)
-	s.namespace(t, "garden", nil)
-	s.grant(t, landscape, "garden", name, recordRules)
+	s.makeZone(t, "garden.example", landscape)
+	s.makeNamespace(t, "garden", nil)
+	s.grantRules(t, landscape, "garden", name, recordRules)
 	for _, c := range []struct {
 		class extensionsv1alpha1.ExtensionClass
 		of    string
@@ -916,11 +918,11 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 		t.Run(string(c.class)+" "+c.of, func(t *testing.T) {
 			// The Kubizone of this cluster, with the rights of the controller.
 			h := &shoot{t: t, seed: s, ns: "garden", domain: "garden.example", secret: map[string][]byte{"namespace": []byte(landscape)}}
-			values := h.values(string(c.class)+"-"+c.of, "A", "192.0.2.1")
+			values := h.makeValues(string(c.class)+"-"+c.of, "A", "192.0.2.1")
 			values.Class, values.Type = &c.class, c.of
-			h.deploy(values)
-			h.destroy(values)
-			if h.record(values) != nil {
+			h.deployRecord(values)
+			h.destroyRecord(values)
+			if h.findRecord(values) != nil {
 				t.Error("the Record is left")
 			}
 		})
@@ -930,10 +932,10 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 // An alert about a metric that the controller does not have never rings. A failure is not an error to
 // controller-runtime, because the controller says itself when it tries again.
 func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	// Ports below 32768 are given to no other program by chance between the end of this listener and the controller's.
 	var address string
-	eventually(t, func() error {
+	waitUntil(t, func() error {
 		address = fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12768))
 		reserved, err := net.Listen("tcp", address)
 		if err == nil {
@@ -943,10 +945,10 @@ func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 	})
 	s.startController(t, "--metrics-bind-address="+address)
 	h := newShoot(t, s, "alerts")
-	if err := h.component(h.values("api", "A", "no address")).Deploy(t.Context()); err != nil {
+	if err := h.makeComponent(h.makeValues("api", "A", "no address")).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error {
+	waitUntil(t, func() error {
 		answer, err := http.Get("http://" + address + "/metrics")
 		if err != nil {
 			return err
@@ -964,7 +966,7 @@ func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 				return fmt.Errorf("no metric %s in\n%s", series, text)
 			}
 			name, _, _ := strings.Cut(series, `\{`)
-			if !slices.ContainsFunc(rules(t).Groups[0].Rules, func(r monitoringv1.Rule) bool { return strings.Contains(r.Expr.String(), name+"{") }) {
+			if !slices.ContainsFunc(readAlertRules(t).Groups[0].Rules, func(r monitoringv1.Rule) bool { return strings.Contains(r.Expr.String(), name+"{") }) {
 				t.Errorf("no alert is of %s", name)
 			}
 		}
@@ -974,10 +976,10 @@ func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 
 // The Leases of the heartbeat and of the election are what the controller's Role names.
 func TestHeartbeat_isRenewedByTheLeader(t *testing.T) {
-	s := need(t, &first)
+	s := requireSeed(t, &first)
 	s.startController(t, "--leader-election=true", "--leader-election-namespace=garden")
 	var before time.Time
-	eventually(t, func() error {
+	waitUntil(t, func() error {
 		lease, err := s.kube.CoordinationV1().Leases("garden").Get(t.Context(), extensions.HeartBeatResourceName, metav1.GetOptions{})
 		if err != nil {
 			return err

@@ -33,8 +33,8 @@ func landscapeSize() (shoots, migrated int) {
 	return 20, 5
 }
 
-// names are the four DNSRecords of a shoot.
-func (h *shoot) names(shoot int, address string) []*gardenlet.Values {
+// makeShootValues returns the four DNSRecords of a shoot.
+func (h *shoot) makeShootValues(shoot int, address string) []*gardenlet.Values {
 	domain := fmt.Sprintf("s%d.landscape.example", shoot)
 	var all []*gardenlet.Values
 	for _, one := range []struct {
@@ -95,13 +95,13 @@ func newAsker(server string) *asker {
 	return &asker{resolver: &net.Resolver{PreferGo: true, Dial: dial}, ended: make(chan struct{})}
 }
 
-func (a *asker) ask(ctx context.Context, name string) error {
+func (a *asker) resolveName(ctx context.Context, name string) error {
 	_, err := a.resolver.LookupNetIP(ctx, "ip4", name)
 	return err
 }
 
-// start asks for the names in turn, until stop.
-func (a *asker) start(names []string) {
+// startAsking asks for the names in turn, until stop.
+func (a *asker) startAsking(names []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.end = cancel
 	go func() {
@@ -111,7 +111,7 @@ func (a *asker) start(names []string) {
 		for {
 			for _, name := range names {
 				<-tick.C
-				err := a.ask(ctx, name)
+				err := a.resolveName(ctx, name)
 				if ctx.Err() != nil {
 					return
 				}
@@ -132,10 +132,10 @@ func (a *asker) stop() {
 // Record, a migration of many control planes at once changes nothing in the zone, a restart of Kubizone in the middle
 // of changes loses none, and a secondary answers for every name throughout.
 func TestLandscape(t *testing.T) {
-	from, to := need(t, &first), need(t, &second)
+	from, to := requireSeed(t, &first), requireSeed(t, &second)
 	from.startController(t)
 	to.startController(t)
-	from.zone(t, "landscape.example", landscape)
+	from.makeZone(t, "landscape.example", landscape)
 	// The DNSRecords of all shoots are in one namespace of the seed, which saves the test 1,000 namespaces.
 	source := (&shoot{t: t, seed: from, ns: "shoot--test--landscape"}).inSeed(from)
 	target := source.inSeed(to)
@@ -155,9 +155,9 @@ func TestLandscape(t *testing.T) {
 	deploy := func(h *shoot, address string) func(int) error {
 		return func(shoot int) error {
 			var names errgroup.Group
-			for _, values := range h.names(shoot, address) {
+			for _, values := range h.makeShootValues(shoot, address) {
 				names.Go(func() error {
-					c := h.component(values)
+					c := h.makeComponent(values)
 					if err := c.Deploy(t.Context()); err != nil {
 						return err
 					}
@@ -183,22 +183,22 @@ func TestLandscape(t *testing.T) {
 	// The names of a shoot that have addresses: A, CNAME and wildcard.
 	var names []string
 	for _, shoot := range all {
-		for _, values := range source.names(shoot, "")[:3] {
+		for _, values := range source.makeShootValues(shoot, "")[:3] {
 			names = append(names, strings.Replace(values.DNSName, "*", "any", 1)+".")
 		}
 	}
-	secondary := newAsker(from.execute(t, "secondary landscape.example."))
+	secondary := newAsker(from.executeCommand(t, "secondary landscape.example."))
 	for _, name := range names {
-		eventually(t, func() error { return secondary.ask(t.Context(), name) })
+		waitUntil(t, func() error { return secondary.resolveName(t.Context(), name) })
 	}
-	secondary.start(names)
+	secondary.startAsking(names)
 	t.Cleanup(secondary.stop)
 
 	before := zone()
 	phase("reconciled without a change", all, deploy(source, "192.0.2.1"))
 	phase("migrated", all[:migrated], func(shoot int) error {
-		for _, values := range source.names(shoot, "192.0.2.1") {
-			c := source.component(values)
+		for _, values := range source.makeShootValues(shoot, "192.0.2.1") {
+			c := source.makeComponent(values)
 			if err := c.Migrate(t.Context()); err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func TestLandscape(t *testing.T) {
 			if err := c.WaitCleanup(t.Context()); err != nil {
 				return err
 			}
-			c = target.component(values)
+			c = target.makeComponent(values)
 			if err := c.Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
 				return err
 			}
@@ -230,24 +230,24 @@ func TestLandscape(t *testing.T) {
 	var changes errgroup.Group
 	changes.Go(func() error {
 		for _, shoot := range left {
-			for _, values := range source.names(shoot, "198.51.100.1") {
-				if err := source.component(values).Deploy(t.Context()); err != nil {
+			for _, values := range source.makeShootValues(shoot, "198.51.100.1") {
+				if err := source.makeComponent(values).Deploy(t.Context()); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
-	from.execute(t, "stop")
-	from.execute(t, "start")
+	from.executeCommand(t, "stop")
+	from.executeCommand(t, "start")
 	started := time.Now()
 	if err := changes.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	for _, shoot := range left {
-		for _, values := range source.names(shoot, "198.51.100.1") {
+		for _, values := range source.makeShootValues(shoot, "198.51.100.1") {
 			source.waitFor(values, isHealthy)
-			if record := source.record(values); values.RecordType == "A" && !slices.Equal(record.Spec.Values, values.Values) {
+			if record := source.findRecord(values); values.RecordType == "A" && !slices.Equal(record.Spec.Values, values.Values) {
 				t.Errorf("%s has %v", values.DNSName, record.Spec.Values)
 			}
 		}

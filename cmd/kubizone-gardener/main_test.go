@@ -86,7 +86,7 @@ type once struct {
 
 var first, second once
 
-func need(t *testing.T, o *once) *seed {
+func requireSeed(t *testing.T, o *once) *seed {
 	t.Helper()
 	o.Do(func() { o.made, o.err = startSeed() })
 	if o.err != nil {
@@ -194,7 +194,7 @@ func (s *seed) installCRDs(ctx context.Context) error {
 		if err := s.Create(ctx, &crd); err != nil {
 			return err
 		}
-		if err := poll(ctx, func() error {
+		if err := pollUntil(ctx, func() error {
 			if err := s.Get(ctx, client.ObjectKeyFromObject(&crd), &crd); err != nil {
 				return err
 			}
@@ -221,8 +221,8 @@ func (s *seed) close() {
 	}
 }
 
-// execute has the control plane carry a command out, and gives the value of its answer.
-func (s *seed) execute(t *testing.T, command string) (value string) {
+// executeCommand has the control plane carry a command out, and gives the value of its answer.
+func (s *seed) executeCommand(t *testing.T, command string) (value string) {
 	t.Helper()
 	if _, err := fmt.Fprintln(s.in, command); err != nil {
 		t.Fatal(err)
@@ -233,8 +233,8 @@ func (s *seed) execute(t *testing.T, command string) (value string) {
 	return strings.TrimSpace(strings.TrimPrefix(s.out.Text(), "done"))
 }
 
-// poll returns when f has no error; its last error at the end of ctx.
-func poll(ctx context.Context, f func() error) error {
+// pollUntil returns when f has no error; its last error at the end of ctx.
+func pollUntil(ctx context.Context, f func() error) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -250,12 +250,12 @@ func poll(ctx context.Context, f func() error) error {
 	}
 }
 
-// eventually waits until f has no error.
-func eventually(t *testing.T, f func() error) {
+// waitUntil waits until f has no error.
+func waitUntil(t *testing.T, f func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	if err := poll(ctx, f); err != nil {
+	if err := pollUntil(ctx, f); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -275,7 +275,7 @@ func (s *seed) startController(t *testing.T, flags ...string) *controllerProcess
 		if err := p.cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() error {
+		waitUntil(t, func() error {
 			if !strings.Contains(p.log.String()[from:], "Starting workers") {
 				return errors.New("the controller does not work yet")
 			}
@@ -314,7 +314,7 @@ func (p *controllerProcess) stop(t *testing.T) {
 // chart grants and no others.
 func (s *seed) controllerKubeconfig(t *testing.T) string {
 	t.Helper()
-	s.namespace(t, "garden", nil)
+	s.makeNamespace(t, "garden", nil)
 	text, err := os.ReadFile("testdata/rbac.golden")
 	if err != nil {
 		t.Fatal(err)
@@ -329,16 +329,16 @@ func (s *seed) controllerKubeconfig(t *testing.T) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, []byte(s.account(t, "garden", name)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(s.makeAccount(t, "garden", name)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// grant binds rules in a namespace to a service account of another.
-func (s *seed) grant(t *testing.T, namespace, of, account string, rules ...rbacv1.PolicyRule) {
+// grantRules binds rules in a namespace to a service account of another.
+func (s *seed) grantRules(t *testing.T, namespace, of, account string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	s.namespace(t, namespace, nil)
+	s.makeNamespace(t, namespace, nil)
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: account}, Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: of, Name: account}},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
@@ -351,8 +351,8 @@ func (s *seed) grant(t *testing.T, namespace, of, account string, rules ...rbacv
 	}
 }
 
-// namespace makes a namespace of the seed, with labels.
-func (s *seed) namespace(t *testing.T, name string, labels map[string]string) {
+// makeNamespace makes a namespace of the seed, with labels.
+func (s *seed) makeNamespace(t *testing.T, name string, labels map[string]string) {
 	t.Helper()
 	_, err := s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -360,29 +360,29 @@ func (s *seed) namespace(t *testing.T, name string, labels map[string]string) {
 	}
 }
 
-// account makes a service account with rules in its namespace and gives a kubeconfig with its token, as a Secret has
-// it.
-func (s *seed) account(t *testing.T, namespace, name string, rules ...rbacv1.PolicyRule) string {
+// makeAccount makes a service account with rules in its namespace and gives a kubeconfig with its token, as a Secret
+// has it.
+func (s *seed) makeAccount(t *testing.T, namespace, name string, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 	ctx := t.Context()
-	s.namespace(t, namespace, nil)
+	s.makeNamespace(t, namespace, nil)
 	accounts := s.kube.CoreV1().ServiceAccounts(namespace)
 	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	if len(rules) > 0 {
-		s.grant(t, namespace, namespace, name, rules...)
+		s.grantRules(t, namespace, namespace, name, rules...)
 	}
 	hour := int64(3600)
 	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.kubeconfig(t, s.config.Host, token.Status.Token)
+	return s.makeKubeconfig(t, s.config.Host, token.Status.Token)
 }
 
-// kubeconfig is one with a token, for a server with the authority of this seed.
-func (s *seed) kubeconfig(t *testing.T, host, token string) string {
+// makeKubeconfig returns one with a token, for a server with the authority of this seed.
+func (s *seed) makeKubeconfig(t *testing.T, host, token string) string {
 	t.Helper()
 	ca := s.config.CAData
 	if len(ca) == 0 {
@@ -406,10 +406,10 @@ func (s *seed) kubeconfig(t *testing.T, host, token string) string {
 // recordRules are the rights that the credentials of a DNSRecord need in their namespace.
 var recordRules = rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"records"}, Verbs: []string{"get", "create", "update", "delete"}}
 
-// zone makes a zone in namespace platform that lets a namespace put any name into it.
-func (s *seed) zone(t *testing.T, domain, for_ string, change ...func(*v1alpha1.Zone)) *v1alpha1.Zone {
+// makeZone makes a zone in namespace platform that lets a namespace put any name into it.
+func (s *seed) makeZone(t *testing.T, domain, for_ string, change ...func(*v1alpha1.Zone)) *v1alpha1.Zone {
 	t.Helper()
-	s.namespace(t, "platform", nil)
+	s.makeNamespace(t, "platform", nil)
 	zone := &v1alpha1.Zone{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: strings.ReplaceAll(domain, ".", "-")},
 		Spec: v1alpha1.ZoneSpec{

@@ -21,14 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
-func write(t *testing.T, file, text string) string {
+func writeFile(t *testing.T, file, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), file)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -36,13 +35,13 @@ const zoneText = "example.org. 3600 IN SOA ns.example.org. host.example.org. 7 3
 
 // W1.
 func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
-	zone, secret := write(t, "zone", zoneText), write(t, "secret", "s")
+	zone, secret := writeFile(t, "zone", zoneText), writeFile(t, "secret", "s")
 	for _, c := range []struct {
 		arguments []string
 		says      []string
 	}{
 		{nil, []string{"--hmac-secret-file", "--rfc2136-server", "--zone-file"}},
-		{[]string{"--hmac-secret-file", write(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file", "empty"}},
+		{[]string{"--hmac-secret-file", writeFile(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file", "empty"}},
 		{[]string{"--hmac-secret-file", "/nonexistent", "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"}, []string{"--rfc2136-server, --zone-file: give one of both"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1"}, []string{"--tsig-key-file"}},
@@ -91,7 +90,7 @@ func (o *output) String() string {
 
 // W2, W3, W4: the command serves a class's provider and a zone file.
 func TestRun_servesUntilItsContextEnds(t *testing.T) {
-	zoneFile, secretFile := write(t, "zone", zoneText), write(t, "secret", "first")
+	zoneFile, secretFile := writeFile(t, "zone", zoneText), writeFile(t, "secret", "first")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	command, out := newCommand(), new(output)
@@ -122,9 +121,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 		return provider
 	}
 	provider := connect("first")
-	if err := provider.Health(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, provider.Health(ctx))
 	zone := name.MustParse("example.org.")
 	set := delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 60, Data: []string{"192.0.2.1"}}
 	plan := delivery.Plan{Zone: zone, Serial: 8, Since: 7, Changes: []delivery.Change{{Before: delivery.RRset{Name: set.Name, Type: set.Type}, After: set}}}
@@ -134,9 +131,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	if text, err := os.ReadFile(zoneFile); err != nil || !strings.Contains(string(text), "www.example.org.\t60\tIN\tA\t192.0.2.1\n") || !strings.Contains(string(text), " 8 3600 600") {
 		t.Errorf("%s %v", text, err)
 	}
-	if err := os.WriteFile(secretFile, []byte("second"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(secretFile, []byte("second"), 0o600))
 	var refusal *delivery.Error
 	if err := provider.Health(ctx); !errors.As(err, &refusal) || refusal.Reason != delivery.ReasonAuthenticationFailed {
 		t.Errorf("the old secret: %v", err)
@@ -158,20 +153,14 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 // A defect in a handler costs its request alone, and is in the log without more verbosity.
 func TestRun_logsAPanic(t *testing.T) {
 	log := new(output)
-	logger, err := newLogger(log, 0, "text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	logger := must.Get(newLogger(log, 0, "text"))(t)
 	server := &webhookServer{listen: "127.0.0.1:0", logger: logger, target: "nothing", handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a defect") })}
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- server.run(ctx, out) }()
 	line := make([]byte, 200)
-	n, err := ready.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(ready.Read(line))(t)
 	if _, err := http.Get(strings.Fields(string(line[:n]))[1]); err == nil {
 		t.Error("a handler that panicked has answered")
 	}

@@ -14,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // S5.6: a body that asks for more work than any object needs is refused before it is decoded, by whatever write it
 // comes; what the largest object may have fits, in the longest form that JSON has for it.
 func TestWrite_boundsItsBody_S5_6(t *testing.T) {
-	client := whole(t)
+	client := startWholeServer(t)
 	send := func(verb, media, body string) error {
 		request := client.RESTClient().Verb(verb).Namespace("team").Resource("records").SetHeader("Content-Type", media).Body([]byte(body))
 		if verb == "PATCH" {
@@ -28,9 +30,7 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 		return request.Do(t.Context()).Error()
 	}
 	const inJSON = "application/json"
-	if err := send("POST", inJSON, aRecord); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, send("POST", inJSON, aRecord))
 	annotated := func(octets int, text string) string {
 		return strings.Replace(aRecord, `"metadata":{`, `"metadata":{"annotations":{"a":"`+strings.Repeat(text, octets)+`"},`, 1)
 	}
@@ -88,7 +88,7 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 
 // S5.6: an alias in YAML stands for a text as often as it is named: no body may have one, of whatever request.
 func TestBody_hasNoAliases_S5_6(t *testing.T) {
-	client := whole(t).RESTClient()
+	client := startWholeServer(t).RESTClient()
 	const inYAML, applied = runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType)
 	const aliases = "metadata: {name: www, annotations: {a: &a text}}\nx: [*a, *a]\n"
 	record := "apiVersion: kubi.zone/v1alpha1\nkind: Record\n" + aliases
@@ -121,7 +121,7 @@ func TestBody_hasNoAliases_S5_6(t *testing.T) {
 
 // S5.6: what is no object of ours is bounded too: a scale, options of a deletion, a review.
 func TestBody_ofAnyRequestIsBounded_S5_6(t *testing.T) {
-	client := whole(t).RESTClient()
+	client := startWholeServer(t).RESTClient()
 	long := []byte("{}" + strings.Repeat(" ", maxBody))
 	for what, request := range map[string]*rest.Request{
 		"a scale":    client.Patch(types.MergePatchType).AbsPath("/apis/bind9.kubi.zone/v1alpha1/namespaces/team/bind9clusters/c/scale"),

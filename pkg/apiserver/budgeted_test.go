@@ -17,20 +17,19 @@ import (
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/test/must"
 )
 
-// bounded is a server with budgets and a zone in which two namespaces may write.
-func bounded(t *testing.T, options budget.Limits) typed.KubizoneV1alpha1Interface {
+// startBoundedServer returns a server with budgets and a zone in which two namespaces may write.
+func startBoundedServer(t *testing.T, options budget.Limits) typed.KubizoneV1alpha1Interface {
 	t.Helper()
-	api := whole(t, func(c *Config) { c.Budgets = &options })
+	api := startWholeServer(t, func(c *Config) { c.Budgets = &options })
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	if _, err := api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	return api
 }
 
-func long(name string, octets int) *v1alpha1.Record {
+func makeLongRecord(name string, octets int) *v1alpha1.Record {
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "TXT"}}
 	for i := range octets / 4000 {
 		record.Spec.Values = append(record.Spec.Values, strings.Repeat("x", 3900)+fmt.Sprint(i))
@@ -41,7 +40,7 @@ func long(name string, octets int) *v1alpha1.Record {
 // S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. A write that deletes, shrinks or
 // says how an object is passes, and so does one of another namespace; a dry run is judged like the write.
 func TestBudgets_stored_S9_1(t *testing.T) {
-	api := bounded(t, budget.Limits{Stored: budget.Stock{Octets: 512 << 10}})
+	api := startBoundedServer(t, budget.Limits{Stored: budget.Stock{Octets: 512 << 10}})
 	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	team := api.Records("team")
 	full := func(what string, err error) {
@@ -53,12 +52,12 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	var err error
 	n := 0
 	for ; err == nil && n < 100; n++ {
-		_, err = team.Create(ctx, long(fmt.Sprintf("r%d", n), 40<<10), metav1.CreateOptions{})
+		_, err = team.Create(ctx, makeLongRecord(fmt.Sprintf("r%d", n), 40<<10), metav1.CreateOptions{})
 	}
 	if full("records", err); n < 10 || n > 16 { // the watch tells what there is a moment later
 		t.Errorf("%d of 40 KiB in 512 KiB", n)
 	}
-	_, err = team.Create(ctx, long("dry", 40<<10), dry)
+	_, err = team.Create(ctx, makeLongRecord("dry", 40<<10), dry)
 	full("a dry run", err)
 	_, err = team.Patch(ctx, "r0", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 38<<10)+`"}}}`), metav1.PatchOptions{})
 	full("an annotation", err)
@@ -68,7 +67,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	if err != nil && !apierrors.IsForbidden(err) { // some hundred octets: whether they fit is chance
 		t.Errorf("another manager: %v", err)
 	}
-	if _, err := api.Records("others").Create(ctx, long("theirs", 40<<10), metav1.CreateOptions{}); err != nil {
+	if _, err := api.Records("others").Create(ctx, makeLongRecord("theirs", 40<<10), metav1.CreateOptions{}); err != nil {
 		t.Errorf("another namespace: %v", err)
 	}
 	if _, err := team.Patch(ctx, "r0", types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"R","message":"`+strings.Repeat("m", 1000)+`","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`), metav1.PatchOptions{}, "status"); err != nil {
@@ -83,7 +82,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 		}
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err = team.Create(ctx, long("again", 60<<10), metav1.CreateOptions{}); err == nil || time.Now().After(end) {
+		if _, err = team.Create(ctx, makeLongRecord("again", 60<<10), metav1.CreateOptions{}); err == nil || time.Now().After(end) {
 			break
 		}
 	}
@@ -101,15 +100,13 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 		"fast": {Written: 1 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := bounded(t, options)
+			api := startBoundedServer(t, options)
 			ctx := t.Context()
 			zones := api.Zones("team")
-			if _, err := zones.Create(ctx, zone.DeepCopy(), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(zones.Create(ctx, zone.DeepCopy(), metav1.CreateOptions{}))(t)
 			var err error
 			for i := 0; err == nil && i < 100; i++ {
-				err = api.RESTClient().Post().Namespace("team").Resource("records").Body(long(fmt.Sprintf("r%d", i), 40<<10)).MaxRetries(0).Do(ctx).Error()
+				err = api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord(fmt.Sprintf("r%d", i), 40<<10)).MaxRetries(0).Do(ctx).Error()
 			}
 			if err == nil {
 				t.Fatal("never full")
@@ -150,14 +147,12 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 // S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions, those that
 // change nothing and those that shrink an object by a quarter.
 func TestBudgets_written_S9_2(t *testing.T) {
-	api := bounded(t, budget.Limits{Written: 1 << 10})
+	api := startBoundedServer(t, budget.Limits{Written: 1 << 10})
 	ctx := t.Context()
 	for _, name := range []string{"a", "b"} {
-		record := long(name, 4000)
+		record := makeLongRecord(name, 4000)
 		record.Annotations = map[string]string{"pad": strings.Repeat("x", 100)}
-		if _, err := api.Records("team").Create(ctx, record, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(api.Records("team").Create(ctx, record, metav1.CreateOptions{}))(t)
 	}
 	patch := func(namespace, body string, query ...string) error {
 		r := api.RESTClient().Patch(types.MergePatchType).Namespace(namespace).Resource("records").Name("a").Body([]byte(body)).MaxRetries(0)
@@ -178,7 +173,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		"metadata":          patch("team", `{"metadata":{"labels":{"a":"b"}}}`),
 		"a few octets less": patch("team", `{"metadata":{"annotations":{"pad":"x"}}}`),
 		"a dry run":         patch("team", `{"spec":{"ttl":305}}`, "dryRun"),
-		"a create":          api.RESTClient().Post().Namespace("team").Resource("records").Body(long("c", 4000)).MaxRetries(0).Do(ctx).Error(),
+		"a create":          api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord("c", 4000)).MaxRetries(0).Do(ctx).Error(),
 		"a status":          api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body([]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
 	} {
 		if !apierrors.IsTooManyRequests(err) {
@@ -188,7 +183,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 	if err := patch("team", `{"spec":{"type":"TXT"}}`); err != nil {
 		t.Errorf("nothing is changed: %v", err)
 	}
-	if _, err := api.Records("others").Create(ctx, long("theirs", 4000), metav1.CreateOptions{}); err != nil {
+	if _, err := api.Records("others").Create(ctx, makeLongRecord("theirs", 4000), metav1.CreateOptions{}); err != nil {
 		t.Errorf("another namespace: %v", err)
 	}
 	if err := patch("team", `{"spec":{"values":["short"]}}`); err != nil {

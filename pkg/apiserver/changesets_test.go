@@ -37,6 +37,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -126,66 +127,37 @@ func (w *watched) String() string            { return "test" }
 func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *watched {
 	t.Helper()
 	w := &watched{warnings: &heard{}}
-	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
-	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	us := must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	registry := install.New(addReviews)
-	config, err := genericConfig(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(genericConfig(registry))(t)
 	cfg := Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}), Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}}
-	if err := errors.Join(serveStandalone(&config.Config, cfg), applyStandalone(&config.Config, cfg.ClientCA)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(serveStandalone(&config.Config, cfg), applyStandalone(&config.Config, cfg.ClientCA)))
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
 	options := etcdOptions(registry, cfg.Etcd)
-	server, err := connectEtcd(t.Context(), config, options, budgets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(connectEtcd(t.Context(), config, options, budgets))(t)
 	for _, f := range change {
 		f(server)
 	}
-	if err := server.assembleServer(registry, config, options, storageOptions{zones: cfg.Zones}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.assembleServer(registry, config, options, storageOptions{zones: cfg.Zones}))
 	w.server = server
-	runs(t, server)
-	kubeconfig, err := us.Kubeconfig("https://" + listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.reach, err = clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)); err != nil {
-		t.Fatal(err)
-	}
+	runServer(t, server)
+	kubeconfig := must.Get(us.Kubeconfig("https://" + listener.Addr().String()))(t)
+	w.reach = must.Get(clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)))(t)
 	w.reach.QPS, w.reach.WarningHandler = -1, w.warnings
-	client, err := versioned.NewForConfig(w.reach)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(versioned.NewForConfig(w.reach))(t)
 	w.api = client.KubizoneV1alpha1()
 	for name, domain := range map[string]string{"org": "example.org.", "net": "example.net."} {
 		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{DomainName: domain, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-		if _, err := w.api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	}
 	return w
 }
 
-// runs runs the server until the test ends.
-func runs(t *testing.T, server *Server) {
+// runServer runs the server until the test ends.
+func runServer(t *testing.T, server *Server) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
@@ -202,43 +174,35 @@ func runs(t *testing.T, server *Server) {
 	})
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := server.WaitForAPI(waiting); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.WaitForAPI(waiting))
 }
 
-// applying is an item that applies an A record, deleting one that deletes it.
-func applying(name, address string) v1alpha1.ChangeSetItem {
-	return applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},"spec":{"domainName":"%s.example.org.","type":"A","rdata":%q}}`, name, name, address))
+// applyItem returns an item that applies an A record, deleting one that deletes it.
+func applyItem(name, address string) v1alpha1.ChangeSetItem {
+	return applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},"spec":{"domainName":"%s.example.org.","type":"A","rdata":%q}}`, name, name, address))
 }
 
-func applied(raw string) v1alpha1.ChangeSetItem {
+func applyRaw(raw string) v1alpha1.ChangeSetItem {
 	return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: []byte(raw)}}
 }
 
-func deleting(name string) v1alpha1.ChangeSetItem {
+func deleteItem(name string) v1alpha1.ChangeSetItem {
 	return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: name}}
 }
 
-func changes(items ...v1alpha1.ChangeSetItem) *v1alpha1.ChangeSet {
+func makeChangeSet(items ...v1alpha1.ChangeSetItem) *v1alpha1.ChangeSet {
 	return &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: items, FieldManager: "bridge"}}
 }
 
-func (w *watched) send(t *testing.T, set *v1alpha1.ChangeSet) (*v1alpha1.ChangeSet, error) {
+func (w *watched) sendSet(t *testing.T, set *v1alpha1.ChangeSet) (*v1alpha1.ChangeSet, error) {
 	return w.api.ChangeSets("team").Create(t.Context(), set, metav1.CreateOptions{})
 }
 
-// post sends a set as no client of Go does, with a query.
-func (w *watched) post(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string, err error) {
+// postSet sends a set as no client of Go does, with a query.
+func (w *watched) postSet(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string, err error) {
 	t.Helper()
-	client, err := restclient.HTTPClientFor(w.reach)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := json.Marshal(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(restclient.HTTPClientFor(w.reach))(t)
+	body := must.Get(json.Marshal(set))(t)
 	answer, err := client.Post(w.reach.Host+"/apis/kubi.zone/v1alpha1/namespaces/team/changesets?"+query, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -248,30 +212,21 @@ func (w *watched) post(t *testing.T, query string, set *v1alpha1.ChangeSet) (cod
 	return answer.StatusCode, string(read), err
 }
 
-func (w *watched) must(t *testing.T, set *v1alpha1.ChangeSet) v1alpha1.ChangeSetStatus {
+func (w *watched) mustSend(t *testing.T, set *v1alpha1.ChangeSet) v1alpha1.ChangeSetStatus {
 	t.Helper()
-	made, err := w.send(t, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(w.sendSet(t, set))(t)
 	return made.Status
 }
 
-func (w *watched) serial(t *testing.T) int64 {
+func (w *watched) readSerial(t *testing.T) int64 {
 	t.Helper()
-	zone, err := w.api.Zones("platform").Get(t.Context(), "org", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zone := must.Get(w.api.Zones("platform").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	return zone.Status.Serial
 }
 
-func (w *watched) names(t *testing.T) (names []string) {
+func (w *watched) listNames(t *testing.T) (names []string) {
 	t.Helper()
-	records, err := w.api.Records("team").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(w.api.Records("team").List(t.Context(), metav1.ListOptions{}))(t)
 	for _, r := range records.Items {
 		names = append(names, r.Name)
 	}
@@ -279,8 +234,8 @@ func (w *watched) names(t *testing.T) (names []string) {
 	return names
 }
 
-// causes are `FIELD: TYPE` of an error, in order.
-func causes(err error) (out []string) {
+// listCauses returns `FIELD: TYPE` of an error, in order.
+func listCauses(err error) (out []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, c := range status.Status().Details.Causes {
@@ -295,9 +250,10 @@ func TestChangeSets(t *testing.T) {
 	w := newWatched(t, nil)
 
 	t.Run("answers what became of each item, at one serial S10.1", func(t *testing.T) {
-		before := w.must(t, changes(applying("one", "192.0.2.1"), applying("two", "192.0.2.2"), applying("three", "192.0.2.3")))
-		after := w.must(t, changes(applying("one", "192.0.2.11"), applying("two", "192.0.2.2"), deleting("three"), applying("four", "192.0.2.4")))
-		if before.Serial == 0 || after.Serial != before.Serial+1 || after.Serial != w.serial(t) || after.ZoneRef == nil || after.ZoneRef.Name != "org" {
+		before := w.mustSend(t, makeChangeSet(applyItem("one", "192.0.2.1"), applyItem("two", "192.0.2.2"),
+			applyItem("three", "192.0.2.3")))
+		after := w.mustSend(t, makeChangeSet(applyItem("one", "192.0.2.11"), applyItem("two", "192.0.2.2"), deleteItem("three"), applyItem("four", "192.0.2.4")))
+		if before.Serial == 0 || after.Serial != before.Serial+1 || after.Serial != w.readSerial(t) || after.ZoneRef == nil || after.ZoneRef.Name != "org" {
 			t.Errorf("serial %d, then %d in %v", before.Serial, after.Serial, after.ZoneRef)
 		}
 		var operations []string
@@ -319,28 +275,28 @@ func TestChangeSets(t *testing.T) {
 		if got := fmt.Sprint(operations); got != "[one Updated two Unchanged three Deleted four Created]" || len(versions) != 3 {
 			t.Errorf("%s, %d versions", got, len(versions))
 		}
-		if got := fmt.Sprint(w.names(t)); got != "[four one two]" {
+		if got := fmt.Sprint(w.listNames(t)); got != "[four one two]" {
 			t.Errorf("records %s", got)
 		}
 	})
 
 	t.Run("tells all refusals, and writes nothing S10.3", func(t *testing.T) {
-		names, serial := w.names(t), w.serial(t)
+		names, serial := w.listNames(t), w.readSerial(t)
 		w.mu.Lock()
 		w.denied, w.refused = []string{"patch records authz"}, []string{"policy"}
 		w.mu.Unlock()
-		_, err := w.send(t, changes(applying("fine", "192.0.2.1"), applying("authz", "192.0.2.1"), applying("policy", "192.0.2.1"), applying("bad", "no address"), deleting("missing"),
-			applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"away"},"spec":{"domainName":"away.example.net.","type":"A","rdata":"192.0.2.1"}}`),
-			applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"none"},"spec":{"domainName":"www.nowhere.test.","type":"A","rdata":"192.0.2.1"}}`)))
+		_, err := w.sendSet(t, makeChangeSet(applyItem("fine", "192.0.2.1"), applyItem("authz", "192.0.2.1"), applyItem("policy", "192.0.2.1"), applyItem("bad", "no address"), deleteItem("missing"),
+			applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"away"},"spec":{"domainName":"away.example.net.","type":"A","rdata":"192.0.2.1"}}`),
+			applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"none"},"spec":{"domainName":"www.nowhere.test.","type":"A","rdata":"192.0.2.1"}}`)))
 		want := "spec.items[1]: Forbidden spec.items[2]: Forbidden spec.items[3].apply.spec.rdata: FieldValueInvalid spec.items[4]: NotFound spec.items[5].apply.spec.domainName: FieldValueForbidden spec.items[6].apply.spec.domainName: FieldValueForbidden"
-		if got := strings.Join(causes(err), " "); !apierrors.IsInvalid(err) || got != want {
+		if got := strings.Join(listCauses(err), " "); !apierrors.IsInvalid(err) || got != want {
 			t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 		}
-		if after := w.names(t); !slices.Equal(after, names) || w.serial(t) != serial {
+		if after := w.listNames(t); !slices.Equal(after, names) || w.readSerial(t) != serial {
 			t.Errorf("%v became %v", names, after)
 		}
 		// Of one code, it is that.
-		if _, err := w.send(t, changes(applying("authz", "192.0.2.1"), applying("policy", "192.0.2.1"))); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the test's policy") || !strings.Contains(err.Error(), "the test says so") {
+		if _, err := w.sendSet(t, makeChangeSet(applyItem("authz", "192.0.2.1"), applyItem("policy", "192.0.2.1"))); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the test's policy") || !strings.Contains(err.Error(), "the test says so") {
 			t.Errorf("two of 403 are %v", err)
 		}
 		w.mu.Lock()
@@ -349,11 +305,11 @@ func TestChangeSets(t *testing.T) {
 	})
 
 	t.Run("asks for the right to each item S10.4", func(t *testing.T) {
-		w.must(t, changes(applying("old", "192.0.2.1")))
+		w.mustSend(t, makeChangeSet(applyItem("old", "192.0.2.1")))
 		w.mu.Lock()
 		w.asked, w.admitted = nil, nil
 		w.mu.Unlock()
-		w.must(t, changes(applying("new", "192.0.2.1"), deleting("old")))
+		w.mustSend(t, makeChangeSet(applyItem("new", "192.0.2.1"), deleteItem("old")))
 		w.mu.Lock()
 		slices.Sort(w.asked)
 		slices.Sort(w.admitted)
@@ -364,24 +320,25 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Lock()
 		w.denied = []string{"create records never"}
 		w.mu.Unlock()
-		if _, err := w.send(t, changes(applying("never", "192.0.2.1"))); !apierrors.IsForbidden(err) {
+		if _, err := w.sendSet(t, makeChangeSet(applyItem("never", "192.0.2.1"))); !apierrors.IsForbidden(err) {
 			t.Errorf("a creation by a user who may only patch: %v", err)
 		}
 	})
 
 	t.Run("applies for its manager S10.4", func(t *testing.T) {
-		w.must(t, changes(applying("owned", "192.0.2.1"), applying("owned2", "192.0.2.1")))
-		other := changes(applying("owned", "192.0.2.2"), applying("owned2", "192.0.2.2"))
+		w.mustSend(t, makeChangeSet(applyItem("owned", "192.0.2.1"), applyItem("owned2", "192.0.2.1")))
+		other := makeChangeSet(applyItem("owned", "192.0.2.2"), applyItem("owned2", "192.0.2.2"))
 		other.Spec.FieldManager = "other"
-		_, err := w.send(t, other)
-		if got := strings.Join(causes(err), " "); !apierrors.IsConflict(err) || got != "spec.items[0].apply.spec.rdata: FieldManagerConflict spec.items[1].apply.spec.rdata: FieldManagerConflict" {
+		_, err := w.sendSet(t, other)
+		if got := strings.Join(listCauses(err), " "); !apierrors.IsConflict(err) || got != "spec.items[0].apply.spec.rdata: FieldManagerConflict spec.items[1].apply.spec.rdata: FieldManagerConflict" {
 			t.Errorf("a conflict is %v: %s", err, got)
 		}
 		other.Spec.Force = true
-		w.must(t, other)
-		unnamed := changes(applying("owned", "192.0.2.2"))
+		w.mustSend(t, other)
+		unnamed := makeChangeSet(applyItem("owned", "192.0.2.2"))
 		unnamed.Spec.FieldManager = ""
-		if _, err := w.send(t, unnamed); !apierrors.IsInvalid(err) || fmt.Sprint(causes(err)) != "[spec.fieldManager: FieldValueRequired]" {
+		if _, err := w.sendSet(t, unnamed); !apierrors.IsInvalid(err) || fmt.Sprint(listCauses(err)) != "[spec.fieldManager: "+
+			"FieldValueRequired]" {
 			t.Errorf("an apply without a field manager: %v", err)
 		}
 		if _, err := w.api.ChangeSets("team").Create(t.Context(), unnamed, metav1.CreateOptions{FieldManager: "other"}); err != nil {
@@ -390,73 +347,79 @@ func TestChangeSets(t *testing.T) {
 	})
 
 	t.Run("holds what items must be S10.4", func(t *testing.T) {
-		made := w.must(t, changes(applying("pre", "192.0.2.1"), applying("pre2", "192.0.2.1"))).Items
-		wrong := deleting("pre")
+		made := w.mustSend(t, makeChangeSet(applyItem("pre", "192.0.2.1"), applyItem("pre2", "192.0.2.1"))).Items
+		wrong := deleteItem("pre")
 		wrong.Delete.UID = "another"
-		stale := deleting("pre2")
+		stale := deleteItem("pre2")
 		stale.Delete.ResourceVersion = "1"
-		if _, err := w.send(t, changes(wrong, stale)); !apierrors.IsConflict(err) || len(causes(err)) != 2 {
-			t.Errorf("%v: %v", err, causes(err))
+		if _, err := w.sendSet(t, makeChangeSet(wrong, stale)); !apierrors.IsConflict(err) || len(listCauses(err)) != 2 {
+			t.Errorf("%v: %v", err, listCauses(err))
 		}
 		wrong.Delete.UID, stale.Delete.ResourceVersion = made[0].UID, made[1].ResourceVersion
-		w.must(t, changes(wrong, stale))
-		if _, err := w.send(t, changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"pre","uid":"gone"},"spec":{"domainName":"pre.example.org.","type":"A","rdata":"192.0.2.1"}}`))); !apierrors.IsConflict(err) {
+		w.mustSend(t, makeChangeSet(wrong, stale))
+		if _, err := w.sendSet(t, makeChangeSet(applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"pre","uid":"gone"},"spec":{"domainName":"pre.example.org.","type":"A","rdata":"192.0.2.1"}}`))); !apierrors.IsConflict(err) {
 			t.Errorf("a uid that is gone: %v", err)
 		}
 	})
 
 	t.Run("refuses what is no set of one zone S10.5", func(t *testing.T) {
-		w.must(t, changes(applying("held", "192.0.2.1"), applying("mover", "192.0.2.1")))
-		if _, err := w.api.Records("team").Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		move := applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"mover"},"spec":{"domainName":"mover.example.net.","type":"A","rdata":"192.0.2.1"}}`)
-		many, large := changes(), changes()
+		w.mustSend(t, makeChangeSet(applyItem("held", "192.0.2.1"), applyItem("mover", "192.0.2.1")))
+		must.Get(w.api.Records("team").Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}))(t)
+		move := applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"mover"},"spec":{"domainName":"mover.example.net.","type":"A","rdata":"192.0.2.1"}}`)
+		many, large := makeChangeSet(), makeChangeSet()
 		for i := range 101 {
-			many.Spec.Items = append(many.Spec.Items, applying(fmt.Sprintf("many%d", i), "192.0.2.1"))
+			many.Spec.Items = append(many.Spec.Items, applyItem(fmt.Sprintf("many%d", i), "192.0.2.1"))
 		}
 		for i := range 5 {
-			large.Spec.Items = append(large.Spec.Items, applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","rdata":%q}}`, i, i, strings.Repeat("x", 60000))))
+			large.Spec.Items = append(large.Spec.Items, applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","rdata":%q}}`, i, i, strings.Repeat("x", 60000))))
 		}
 		for what, c := range map[string]struct {
 			set  *v1alpha1.ChangeSet
 			want string
 			text string
 		}{
-			"finalizers": {changes(deleting("held"), applying("beside", "192.0.2.1")), "spec.items[0]: FieldValueForbidden", "finalizers"},
-			"a move":     {changes(applying("beside", "192.0.2.1"), move), "spec.items[1].apply.spec.domainName: FieldValueInvalid", "stays there"},
-			"twice":      {changes(applying("beside", "192.0.2.1"), deleting("beside")), "spec.items[1]: FieldValueDuplicate", "beside"},
-			"nothing":    {changes(), "spec.items: FieldValueRequired", "1 to 100"},
-			"too many":   {many, "spec.items: FieldValueTooMany", "at most 100"},
-			"too large":  {large, "spec.items: FieldValueInvalid", "may have 262144"},
-			"both":       {changes(v1alpha1.ChangeSetItem{Apply: applying("x", "192.0.2.1").Apply, Delete: deleting("x").Delete}), "spec.items[0]: FieldValueInvalid", "either apply"},
-			"no Record":  {changes(applied(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`)), "spec.items[0].apply.apiVersion: FieldValueNotSupported spec.items[0].apply.kind: FieldValueNotSupported", "Secret"},
-			"a path":     {changes(deleting("../../other/records/x"), applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"held/status"}}`)), "spec.items[0]: FieldValueInvalid spec.items[1]: FieldValueInvalid", "RFC 1123 subdomain"},
-			"elsewhere":  {changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"x","namespace":"other"}}`)), "spec.items[0].apply.metadata.namespace: FieldValueInvalid", "other"},
+			"finalizers": {makeChangeSet(deleteItem("held"), applyItem("beside", "192.0.2.1")), "spec.items[0]: FieldValueForbidden",
+				"finalizers"},
+			"a move": {makeChangeSet(applyItem("beside", "192.0.2.1"), move), "spec.items[1].apply.spec.domainName: FieldValueInvalid",
+				"stays there"},
+			"twice": {makeChangeSet(applyItem("beside", "192.0.2.1"), deleteItem("beside")), "spec.items[1]: FieldValueDuplicate",
+				"beside"},
+			"nothing":   {makeChangeSet(), "spec.items: FieldValueRequired", "1 to 100"},
+			"too many":  {many, "spec.items: FieldValueTooMany", "at most 100"},
+			"too large": {large, "spec.items: FieldValueInvalid", "may have 262144"},
+			"both": {makeChangeSet(v1alpha1.ChangeSetItem{Apply: applyItem("x", "192.0.2.1").Apply, Delete: deleteItem("x").Delete}),
+				"spec.items[0]: FieldValueInvalid", "either apply"},
+			"no Record": {makeChangeSet(applyRaw(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`)),
+				"spec.items[0].apply.apiVersion: FieldValueNotSupported spec.items[0].apply.kind: FieldValueNotSupported", "Secret"},
+			"a path": {makeChangeSet(deleteItem("../../other/records/x"),
+				applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"held/status"}}`)),
+				"spec.items[0]: FieldValueInvalid spec.items[1]: FieldValueInvalid", "RFC 1123 subdomain"},
+			"elsewhere": {makeChangeSet(applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"x","namespace":"other"}}`)), "spec.items[0].apply.metadata.namespace: FieldValueInvalid", "other"},
 		} {
-			_, err := w.send(t, c.set)
-			if got := strings.Join(causes(err), " "); !apierrors.IsInvalid(err) || got != c.want || !strings.Contains(err.Error(), c.text) {
+			_, err := w.sendSet(t, c.set)
+			if got := strings.Join(listCauses(err), " "); !apierrors.IsInvalid(err) || got != c.want ||
+				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s: %v\n%s", what, err, got)
 			}
 		}
-		if slices.Contains(w.names(t), "beside") {
+		if slices.Contains(w.listNames(t), "beside") {
 			t.Error("a part of a refused set was written")
 		}
 	})
 
 	t.Run("previews S10.7", func(t *testing.T) {
-		serial, names := w.serial(t), w.names(t)
-		set, err := w.api.ChangeSets("team").Create(t.Context(), changes(applying("dry", "192.0.2.1"), deleting("one"), applying("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		serial, names := w.readSerial(t), w.listNames(t)
+		set, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("one"), applyItem("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if set.Status.Serial != serial+1 || set.Status.Items[0].Operation != v1alpha1.OperationCreated || set.Status.Items[1].Operation != v1alpha1.OperationDeleted || set.Status.Items[2].Operation != v1alpha1.OperationUnchanged {
 			t.Errorf("%+v", set.Status)
 		}
-		if w.serial(t) != serial || !slices.Equal(names, w.names(t)) {
+		if w.readSerial(t) != serial || !slices.Equal(names, w.listNames(t)) {
 			t.Error("a dry run wrote")
 		}
-		if _, err := w.api.ChangeSets("team").Create(t.Context(), changes(applying("dry", "192.0.2.1"), deleting("held")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); fmt.Sprint(causes(err)) != "[spec.items[1]: FieldValueForbidden]" {
+		if _, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("held")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); fmt.Sprint(listCauses(err)) != "[spec.items[1]: FieldValueForbidden]" {
 			t.Errorf("a dry run of what is refused: %v", err)
 		}
 	})
@@ -465,7 +428,7 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Lock()
 		w.events = nil
 		w.mu.Unlock()
-		w.must(t, changes(applying("audited", "192.0.2.1"), deleting("one")))
+		w.mustSend(t, makeChangeSet(applyItem("audited", "192.0.2.1"), deleteItem("one")))
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		seen := map[string]string{}
@@ -489,7 +452,7 @@ func TestChangeSets(t *testing.T) {
 		w.warnings.mu.Lock()
 		w.warnings.texts = nil
 		w.warnings.mu.Unlock()
-		w.must(t, changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"twice"},"spec":{"domainName":"twice.example.org.","type":"A","values":["192.0.2.1","192.0.2.1"]}}`)))
+		w.mustSend(t, makeChangeSet(applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"twice"},"spec":{"domainName":"twice.example.org.","type":"A","values":["192.0.2.1","192.0.2.1"]}}`)))
 		w.warnings.mu.Lock()
 		defer w.warnings.mu.Unlock()
 		if got := strings.Join(w.warnings.texts, "\n"); !strings.HasPrefix(got, "spec.items[0] (twice): ") {
@@ -515,17 +478,17 @@ func TestChangeSets(t *testing.T) {
 		defer gone()
 		ended := make(chan error, 1)
 		go func() {
-			_, err := w.api.ChangeSets("team").Create(ctx, changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")), metav1.CreateOptions{})
+			_, err := w.api.ChangeSets("team").Create(ctx, makeChangeSet(applyItem("slow", "192.0.2.1"), applyItem("beside", "192.0.2.1")), metav1.CreateOptions{})
 			ended <- err
 		}()
 		<-entered
 		// No other writer waits, for the zone or for the record.
-		w.must(t, changes(applying("beside", "192.0.2.9"), applying("quick", "192.0.2.9")))
+		w.mustSend(t, makeChangeSet(applyItem("beside", "192.0.2.9"), applyItem("quick", "192.0.2.9")))
 		gone()
 		if err := <-ended; err == nil {
 			t.Error("a client that has gone is answered")
 		}
-		code, text, err := w.post(t, "timeout=1s", changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")))
+		code, text, err := w.postSet(t, "timeout=1s", makeChangeSet(applyItem("slow", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
 		// Where the handler has begun its answer as the time ends, upstream's filter aborts the stream, of which the
 		// client sees an error of its own.
 		if aborted := err != nil && strings.Contains(err.Error(), "INTERNAL_ERROR"); code != http.StatusGatewayTimeout && !aborted {
@@ -534,7 +497,7 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Lock()
 		w.admit = nil
 		w.mu.Unlock()
-		if record, err := w.api.Records("team").Get(t.Context(), "beside", metav1.GetOptions{}); err != nil || record.Spec.RData != "192.0.2.9" || slices.Contains(w.names(t), "slow") {
+		if record, err := w.api.Records("team").Get(t.Context(), "beside", metav1.GetOptions{}); err != nil || record.Spec.RData != "192.0.2.9" || slices.Contains(w.listNames(t), "slow") {
 			t.Errorf("%v, %v", record.Spec, err)
 		}
 	})
@@ -548,7 +511,7 @@ func TestChangeSets(t *testing.T) {
 		}
 		w.mu.Unlock()
 		for range 5 { // more than a namespace has slots
-			_, err := w.send(t, changes(applying("panics", "192.0.2.1"), applying("beside", "192.0.2.1")))
+			_, err := w.sendSet(t, makeChangeSet(applyItem("panics", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
 			if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "spec.items[0] (panics)") || strings.Contains(err.Error(), ".go:") || strings.Contains(err.Error(), "the test says so") {
 				t.Errorf("%v: want 500 without the panic and its stack", err)
 			}
@@ -556,7 +519,7 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Lock()
 		w.admit = nil
 		w.mu.Unlock()
-		w.must(t, changes(applying("panics", "192.0.2.1"), applying("beside", "192.0.2.1")))
+		w.mustSend(t, makeChangeSet(applyItem("panics", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
 	})
 
 	t.Run("many at once S10.6", func(t *testing.T) {
@@ -565,8 +528,8 @@ func TestChangeSets(t *testing.T) {
 		for n := range 60 {
 			all.Go(func() {
 				address := fmt.Sprintf("192.0.2.%d", n+1)
-				set := changes(applying("left", address), applying("right", address), applying(fmt.Sprintf("own%d", n), address))
-				if _, err := w.send(t, set); err != nil {
+				set := makeChangeSet(applyItem("left", address), applyItem("right", address), applyItem(fmt.Sprintf("own%d", n), address))
+				if _, err := w.sendSet(t, set); err != nil {
 					wrong.Store(n, err)
 				}
 			})
@@ -581,19 +544,19 @@ func TestChangeSets(t *testing.T) {
 	})
 
 	t.Run("says what etcd takes S10.5", func(t *testing.T) {
-		set := changes()
+		set := makeChangeSet()
 		for i := range 100 {
-			set.Spec.Items = append(set.Spec.Items, applying(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
+			set.Spec.Items = append(set.Spec.Items, applyItem(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
 		}
-		_, err := w.send(t, set)
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "etcd takes 128; nothing was written") || len(causes(err)) != 0 {
-			t.Errorf("a hundred items for an etcd of 128 operations: %v %v", err, causes(err))
+		_, err := w.sendSet(t, set)
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "etcd takes 128; nothing was written") || len(listCauses(err)) != 0 {
+			t.Errorf("a hundred items for an etcd of 128 operations: %v %v", err, listCauses(err))
 		}
-		if set.Spec.Items = set.Spec.Items[:30]; slices.Contains(w.names(t), "hundred0") {
+		if set.Spec.Items = set.Spec.Items[:30]; slices.Contains(w.listNames(t), "hundred0") {
 			t.Error("a part was written")
 		}
-		serial := w.serial(t)
-		if status := w.must(t, set); status.Serial != serial+1 || len(status.Items) != 30 {
+		serial := w.readSerial(t)
+		if status := w.mustSend(t, set); status.Serial != serial+1 || len(status.Items) != 30 {
 			t.Errorf("serial %d to %d", serial, status.Serial)
 		}
 	})
@@ -613,15 +576,15 @@ func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
 	w := newWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 128 << 10}})
 	var set []v1alpha1.ChangeSetItem
 	for i := range 8 {
-		set = append(set, applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))
+		set = append(set, applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))
 	}
-	if _, err := w.send(t, changes(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 128.0 KiB") {
+	if _, err := w.sendSet(t, makeChangeSet(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 128.0 KiB") {
 		t.Errorf("%v", err)
 	}
-	if names := w.names(t); len(names) != 0 {
+	if names := w.listNames(t); len(names) != 0 {
 		t.Errorf("written: %v", names)
 	}
-	w.must(t, changes(set[:1]...))
+	w.mustSend(t, makeChangeSet(set[:1]...))
 }
 
 var (

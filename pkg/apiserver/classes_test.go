@@ -29,11 +29,12 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// whole is a standalone server with everything in it.
-func whole(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
+// startWholeServer returns a standalone server with everything in it.
+func startWholeServer(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	client, _ := wholeServer(t, change...)
 	return client.KubizoneV1alpha1()
@@ -42,19 +43,10 @@ func whole(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interfac
 // wholeServer is a standalone server with everything in it, by its client, and the address of its etcd.
 func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, string) {
 	t.Helper()
-	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
-	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	us := must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	config := Config{
 		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}),
 		Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}},
@@ -62,10 +54,7 @@ func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, s
 	for _, f := range change {
 		f(&config)
 	}
-	server, err := New(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(New(t.Context(), config))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- server.RunLedger(ctx) }()
@@ -81,22 +70,11 @@ func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, s
 	})
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := server.WaitForAPI(waiting); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := us.Kubeconfig("https://" + listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	reach, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.WaitForAPI(waiting))
+	kubeconfig := must.Get(us.Kubeconfig("https://" + listener.Addr().String()))(t)
+	reach := must.Get(clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)))(t)
 	reach.QPS = -1
-	client, err := versioned.NewForConfig(reach)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(versioned.NewForConfig(reach))(t)
 	return client, etcd.Endpoint
 }
 
@@ -112,7 +90,7 @@ func webhookClass(name string, namespaces ...string) *v1alpha1.DNSClass {
 
 // TestClasses runs one server through what classes and deliveries promise; its parts do not depend on each other.
 func TestClasses(t *testing.T) {
-	api := whole(t)
+	api := startWholeServer(t)
 	for _, part := range []struct {
 		name string
 		run  func(*testing.T, typed.KubizoneV1alpha1Interface)
@@ -128,10 +106,7 @@ func testClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	made := webhookClass("made", "team-a")
 	made.Spec.Webhook.HMACAuth = &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Name: "a", Namespace: "b", Key: "c"}}
 	made.Status.ObservedGeneration = 7
-	made, err := classes.Create(ctx, made, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made = must.Get(classes.Create(ctx, made, metav1.CreateOptions{}))(t)
 	if hook := made.Spec.Webhook; made.Generation != 1 || made.Status.ObservedGeneration != 0 || *hook.TimeoutSeconds != 30 || hook.HMACAuth.Algorithm != "SHA256" {
 		t.Errorf("made %+v", made)
 	}
@@ -154,9 +129,7 @@ func testClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"DNSClass","metadata":{"name":"applied"},"spec":` + spec + `}`
 		return classes.Patch(ctx, "applied", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: manager})
 	}
-	if _, err := apply("one", `{"transfer":{"secondaries":[{"address":"192.0.2.1"}],"alsoNotify":["192.0.2.9"]}}`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(apply("one", `{"transfer":{"secondaries":[{"address":"192.0.2.1"}],"alsoNotify":["192.0.2.9"]}}`))(t)
 	applied, err := apply("two", `{"transfer":{"secondaries":[{"address":"192.0.2.2"}],"alsoNotify":["192.0.2.8"]}}`)
 	if err != nil || len(applied.Spec.Transfer.Secondaries) != 2 || len(applied.Spec.Transfer.AlsoNotify) != 2 {
 		t.Errorf("secondaries are a map by address: %v, %+v", err, applied)
@@ -178,9 +151,7 @@ func testClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 	protect := func(on string) {
 		t.Helper()
-		if _, err := classes.Patch(ctx, "made", types.MergePatchType, []byte(`{"spec":{"deletionProtection":`+on+`}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(classes.Patch(ctx, "made", types.MergePatchType, []byte(`{"spec":{"deletionProtection":`+on+`}}`), metav1.PatchOptions{}))(t)
 	}
 	protect("true")
 	err = classes.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=made"})
@@ -207,9 +178,7 @@ func testDelivery(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 		t.Fatalf("%v, %+v", err, made)
 	}
 	for _, further := range []*v1alpha1.Delivery{of("one", "private"), of("two", "public")} {
-		if _, err := deliveries.Create(ctx, further, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(deliveries.Create(ctx, further, metav1.CreateOptions{}))(t)
 	}
 	if _, err := deliveries.Create(ctx, of("one", "public"), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("one for a zone and a class: %v", err)
@@ -223,10 +192,7 @@ func testDelivery(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	first, second := made.DeepCopy(), made.DeepCopy()
 	first.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 7, Holder: "first", Time: metav1.NewTime(time.Unix(1e9, 0))}
 	second.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 6, Holder: "second"}
-	first, err = deliveries.UpdateStatus(ctx, first, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first = must.Get(deliveries.UpdateStatus(ctx, first, metav1.UpdateOptions{}))(t)
 	if _, err := deliveries.UpdateStatus(ctx, second, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("an intent over another's: %v", err)
 	}
@@ -311,10 +277,7 @@ func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 	closed := webhookClass("closed", "team-a")
 	closed.Spec.DefaultTTL = ptr.To[int32](88)
-	closed, err := api.DNSClasses().Create(ctx, closed, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed = must.Get(api.DNSClasses().Create(ctx, closed, metav1.CreateOptions{}))(t)
 	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "late", "closed"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"closed"`) || !strings.Contains(err.Error(), "cluster admin") {
 		t.Errorf("%v", err)
 	}
@@ -327,9 +290,7 @@ func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 		}
 	}
 	closed.Spec.Namespaces.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{class.LabelNamespaceName: "team-b"}}
-	if _, err := api.DNSClasses().Update(ctx, closed, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.DNSClasses().Update(ctx, closed, metav1.UpdateOptions{}))(t)
 	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "late", "closed"), metav1.CreateOptions{}); err != nil {
 		t.Errorf("once it is for the namespace: %v", err)
 	}
@@ -353,9 +314,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 		t.Fatalf("a zone that is not servable: %v, %+v", err, none)
 	}
 	none.Spec.NameServers, none.ResourceVersion = []v1alpha1.NameServer{{Name: "ns.example.net."}}, ""
-	if none, err = api.Zones("team-d").Update(ctx, none, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	none = must.Get(api.Zones("team-d").Update(ctx, none, metav1.UpdateOptions{}))(t)
 	settled := func(zone *v1alpha1.Zone) *v1alpha1.Zone {
 		for deadline := time.Now().Add(30 * time.Second); !meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled); time.Sleep(10 * time.Millisecond) {
 			if zone, err = api.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{}); err != nil || time.Now().After(deadline) {
@@ -379,16 +338,11 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	byDefault.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
 	byDefault.Spec.DefaultTTL = ptr.To[int32](77)
 	byDefault.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
-	if _, err := api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}))(t)
 	// The watch of classes may lag behind the write; a further write of content then says it.
 	deadline := time.Now().Add(30 * time.Second)
 	for i := 0; ; i++ {
-		made, err := api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{}))(t)
 		if reason(made.Status.Conditions) == v1alpha1.ReasonPending {
 			break
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -24,18 +25,10 @@ func TestDial_saysWhyNot(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	stranger, err := pki.Issue(nil, pki.Authority("another authority"), time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := must.Get(pki.Issue(nil, pki.Authority("another authority"), time.Now(), time.Hour))(t)
 	authority := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(authority, stranger.CertPEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	closed, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(authority, stranger.CertPEM, 0o600))
+	closed := must.Get(rig.FreePort())(t)
 	for name, test := range map[string]struct {
 		where storagebackend.TransportConfig
 		want  []string

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/test/must"
 )
 
 func fleetCluster(name string) *bind9.Bind9Cluster {
@@ -60,20 +61,13 @@ func testFleetStored(t *testing.T, api typed.Bind9V1alpha1Interface, endpoint st
 	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "global-dns"}, Spec: bind9.ClusterBind9ProviderSpec{
 		Namespaces: []string{"platform-dns", "team-web"}, Bind9ClusterSpec: fleetCluster("").Spec,
 	}}
-	if _, err := api.ClusterBind9Providers().Create(ctx, provider, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := api.Bind9Clusters("stored").Create(ctx, fleetCluster("edge"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.ClusterBind9Providers().Create(ctx, provider, metav1.CreateOptions{}))(t)
+	must.Get(api.Bind9Clusters("stored").Create(ctx, fleetCluster("edge"), metav1.CreateOptions{}))(t)
 	made, err := api.Bind9Instances("stored").Create(ctx, fleetInstance("edge-primary-0", "edge", bind9.RolePrimary), metav1.CreateOptions{})
 	if err != nil || *made.Spec.Replicas != 1 || made.Generation != 1 || made.UID == "" {
 		t.Fatalf("%v, %+v", err, made)
 	}
-	store, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{endpoint}}))(t)
 	defer store.Close()
 	for _, key := range []string{"clusterbind9providers/global-dns", "bind9clusters/stored/edge", "bind9instances/stored/edge-primary-0"} {
 		answer, err := store.Get(ctx, Prefix+"/bind9.kubi.zone/"+key)
@@ -151,9 +145,7 @@ func testFleetScale(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	none := fleetCluster("none-yet")
 	none.Spec.Secondary = nil
 	for _, cluster := range []*bind9.Bind9Cluster{fleetCluster("edge"), none} {
-		if _, err := clusters.Create(ctx, cluster, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(clusters.Create(ctx, cluster, metav1.CreateOptions{}))(t)
 	}
 	if scale, err := clusters.GetScale(ctx, "none-yet", metav1.GetOptions{}); err != nil || scale.Spec.Replicas != 0 {
 		t.Errorf("%v, %+v", err, scale)
@@ -234,16 +226,11 @@ func testFleetStatus(t *testing.T, api typed.Bind9V1alpha1Interface) {
 func testFleetSelectors(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	ctx := t.Context()
 	instances := api.Bind9Instances("selected")
-	seen, err := instances.Watch(ctx, metav1.ListOptions{FieldSelector: "spec.clusterRef.name=edge,spec.role=Secondary"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(instances.Watch(ctx, metav1.ListOptions{FieldSelector: "spec.clusterRef.name=edge,spec.role=Secondary"}))(t)
 	defer seen.Stop()
 	for name, of := range map[string]bind9.Role{"one": bind9.RolePrimary, "two": bind9.RoleSecondary} {
 		for _, cluster := range []string{"edge", "core"} {
-			if _, err := instances.Create(ctx, fleetInstance(cluster+"-"+name, cluster, of), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(instances.Create(ctx, fleetInstance(cluster+"-"+name, cluster, of), metav1.CreateOptions{}))(t)
 		}
 	}
 	list, err := instances.List(ctx, metav1.ListOptions{FieldSelector: "spec.clusterRef.name=edge,spec.role=Secondary"})
@@ -314,9 +301,7 @@ func TestFleet_budget_S11_2(t *testing.T) {
 	if !apierrors.IsForbidden(refused) || !strings.Contains(refused.Error(), "S9.1") || made == 0 {
 		t.Fatalf("after %d clusters: %v", made, refused)
 	}
-	if err := clusters.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clusters.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := clusters.Create(t.Context(), fleetCluster("again"), metav1.CreateOptions{}); err == nil {
 			break
@@ -374,10 +359,7 @@ func testClusterBudget(t *testing.T, clusters typed.Bind9ClusterInterface, creat
 	all.Wait()
 	names := func() (names []string) {
 		t.Helper()
-		list, err := clusters.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(clusters.List(ctx, metav1.ListOptions{}))(t)
 		for _, one := range list.Items {
 			names = append(names, one.Name)
 		}
@@ -395,9 +377,7 @@ func testClusterBudget(t *testing.T, clusters typed.Bind9ClusterInterface, creat
 	if _, err := clusters.Patch(ctx, has[0], types.MergePatchType, []byte(`{"spec":{"secondary":{"replicas":9}}}`), metav1.PatchOptions{}); err != nil {
 		t.Errorf("a change of one that is there: %v", err)
 	}
-	if err := clusters.Delete(ctx, has[0], metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clusters.Delete(ctx, has[0], metav1.DeleteOptions{}))
 	if err := create("again"); err != nil {
 		t.Errorf("where one was: %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.8).
@@ -17,9 +19,7 @@ func TestNamespaces_terminate_S2_8(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	now := metav1.Now()
 	for _, ns := range []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "stays", Labels: map[string]string{"dns": "public"}}}, {ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &now}}} {
-		if err := indexer.Add(&ns); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, indexer.Add(&ns))
 	}
 	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}
 	for namespace, want := range map[string]bool{"stays": false, "goes": true, "gone": false} {

@@ -24,10 +24,11 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
+	"kubi.zone/kubizone/test/must"
 )
 
-// schemas are those of the kinds, by name, with references to others by the same names.
-func schemas() map[string]spec.Schema {
+// readSchemas returns those of the kinds, by name, with references to others by the same names.
+func readSchemas() map[string]spec.Schema {
 	found := map[string]spec.Schema{}
 	for name, definition := range generatedopenapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#" + path) }) {
 		found[name] = definition.Schema
@@ -59,13 +60,13 @@ func schemaOf(all map[string]spec.Schema, kind string) spec.Schema {
 	return all[ourSchemas+kind]
 }
 
-// check is what an editor or a pipeline says of a value by the schema alone, as far as ours uses it.
-func check(all map[string]spec.Schema, schema spec.Schema, value any, path string) (wrong []string) {
+// checkSchema returns what an editor or a pipeline says of a value by the schema alone, as far as ours uses it.
+func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path string) (wrong []string) {
 	for _, one := range schema.AllOf {
-		wrong = append(wrong, check(all, one, value, path)...)
+		wrong = append(wrong, checkSchema(all, one, value, path)...)
 	}
 	if ref := schema.Ref.String(); ref != "" {
-		wrong = append(wrong, check(all, all[strings.TrimPrefix(ref, "#")], value, path)...)
+		wrong = append(wrong, checkSchema(all, all[strings.TrimPrefix(ref, "#")], value, path)...)
 	}
 	say := func(format string, args ...any) { wrong = append(wrong, path+": "+fmt.Sprintf(format, args...)) }
 	if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, value) {
@@ -89,7 +90,7 @@ func check(all map[string]spec.Schema, schema spec.Schema, value any, path strin
 		}
 		for i, item := range value {
 			if schema.Items != nil && schema.Items.Schema != nil {
-				wrong = append(wrong, check(all, *schema.Items.Schema, item, fmt.Sprintf("%s[%d]", path, i))...)
+				wrong = append(wrong, checkSchema(all, *schema.Items.Schema, item, fmt.Sprintf("%s[%d]", path, i))...)
 			}
 		}
 	case map[string]any:
@@ -100,7 +101,7 @@ func check(all map[string]spec.Schema, schema spec.Schema, value any, path strin
 		}
 		for key, item := range value {
 			if property, ok := schema.Properties[key]; ok {
-				wrong = append(wrong, check(all, property, item, path+"."+key)...)
+				wrong = append(wrong, checkSchema(all, property, item, path+"."+key)...)
 			}
 		}
 	}
@@ -109,7 +110,7 @@ func check(all map[string]spec.Schema, schema spec.Schema, value any, path strin
 
 // Every number that a user may write has a range, and every text that must not be empty says so.
 func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
-	all := schemas()
+	all := readSchemas()
 	var walk func(schema spec.Schema, path string)
 	walk = func(schema spec.Schema, path string) {
 		if name := strings.TrimPrefix(schema.Ref.String(), "#"); name != "" {
@@ -145,17 +146,14 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 
 // The schema takes all that the server takes: the examples, and every type in any case.
 func TestOpenAPI_takesWhatIsRight(t *testing.T) {
-	all := schemas()
+	all := readSchemas()
 	files, err := filepath.Glob("../../artifacts/examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
 	}
 	kinds := map[string]bool{}
 	for _, file := range append(files, "../../docs/fleet.md") {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		examples := []string{string(text)}
 		if filepath.Ext(file) == ".md" {
 			examples = nil
@@ -166,12 +164,10 @@ func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 		for _, example := range examples {
 			for _, one := range regexp.MustCompile(`(?m)^---\n`).Split(example, -1) {
 				var object map[string]any
-				if err := yaml.Unmarshal([]byte(one), &object); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, yaml.Unmarshal([]byte(one), &object))
 				kind, _ := object["kind"].(string)
 				kinds[kind] = true
-				if wrong := check(all, schemaOf(all, kind), object, kind); len(wrong) > 0 {
+				if wrong := checkSchema(all, schemaOf(all, kind), object, kind); len(wrong) > 0 {
 					t.Errorf("%s: %q", file, wrong)
 				}
 			}
@@ -184,14 +180,15 @@ func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 	}
 	for n := range 1 << 16 {
 		for _, text := range []string{rdata.Type(n).String(), strings.ToLower(rdata.Type(n).String())} {
-			if wrong := check(all, all[ourSchemas+"RecordSpec"], map[string]any{"domainName": "@", "type": text}, ""); len(wrong) > 0 {
+			if wrong := checkSchema(all, all[ourSchemas+"RecordSpec"], map[string]any{"domainName": "@", "type": text},
+				""); len(wrong) > 0 {
 				t.Fatalf("type %s: %q", text, wrong)
 			}
 		}
 	}
 	for _, name := range []string{"@", "*", "*.dev", "www.example.org.", ".", "0/25", "_sip._tcp", "bücher", "例え.テスト.", "www。example。org。"} {
 		for _, kind := range []string{"Record", "Zone"} {
-			if wrong := check(all, all[ourSchemas+kind+"Spec"].Properties["domainName"], name, kind); len(wrong) > 0 {
+			if wrong := checkSchema(all, all[ourSchemas+kind+"Spec"].Properties["domainName"], name, kind); len(wrong) > 0 {
 				t.Errorf("%q", wrong)
 			}
 		}
@@ -200,7 +197,7 @@ func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 
 // An editor finds by the schema a value that is wrong by itself.
 func TestOpenAPI_findsTypos(t *testing.T) {
-	all := schemas()
+	all := readSchemas()
 	record := func(fields string) string {
 		return `{"metadata": {}, "spec": {"domainName": "www", "type": "A", ` + fields + `}}`
 	}
@@ -230,10 +227,9 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 		{"Bind9Instance", `{"spec": {"role": "Secondary", "external": {"address": ""}}}`, "Bind9Instance.spec.external"},
 	} {
 		var value any
-		if err := json.Unmarshal([]byte(test.text), &value); err != nil {
-			t.Fatal(err)
-		}
-		if wrong := check(all, schemaOf(all, test.kind), value, test.kind); len(wrong) == 0 || !strings.HasPrefix(wrong[0], test.want) {
+		must.Succeed(t, json.Unmarshal([]byte(test.text), &value))
+		if wrong := checkSchema(all, schemaOf(all, test.kind), value, test.kind); len(wrong) == 0 ||
+			!strings.HasPrefix(wrong[0], test.want) {
 			t.Errorf("%s %s: %q, want %q", test.kind, test.text, wrong, test.want)
 		}
 	}
@@ -241,7 +237,7 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 
 // A field that takes a few words alone lists them, so that an editor offers them and kubectl explain prints them.
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
-	all, have := schemas(), map[string]string{}
+	all, have := readSchemas(), map[string]string{}
 	for name, schema := range all {
 		kind, ours := trimSchema(name)
 		if !ours {
@@ -272,19 +268,16 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 
 // Clients may ask for the versions that OpenAPI names: the internal one is none.
 func TestOpenAPI_namesNoInternalVersion(t *testing.T) {
-	url, us := door(t)
-	admin := visitor(t, us, us.AdminCert, us.AdminKey)
+	url, us := startBareServer(t)
+	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
 	for _, path := range []string{"/openapi/v2", "/openapi/v3/apis/authorization.k8s.io/v1", "/openapi/v3/apis/authentication.k8s.io/v1"} {
-		code, body := get(t, admin, url+path)
+		code, body := getPage(t, admin, url+path)
 		if code != http.StatusOK || strings.Contains(body, "__internal") {
 			t.Errorf("%s: %d, __internal %d times", path, code, strings.Count(body, "__internal"))
 		}
 	}
-	config, err := genericConfig(install.New(addReviews))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range schemas() {
+	config := must.Get(genericConfig(install.New(addReviews)))(t)
+	for name := range readSchemas() {
 		if !strings.HasPrefix(name, ourSchemas) {
 			continue
 		}

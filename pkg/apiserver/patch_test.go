@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 const (
@@ -21,11 +23,9 @@ const (
 // S5.2: a value of the wrong type, and a number that is too large for its field, is refused with the field, by
 // whatever write it comes.
 func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
-	client := whole(t)
+	client := startWholeServer(t)
 	for resource, object := range map[string]string{"zones": aZone, "records": aRecord} {
-		if err := client.RESTClient().Post().Namespace("team").Resource(resource).SetHeader("Content-Type", "application/json").Body([]byte(object)).Do(t.Context()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, client.RESTClient().Post().Namespace("team").Resource(resource).SetHeader("Content-Type", "application/json").Body([]byte(object)).Do(t.Context()).Error())
 	}
 	for _, test := range []struct{ resource, patch, field string }{
 		{"records", `{"spec":{"ttl":"1h"}}`, "spec.ttl of type int32"},
@@ -45,9 +45,9 @@ func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 		if test.resource == "zones" {
 			kind, object, name = "Zone", aZone, "z"
 		}
-		merged, wrong := merge(object, test.patch)
+		merged, wrong := mergePatch(object, test.patch)
 		inYAML, again := yaml.JSONToYAML([]byte(merged))
-		applied, further := merge(`{"apiVersion":"kubi.zone/v1alpha1","kind":"`+kind+`"}`, test.patch)
+		applied, further := mergePatch(`{"apiVersion":"kubi.zone/v1alpha1","kind":"`+kind+`"}`, test.patch)
 		if wrong != nil || again != nil || further != nil {
 			t.Fatal(wrong, again, further)
 		}
@@ -99,8 +99,8 @@ func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 	}
 }
 
-// merge puts a patch over an object, as texts.
-func merge(object, patch string) (string, error) {
+// mergePatch puts a patch over an object, as texts.
+func mergePatch(object, patch string) (string, error) {
 	var into, from map[string]any
 	if err := yaml.Unmarshal([]byte(object), &into); err != nil {
 		return "", err

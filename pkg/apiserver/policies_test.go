@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -54,10 +55,7 @@ func TestPolicies_ofAKubeAPIServerWithoutThem(t *testing.T) {
 		_, _ = w.Write([]byte(`{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "` + kind + `List", "metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "one"}}]}`))
 	}))
 	defer kube.Close()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: kube.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kubernetes.NewForConfig(&rest.Config{Host: kube.URL}))(t)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informOfPolicies(factory, 10*time.Millisecond)
 	of := factory.Admissionregistration().V1()

@@ -17,6 +17,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/test/must"
 )
 
 // S11.2: a quantity with an exponent of many digits would keep the server busy for hours, if it were computed where it
@@ -27,18 +28,12 @@ func testFleetQuantities(t *testing.T, client *versioned.Clientset) {
 	clusters := client.Bind9V1alpha1().Bind9Clusters("quantities")
 	cluster := fleetCluster("edge")
 	cluster.Spec.Storage = &bind9.Storage{Type: bind9.StorageEmptyDir, Capacity: "2Gi"}
-	made, err := clusters.Create(ctx, cluster, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(clusters.Create(ctx, cluster, metav1.CreateOptions{}))(t)
 	object := func(storage string) string {
 		return `{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir",` + storage + `}}}`
 	}
 	cluster.Spec.Storage.Capacity = "1e-1000000000"
-	raw, err := cluster.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(cluster.Marshal())(t)
 	wrapped, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: bind9.SchemeGroupVersion.String(), Kind: "Bind9Cluster"}, Raw: raw}).Marshal()
 	if err != nil || !bytes.Contains(wrapped, []byte("1e-1000000000")) {
 		t.Fatalf("%v: %q", err, wrapped)

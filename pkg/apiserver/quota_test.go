@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // S10.4: what a refused set took of a quota is given back, down to what is there, and of no other quota; a dry run
@@ -22,22 +24,20 @@ func TestGiveBack_S10_4(t *testing.T) {
 	w := newWatched(t, nil, func(s *Server) { s.core = core })
 	used := func(name string) (n int64) {
 		t.Helper()
-		quota, err := core.CoreV1().ResourceQuotas("team").Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		quota := must.Get(core.CoreV1().ResourceQuotas("team").Get(t.Context(), name, metav1.GetOptions{}))(t)
 		for _, used := range quota.Status.Used {
 			n = used.Value()
 		}
 		return n
 	}
-	w.must(t, changes(applying("one", "192.0.2.1"), applying("two", "192.0.2.1")))
-	refused := changes(applying("three", "192.0.2.1"), applying("four", "192.0.2.1"), applying("one", "192.0.2.9"), deleting("missing"))
+	w.mustSend(t, makeChangeSet(applyItem("one", "192.0.2.1"), applyItem("two", "192.0.2.1")))
+	refused := makeChangeSet(applyItem("three", "192.0.2.1"), applyItem("four", "192.0.2.1"), applyItem("one", "192.0.2.9"),
+		deleteItem("missing"))
 	if _, err := w.api.ChangeSets("team").Create(t.Context(), refused, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil || used("records") != 7 {
 		t.Errorf("a dry run gives back: %d, %v", used("records"), err)
 	}
 	for _, left := range []int64{5, 3, 2, 2} {
-		if _, err := w.send(t, refused); err == nil || used("records") != left || used("secrets") != 7 {
+		if _, err := w.sendSet(t, refused); err == nil || used("records") != left || used("secrets") != 7 {
 			t.Errorf("%v: %d are counted, want %d", err, used("records"), left)
 		}
 	}

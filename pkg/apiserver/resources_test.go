@@ -16,6 +16,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // TestResources_areGranted: each resource that is served stands in a role that can be bound, or here with the reason
@@ -25,10 +27,7 @@ func TestResources_areGranted(t *testing.T) {
 		"dnsclasses":            "a class names servers and Secrets of the platform, so cluster-admin makes it",
 		"clusterbind9providers": "a provider makes servers in every namespace that it names, so cluster-admin makes it",
 	}
-	file, err := os.Open("../../artifacts/deploy/base/roles.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open("../../artifacts/deploy/base/roles.yaml"))(t)
 	defer file.Close()
 	var granted []string
 	for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
@@ -42,17 +41,12 @@ func TestResources_areGranted(t *testing.T) {
 			granted = append(granted, rule.Resources...)
 		}
 	}
-	client := whole(t).RESTClient()
+	client := startWholeServer(t).RESTClient()
 	var resources []metav1.APIResource
 	for group, least := range map[string]int{"kubi.zone": 8, "bind9.kubi.zone": 8} {
-		body, err := client.Get().AbsPath("/apis/"+group+"/v1alpha1").SetHeader("Accept", "application/json").DoRaw(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(client.Get().AbsPath("/apis/"+group+"/v1alpha1").SetHeader("Accept", "application/json").DoRaw(t.Context()))(t)
 		var served metav1.APIResourceList
-		if err := json.NewDecoder(bytes.NewReader(body)).Decode(&served); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.NewDecoder(bytes.NewReader(body)).Decode(&served))
 		if len(served.APIResources) < least {
 			t.Fatalf("only %d resources are served: %s", len(served.APIResources), body)
 		}

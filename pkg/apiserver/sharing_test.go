@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/test/must"
 )
 
 // longZone is a Zone with rules of about 60 KB.
@@ -33,10 +34,7 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	plain := install.New().StorageCodec()
 	var stored [][]byte
 	for i := range 300 {
-		data, err := apiruntime.Encode(plain, longZone(uint32(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(apiruntime.Encode(plain, longZone(uint32(i))))(t)
 		stored = append(stored, data)
 	}
 	held := func(codec apiruntime.Codec) uint64 {
@@ -75,14 +73,8 @@ func TestSharing_whatDiffersIsItsOwn(t *testing.T) {
 	codec := newSharing(plain)
 	decode := func(o apiruntime.Object) apiruntime.Object {
 		t.Helper()
-		data, err := apiruntime.Encode(plain, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := apiruntime.Decode(codec, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(apiruntime.Encode(plain, o))(t)
+		out := must.Get(apiruntime.Decode(codec, data))(t)
 		if want, err := apiruntime.Decode(plain, data); err != nil || !reflect.DeepEqual(out, want) {
 			t.Fatalf("%v, %v; want %v", out, err, want)
 		}

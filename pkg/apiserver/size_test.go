@@ -17,12 +17,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what,
 // and do not list all of it (S6.7).
 func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
-	api := whole(t)
+	api := startWholeServer(t)
 	ctx := t.Context()
 	label := func(c string) string { return strings.Repeat(c, 63) }
 	apply := func(namespace, name, spec string) *v1alpha1.Zone {
@@ -43,10 +44,7 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 		t.Helper()
 		stored := zone.DeepCopy()
 		stored.ResourceVersion = ""
-		data, err := runtime.Encode(install.New().StorageCodec(), stored)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(runtime.Encode(install.New().StorageCodec(), stored))(t)
 		got := len(data) - zone.Spec.Size()
 		t.Logf("%s: %d octets beside its spec, %d of them status", what, got, zone.Status.Size())
 		if got > 2<<10 {
@@ -78,10 +76,8 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 	// Frozen, where no rule delegates it: that message is not cut.
 	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q}`, parent))
 	for delegated := true; delegated; time.Sleep(10 * time.Millisecond) {
-		var err error
-		if child, err = api.Zones("size-tenant").Get(ctx, "longest", metav1.GetOptions{}); err != nil {
-			t.Fatal(err)
-		}
+
+		child = must.Get(api.Zones("size-tenant").Get(ctx, "longest", metav1.GetOptions{}))(t)
 		delegated = meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated)
 	}
 	measure("not delegated", ready(child, strings.Repeat("x", 222)))

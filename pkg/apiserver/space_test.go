@@ -67,7 +67,7 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 	for n := 0; err == nil; n++ {
 		_, err = client.Put(t.Context(), "/junk", strings.Repeat("v", 64<<10)+fmt.Sprint(n))
 	}
-	admin := visitor(t, us, us.AdminCert, us.AdminKey)
+	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
 	url := "https://" + listener.Addr().String()
 	write := func() (int, string) {
 		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
@@ -83,7 +83,7 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 	if code, body := write(); code != http.StatusInsufficientStorage || !strings.Contains(body, "etcd is full (NOSPACE)") || !strings.Contains(body, "InsufficientStorage") {
 		t.Errorf("a write: %d %s", code, body)
 	}
-	if code, body := get(t, admin, url+"/apis/kubi.zone/v1alpha1/zones"); code != http.StatusOK {
+	if code, body := getPage(t, admin, url+"/apis/kubi.zone/v1alpha1/zones"); code != http.StatusOK {
 		t.Errorf("a read: %d %s", code, body)
 	}
 
@@ -100,10 +100,10 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 		}
 	}
 	// Until the next look, seconds later, it says what the last one found.
-	if code, body := get(t, admin, url+"/healthz/etcd-space"); code != http.StatusInternalServerError {
+	if code, body := getPage(t, admin, url+"/healthz/etcd-space"); code != http.StatusInternalServerError {
 		t.Errorf("/healthz while etcd was full: %d %s", code, body)
 	}
-	if code, body := get(t, admin, url+"/readyz?exclude=views"); code != http.StatusOK {
+	if code, body := getPage(t, admin, url+"/readyz?exclude=views"); code != http.StatusOK {
 		t.Errorf("readiness: %d %s", code, body)
 	}
 }

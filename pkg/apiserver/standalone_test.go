@@ -37,37 +37,20 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 )
 
-// door is a server with nothing in it but authentication and authorization.
-func door(t *testing.T) (url string, us *pki.Bundle) {
+// startBareServer returns a server with nothing in it but authentication and authorization.
+func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	t.Helper()
-	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	us = must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	registry := install.New(addReviews)
-	config, err := genericConfig(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serveStandalone(&config.Config, Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey}); err != nil {
-		t.Fatal(err)
-	}
-	if err := applyStandalone(&config.Config, us.CA); err != nil {
-		t.Fatal(err)
-	}
-	server, err := config.Complete().New(Component, genericapiserver.NewEmptyDelegate())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serveCluster(server, registry, config.Authorization.Authorizer); err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(genericConfig(registry))(t)
+	must.Succeed(t, serveStandalone(&config.Config, Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey}))
+	must.Succeed(t, applyStandalone(&config.Config, us.CA))
+	server := must.Get(config.Complete().New(Component, genericapiserver.NewEmptyDelegate()))(t)
+	must.Succeed(t, serveCluster(server, registry, config.Authorization.Authorizer))
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.PrepareRun().RunWithContext(ctx) }()
@@ -80,17 +63,14 @@ func door(t *testing.T) (url string, us *pki.Bundle) {
 	return "https://" + listener.Addr().String(), us
 }
 
-// visitor trusts the server of us and shows the client certificate given, if any.
-func visitor(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {
+// makeHTTPClient trusts the server of us and shows the client certificate given, if any.
+func makeHTTPClient(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(us.CA)
 	config := &tls.Config{RootCAs: pool}
 	if cert != nil {
-		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := must.Get(tls.X509KeyPair(cert, key))(t)
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport := &http.Transport{TLSClientConfig: config}
@@ -98,45 +78,36 @@ func visitor(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func get(t *testing.T, client *http.Client, url string) (int, string) {
+func getPage(t *testing.T, client *http.Client, url string) (int, string) {
 	t.Helper()
-	answer, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(client.Get(url))(t)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, string(body)
 }
 
 // A3
 func TestStandalone_letsInTheAdministratorAndProbers(t *testing.T) {
-	url, us := door(t)
-	stranger, err := pki.Open(t.TempDir(), []string{"localhost"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	anonymous := visitor(t, us, nil, nil)
-	admin := visitor(t, us, us.AdminCert, us.AdminKey)
-	foreign := visitor(t, us, stranger.AdminCert, stranger.AdminKey)
+	url, us := startBareServer(t)
+	stranger := must.Get(pki.Open(t.TempDir(), []string{"localhost"}, time.Now()))(t)
+	anonymous := makeHTTPClient(t, us, nil, nil)
+	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
+	foreign := makeHTTPClient(t, us, stranger.AdminCert, stranger.AdminKey)
 	for _, path := range publicPaths {
-		if code, body := get(t, anonymous, url+path); code != http.StatusOK {
+		if code, body := getPage(t, anonymous, url+path); code != http.StatusOK {
 			t.Errorf("anonymous %s: %d %s", path, code, body)
 		}
 	}
 	for _, path := range []string{"/", "/apis", "/metrics", "/openapi/v3", "/readyz/ping", "/version/", "/debug/pprof/"} {
-		if code, body := get(t, anonymous, url+path); code != http.StatusUnauthorized {
+		if code, body := getPage(t, anonymous, url+path); code != http.StatusUnauthorized {
 			t.Errorf("anonymous %s: %d %s", path, code, body)
 		}
 	}
 	for _, path := range []string{"/apis", "/metrics", "/openapi/v3", "/readyz"} {
-		if code, body := get(t, admin, url+path); code != http.StatusOK {
+		if code, body := getPage(t, admin, url+path); code != http.StatusOK {
 			t.Errorf("administrator %s: %d %s", path, code, body)
 		}
-		if code, body := get(t, foreign, url+path); code != http.StatusUnauthorized {
+		if code, body := getPage(t, foreign, url+path); code != http.StatusUnauthorized {
 			t.Errorf("administrator of another server %s: %d %s", path, code, body)
 		}
 	}
@@ -144,16 +115,10 @@ func TestStandalone_letsInTheAdministratorAndProbers(t *testing.T) {
 
 // A3: what impersonation makes of the administrator is refused like any other user, with the reason.
 func TestStandalone_refusesOthersWithTheReason(t *testing.T) {
-	url, us := door(t)
-	request, err := http.NewRequest(http.MethodGet, url+"/apis", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	url, us := startBareServer(t)
+	request := must.Get(http.NewRequest(http.MethodGet, url+"/apis", nil))(t)
 	request.Header.Set("Impersonate-User", "jane")
-	answer, err := visitor(t, us, us.AdminCert, us.AdminKey).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(makeHTTPClient(t, us, us.AdminCert, us.AdminKey).Do(request))(t)
 	defer answer.Body.Close()
 	body, _ := io.ReadAll(answer.Body)
 	if answer.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "jane") || !strings.Contains(string(body), "system:masters") {
@@ -163,12 +128,10 @@ func TestStandalone_refusesOthersWithTheReason(t *testing.T) {
 
 // Clients compare /version with the Kubernetes they need: ours is its build metadata.
 func TestVersion_isKubernetesWithOurs(t *testing.T) {
-	url, us := door(t)
-	_, body := get(t, visitor(t, us, nil, nil), url+"/version")
+	url, us := startBareServer(t)
+	_, body := getPage(t, makeHTTPClient(t, us, nil, nil), url+"/version")
 	var info apimachineryversion.Info
-	if err := json.Unmarshal([]byte(body), &info); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(body), &info))
 	said, err := semver.ParseSemantic(info.GitVersion)
 	if err != nil || said.BuildMetadata() != "kubizone-v"+version.Number() {
 		t.Fatalf("version: %s: %v", body, err)
@@ -178,8 +141,8 @@ func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	}
 }
 
-// administrator is a client of url by the certificate of us.
-func administrator(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clientset {
+// makeAdminClient returns a client of url by the certificate of us.
+func makeAdminClient(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clientset {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(&restclient.Config{Host: url, TLSClientConfig: restclient.TLSClientConfig{CAData: us.CA, CertData: us.AdminCert, KeyData: us.AdminKey}})
 	if err != nil {
@@ -190,17 +153,17 @@ func administrator(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clients
 
 // Clients that discover every group begin at /api, and some of them end there where it is missing.
 func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
-	url, us := door(t)
-	admin := visitor(t, us, us.AdminCert, us.AdminKey)
+	url, us := startBareServer(t)
+	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
 	for path, want := range map[string]string{"/api": `"versions":["v1"]`, "/api/": `"versions":["v1"]`, "/api/v1": `"groupVersion":"v1"`, "/api/v1/": `"groupVersion":"v1"`} {
-		if code, body := get(t, admin, url+path); code != http.StatusOK || !strings.Contains(body, want) {
+		if code, body := getPage(t, admin, url+path); code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
-		if code, _ := get(t, visitor(t, us, nil, nil), url+path); code != http.StatusUnauthorized {
+		if code, _ := getPage(t, makeHTTPClient(t, us, nil, nil), url+path); code != http.StatusUnauthorized {
 			t.Errorf("anonymous %s: %d", path, code)
 		}
 	}
-	client := administrator(t, url, us)
+	client := makeAdminClient(t, url, us)
 	_, aggregated, err := client.Discovery().ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
@@ -229,8 +192,8 @@ func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
 
 // A3: `kubectl auth can-i`.
 func TestReviews_sayWhatAUserMay(t *testing.T) {
-	url, us := door(t)
-	client := administrator(t, url, us)
+	url, us := startBareServer(t)
+	client := makeAdminClient(t, url, us)
 	ask := func(spec authorizationv1.SelfSubjectAccessReviewSpec) (*authorizationv1.SelfSubjectAccessReview, error) {
 		return client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 	}
@@ -273,7 +236,7 @@ func TestReviews_askTheAuthorizer(t *testing.T) {
 
 // A4
 func TestGates_refuseDeletionWithoutReading(t *testing.T) {
-	door(t)
+	startBareServer(t)
 	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
 		t.Error("a corrupt object can be deleted unread")
 	}

@@ -19,13 +19,14 @@ import (
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/store"
 )
 
-// lister is what an informer of all Records asks.
-func lister(api typed.KubizoneV1alpha1Interface) cache.ListerWatcherWithContext {
+// makeLister returns what an informer of all Records asks.
+func makeLister(api typed.KubizoneV1alpha1Interface) cache.ListerWatcherWithContext {
 	return cache.ToListerWatcherWithContext(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return api.Records("").List(ctx, o)
@@ -49,14 +50,14 @@ func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
 	const objects = 40
 	etcd := store.Fresh(t)
 	f := &following{store: store.On(t, etcd, Prefix)}
-	f.api = whole(t, func(c *Config) { c.Etcd.ServerList = []string{etcd.Endpoint} })
+	f.api = startWholeServer(t, func(c *Config) { c.Etcd.ServerList = []string{etcd.Endpoint} })
 	store.Must(f.api.Zones("platform").Create(ctx, store.Zone("platform", "org", "example.org.", store.Allow("", "*")), metav1.CreateOptions{}))
 	for i := range objects {
 		r := store.Must(f.api.Records("team").Create(ctx, store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1"), metav1.CreateOptions{}))
 		f.keys = append(f.keys, layout.Keys{Prefix: Prefix}.Record(r.Namespace, r.Name))
 	}
 	for range informers {
-		i := kuberig.Inform(ctx, lister(f.api), &v1alpha1.Record{})
+		i := kuberig.Inform(ctx, makeLister(f.api), &v1alpha1.Record{})
 		<-i.Synced()
 		if first := i.Counts(); first.Lists != 0 || first.Watches != 1 { // else the cache has to ask etcd at each read too
 			t.Errorf("an informer begins by %d lists and %d watches: etcd is not asked how far it is", first.Lists, first.Watches)
@@ -66,8 +67,8 @@ func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
 	return f
 }
 
-// have waits until each informer has all Records.
-func (f *following) have(ctx context.Context, t testing.TB) {
+// waitForRecords waits until each informer has all Records.
+func (f *following) waitForRecords(ctx context.Context, t testing.TB) {
 	t.Helper()
 	want := map[string]string{}
 	for _, r := range store.Must(f.api.Records("").List(ctx, metav1.ListOptions{})).Items {
@@ -78,8 +79,8 @@ func (f *following) have(ctx context.Context, t testing.TB) {
 	}
 }
 
-// asked is how many requests the informers have sent.
-func (f *following) asked() (sum int) {
+// countRequests returns how many requests the informers have sent.
+func (f *following) countRequests() (sum int) {
 	for _, informer := range f.all {
 		now := informer.Counts()
 		sum += now.Lists + now.Watches
@@ -87,34 +88,31 @@ func (f *following) asked() (sum int) {
 	return sum
 }
 
-// through writes the first Records so many times, each time in one transaction, and begins the next one not before
+// writeThrough writes the first Records so many times, each time in one transaction, and begins the next one not before
 // its time, or where every is 0 when all informers have this one. It returns how many requests the informers had to
 // send anew, and checks what they were told.
-func (f *following) through(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
+func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
 	t.Helper()
-	asked, before := f.asked(), make([]kuberig.Informed, len(f.all))
+	asked, before := f.countRequests(), make([]kuberig.Informed, len(f.all))
 	for i := range f.all {
 		before[i] = f.all[i].Counts()
 	}
 	due := time.NewTicker(max(every, 1))
 	defer due.Stop()
-	err := store.Together(ctx, store.Must(f.store.Connect()), Prefix, times, func() {
+	must.Succeed(t, store.Together(ctx, store.Must(f.store.Connect()), Prefix, times, func() {
 		if every == 0 {
-			f.have(ctx, t)
+			f.waitForRecords(ctx, t)
 		}
 		<-due.C
-	}, f.keys[:objects]...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.have(ctx, t)
+	}, f.keys[:objects]...))
+	f.waitForRecords(ctx, t)
 	for i, informer := range f.all {
 		now := informer.Counts()
 		if events := now.Events - before[i].Events; events != objects*times || now.Disorder > 0 {
 			t.Errorf("informer %d: %d events of %d, %d in disorder", i, events, objects*times, now.Disorder)
 		}
 	}
-	return f.asked() - asked
+	return f.countRequests() - asked
 }
 
 // A transaction of 40 Records reaches each of 24 informers that keep up whole and in order, and none of them has to
@@ -130,7 +128,7 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	}
 	anew := 0
 	for range 10 { // what the machine takes away meanwhile is no fault of transactions
-		if anew = f.through(t.Context(), t, 40, times, 0); anew == 0 {
+		if anew = f.writeThrough(t.Context(), t, 40, times, 0); anew == 0 {
 			return
 		}
 	}
@@ -145,7 +143,7 @@ func BenchmarkVersions_informers(b *testing.B) {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				const records = 1000
-				before, began := f.asked(), time.Now()
+				before, began := f.countRequests(), time.Now()
 				var all errgroup.Group
 				all.SetLimit(callers)
 				for i := range records {
@@ -155,12 +153,10 @@ func BenchmarkVersions_informers(b *testing.B) {
 						return err
 					})
 				}
-				if err := all.Wait(); err != nil {
-					b.Fatal(err)
-				}
+				must.Succeed(b, all.Wait())
 				b.ReportMetric(records/time.Since(began).Seconds(), "objects/s")
-				f.have(b.Context(), b)
-				b.ReportMetric(float64(f.asked()-before), "anew")
+				f.waitForRecords(b.Context(), b)
+				b.ReportMetric(float64(f.countRequests()-before), "anew")
 			}
 		})
 	}
@@ -170,7 +166,7 @@ func BenchmarkVersions_informers(b *testing.B) {
 				for b.Loop() {
 					began := time.Now()
 					times := max(1, 2*rate/objects)
-					anew := f.through(b.Context(), b, objects, times, time.Duration(objects)*time.Second/time.Duration(rate))
+					anew := f.writeThrough(b.Context(), b, objects, times, time.Duration(objects)*time.Second/time.Duration(rate))
 					b.ReportMetric(float64(anew), "anew")
 					b.ReportMetric(float64(times*objects)/time.Since(began).Seconds(), "objects/s")
 				}

@@ -24,12 +24,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 const uid = "u"
 
-// steps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
-func steps(t *testing.T, n int) []content.Step {
+// makeSteps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
+func makeSteps(t *testing.T, n int) []content.Step {
 	t.Helper()
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	all := []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
@@ -44,53 +45,49 @@ func steps(t *testing.T, n int) []content.Step {
 			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
 		}
 		removed, added := step.Elements()
-		var err error
-		if state, err = state.Update(removed, added); err != nil {
-			t.Fatal(err)
-		}
+
+		state = must.Get(state.Update(removed, added))(t)
 		step.State = state
 		all = append(all, step)
 	}
 	return all
 }
 
-func object(n int64) *v1alpha1.Zone {
+func makeZone(n int64) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z", UID: uid}, Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 99 + n, ContentGeneration: n}}
 }
 
-func apply(t *testing.T, set *zoneview.Set, all []content.Step) {
+func applySteps(t *testing.T, set *zoneview.Set, all []content.Step) {
 	t.Helper()
-	if err := set.Apply(uid, content.Transaction{Steps: all, Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: "z"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, set.Apply(uid, content.Transaction{Steps: all, Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: "z"}))
 }
 
 // A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return nil }, nil, nil, nil}
-	all := steps(t, 2)
-	apply(t, set, all[:2])
-	snapshot, err := v.Snapshot(t.Context(), object(2))
+	all := makeSteps(t, 2)
+	applySteps(t, set, all[:2])
+	snapshot, err := v.Snapshot(t.Context(), makeZone(2))
 	if err != nil || snapshot.N() != 2 {
 		t.Fatalf("%v, %v", snapshot, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := v.Snapshot(ctx, object(3)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := v.Snapshot(ctx, makeZone(3)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a view that is behind answers: %v", err)
 	}
 	got := make(chan zone.Snapshot)
 	go func() {
-		snapshot, _ := v.Snapshot(t.Context(), object(3))
+		snapshot, _ := v.Snapshot(t.Context(), makeZone(3))
 		got <- snapshot
 	}()
-	apply(t, set, all[2:])
+	applySteps(t, set, all[2:])
 	if snapshot := <-got; snapshot == nil || snapshot.N() != 3 {
 		t.Errorf("after the step came: %v", snapshot)
 	}
 	go func() {
-		_, err := v.Snapshot(t.Context(), object(9))
+		_, err := v.Snapshot(t.Context(), makeZone(9))
 		if !apierrors.IsNotFound(err) {
 			t.Errorf("a zone that went while waited for: %v", err)
 		}
@@ -110,21 +107,21 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return zoneview.ErrMisfit }, nil, nil, nil}
-	if _, err := v.Snapshot(t.Context(), object(1)); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
+	if _, err := v.Snapshot(t.Context(), makeZone(1)); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
 		t.Errorf("a zone that was never proven is answered with %v", err)
 	}
-	apply(t, set, steps(t, 2))
-	if snapshot, err := v.Snapshot(t.Context(), object(3)); err != nil || snapshot.N() != 3 {
+	applySteps(t, set, makeSteps(t, 2))
+	if snapshot, err := v.Snapshot(t.Context(), makeZone(3)); err != nil || snapshot.N() != 3 {
 		t.Errorf("what was proven is not answered: %v, %v", snapshot, err)
 	}
-	if _, err := v.Snapshot(t.Context(), object(4)); !apierrors.IsStoreReadError(err) {
+	if _, err := v.Snapshot(t.Context(), makeZone(4)); !apierrors.IsStoreReadError(err) {
 		t.Errorf("what is not proven is answered with %v", err)
 	}
 }
 
 func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 3})
-	all := steps(t, 5)
+	all := makeSteps(t, 5)
 	// The stored journal reaches back by one serial more than the Set does.
 	damage := slices.Clone[[]content.Step]
 	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
@@ -135,35 +132,35 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	}, func(_ context.Context, _ string, n uint64) (before sethash.State, steps []content.Step, err error) {
 		return all[1].State, damage(all[2:n]), nil
 	}, nil}
-	apply(t, set, all)
+	applySteps(t, set, all)
 	for at := serial.Serial(101); at <= 105; at++ {
-		snapshot, err := v.At(t.Context(), object(6), at)
+		snapshot, err := v.At(t.Context(), makeZone(6), at)
 		if err != nil || snapshot.Serial() != at || snapshot.State() != all[at-100].State {
 			t.Errorf("at %d: %v, %v", at, snapshot, err)
 		}
 	}
-	if _, err := v.At(t.Context(), object(6), 100); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.At(t.Context(), makeZone(6), 100); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a serial that is trimmed: %v", err)
 	}
-	if _, err := v.Steps(t.Context(), object(6), 100, 105); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.Steps(t.Context(), makeZone(6), 100, 105); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps that are trimmed: %v", err)
 	}
-	if got, err := v.Steps(t.Context(), object(6), 103, 105); err != nil || len(got) != 2 {
+	if got, err := v.Steps(t.Context(), makeZone(6), 103, 105); err != nil || len(got) != 2 {
 		t.Errorf("steps: %v, %v", got, err)
 	}
-	if got, err := v.Changes(t.Context(), object(6), 103, 104); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
+	if got, err := v.Changes(t.Context(), makeZone(6), 103, 104); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
 		t.Errorf("changes: %v, %v", got, err)
 	}
 	for _, until := range []serial.Serial{102, 103, 105} {
-		got, err := v.Changes(t.Context(), object(6), 101, until)
+		got, err := v.Changes(t.Context(), makeZone(6), 101, until)
 		if err != nil || len(got) != int(until-101) || got[0].From != 101 || got[len(got)-1].To != until || len(got[0].Added) == 0 {
 			t.Errorf("changes from the stored journal up to %d: %v, %v", until, got, err)
 		}
 	}
-	if got, err := v.Steps(t.Context(), object(6), 101, 107); !errors.Is(err, zone.ErrNotHeld) {
+	if got, err := v.Steps(t.Context(), makeZone(6), 101, 107); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps up to a serial to come: %v, %v", got, err)
 	}
-	if oldest, err := v.Oldest(t.Context(), object(6)); err != nil || oldest != 101 {
+	if oldest, err := v.Oldest(t.Context(), makeZone(6)); err != nil || oldest != 101 {
 		t.Errorf("the oldest serial: %d, %v, want that of the stored journal", oldest, err)
 	}
 	// Stored steps are answered as far as they are proven.
@@ -173,10 +170,10 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 			stored[at].Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "203.0.113.66"}}
 			return stored
 		}
-		if oldest, err := v.Oldest(t.Context(), object(6)); err != nil || oldest != 102 {
+		if oldest, err := v.Oldest(t.Context(), makeZone(6)); err != nil || oldest != 102 {
 			t.Errorf("the oldest serial where a stored step is damaged: %d, %v, want that of the Set", oldest, err)
 		}
-		if got, err := v.Steps(t.Context(), object(6), 101, 105); !errors.Is(err, zone.ErrNotHeld) {
+		if got, err := v.Steps(t.Context(), makeZone(6), 101, 105); !errors.Is(err, zone.ErrNotHeld) {
 			t.Errorf("steps of which one is damaged: %v, %v", got, err)
 		}
 		damage = func(stored []content.Step) []content.Step {
@@ -184,15 +181,15 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 			stored[at].Removed = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "203.0.113.66"}}
 			return stored
 		}
-		if got, err := v.Changes(t.Context(), object(6), 101, 102); !errors.Is(err, zone.ErrNotHeld) {
+		if got, err := v.Changes(t.Context(), makeZone(6), 101, 102); !errors.Is(err, zone.ErrNotHeld) {
 			t.Errorf("changes of which one is damaged: %v, %v", got, err)
 		}
 	}
 	set.Remove(uid)
-	if _, err := v.At(t.Context(), object(6), 105); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.At(t.Context(), makeZone(6), 105); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a zone that is gone: %v", err)
 	}
-	if _, err := v.Changes(t.Context(), object(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.Changes(t.Context(), makeZone(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("changes of a zone that is gone: %v", err)
 	}
 }

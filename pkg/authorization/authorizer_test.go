@@ -25,6 +25,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // cluster answers SubjectAccessReviews over HTTP and keeps what it was asked.
@@ -71,8 +73,8 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(review)
 }
 
-// names of the objects it was asked about, in order; "" where a review had none.
-func (c *cluster) names() []string {
+// listNames of the objects it was asked about, in order; "" where a review had none.
+func (c *cluster) listNames() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
@@ -86,25 +88,18 @@ func (c *cluster) names() []string {
 	return out
 }
 
-func (c *cluster) config(t testing.TB) Config {
+func (c *cluster) makeConfig(t testing.TB) Config {
 	t.Helper()
-	client, err := authorizationclient.NewForConfig(&rest.Config{Host: c.URL, QPS: -1, Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(authorizationclient.NewForConfig(&rest.Config{Host: c.URL, QPS: -1, Timeout: 10 * time.Second}))(t)
 	return Config{
 		Client: client, AllowCacheTTL: time.Hour, DenyCacheTTL: time.Hour, RetryBackoff: wait.Backoff{Steps: 1},
 		AlwaysAllowGroups: []string{user.SystemPrivilegedGroup}, AlwaysAllowPaths: []string{"/healthz", "/livez", "/readyz"},
 	}
 }
 
-func open(t testing.TB, config Config) authorizer.Authorizer {
+func openAuthorizer(t testing.TB, config Config) authorizer.Authorizer {
 	t.Helper()
-	a, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return must.Get(New(config))(t)
 }
 
 // rule is a role of one namespace, as RBAC reads it.
@@ -113,9 +108,9 @@ type rule struct {
 	names                     []string
 }
 
-// rbac evaluates rules as plugin/pkg/auth/authorizer/rbac of Kubernetes does: a rule with names covers no request
-// without one.
-func rbac(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+// evaluateRules evaluates rules as plugin/pkg/auth/authorizer/rbac of Kubernetes does: a rule with names covers no
+// request without one.
+func evaluateRules(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 	return func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		a := spec.ResourceAttributes
 		if a == nil || spec.User != "alice" {
@@ -132,7 +127,7 @@ func rbac(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authoriz
 	}
 }
 
-func request(verb, resource, subresource, name string) authorizer.AttributesRecord {
+func makeRequest(verb, resource, subresource, name string) authorizer.AttributesRecord {
 	return authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: "alice", Groups: []string{"tenants", user.AllAuthenticated}},
 		Verb: verb, Namespace: "team-a", APIGroup: "kubi.zone", APIVersion: "v1alpha1", Resource: resource, Subresource: subresource, Name: name,
@@ -141,32 +136,33 @@ func request(verb, resource, subresource, name string) authorizer.AttributesReco
 }
 
 func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
-	c := newCluster(t, rbac(rule{namespace: "team-a", verb: "delete", resource: "records"}))
-	a := open(t, c.config(t))
+	c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "delete", resource: "records"}))
+	a := openAuthorizer(t, c.makeConfig(t))
 	for i := range 300 {
-		decision, _, err := a.Authorize(t.Context(), request("delete", "records", "", fmt.Sprintf("www-%d", i)))
+		decision, _, err := a.Authorize(t.Context(), makeRequest("delete", "records", "", fmt.Sprintf("www-%d", i)))
 		if decision != authorizer.DecisionAllow || err != nil {
 			t.Fatalf("name %d: %v, %v; want Allow", i, decision, err)
 		}
 	}
-	if got := c.names(); !slices.Equal(got, []string{""}) {
+	if got := c.listNames(); !slices.Equal(got, []string{""}) {
 		t.Errorf("asked about %q, want one review without a name", got)
 	}
 	// The kept part of the question tells requests apart.
 	for _, other := range []authorizer.AttributesRecord{
-		request("get", "records", "", "www-1"), request("delete", "zones", "", "www-1"), request("delete", "records", "status", "www-1"),
+		makeRequest("get", "records", "", "www-1"), makeRequest("delete", "zones", "", "www-1"), makeRequest("delete", "records", "status",
+			"www-1"),
 		func() authorizer.AttributesRecord {
-			r := request("delete", "records", "", "www-1")
+			r := makeRequest("delete", "records", "", "www-1")
 			r.Namespace = "team-b"
 			return r
 		}(),
 		func() authorizer.AttributesRecord {
-			r := request("delete", "records", "", "www-1")
+			r := makeRequest("delete", "records", "", "www-1")
 			r.APIGroup = "bind9.kubi.zone"
 			return r
 		}(),
 		func() authorizer.AttributesRecord {
-			r := request("delete", "records", "", "www-1")
+			r := makeRequest("delete", "records", "", "www-1")
 			r.User = &user.DefaultInfo{Name: "mallory"}
 			return r
 		}(),
@@ -178,17 +174,17 @@ func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
 }
 
 func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
-	c := newCluster(t, rbac(rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www"}}))
-	a := open(t, c.config(t))
+	c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www"}}))
+	a := openAuthorizer(t, c.makeConfig(t))
 	for range 2 { // the second time everything is remembered
-		if decision, _, err := a.Authorize(t.Context(), request("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
+		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
 			t.Errorf("www: %v, %v; want Allow", decision, err)
 		}
-		if decision, _, err := a.Authorize(t.Context(), request("get", "records", "", "mail")); decision == authorizer.DecisionAllow || err != nil {
+		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "mail")); decision == authorizer.DecisionAllow || err != nil {
 			t.Errorf("mail: %v, %v; want not allowed", decision, err)
 		}
 	}
-	if got := c.names(); !slices.Equal(got, []string{"", "www", "mail"}) {
+	if got := c.listNames(); !slices.Equal(got, []string{"", "www", "mail"}) {
 		t.Errorf("asked about %q, want without a name, then by name, each once", got)
 	}
 }
@@ -208,7 +204,7 @@ func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 				bound = append(bound, r)
 			}
 		}
-		answer := rbac(bound...)
+		answer := evaluateRules(bound...)
 		direct := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 			if answer(&authorizationv1.SubjectAccessReviewSpec{User: a.GetUser().GetName(), ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Namespace: a.GetNamespace(), Verb: a.GetVerb(), Group: a.GetAPIGroup(), Resource: a.GetResource(), Subresource: a.GetSubresource(), Name: a.GetName(),
@@ -220,7 +216,7 @@ func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 		for _, verb := range verbs {
 			for _, resource := range resources {
 				for _, name := range names {
-					asked := request(verb, resource, "", name)
+					asked := makeRequest(verb, resource, "", name)
 					want, _, _ := direct.Authorize(t.Context(), asked)
 					got, _, err := broadFirst{direct}.Authorize(t.Context(), asked)
 					if got != want || err != nil {
@@ -233,15 +229,12 @@ func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 }
 
 func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
-	c := newCluster(t, rbac(rule{namespace: "team-a", verb: "watch", resource: "records"}))
-	a := open(t, c.config(t))
+	c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "watch", resource: "records"}))
+	a := openAuthorizer(t, c.makeConfig(t))
 	for i := range 20 { // kubectl wait watches one object by the field metadata.name
-		asked := request("watch", "records", "", fmt.Sprintf("www-%d", i))
+		asked := makeRequest("watch", "records", "", fmt.Sprintf("www-%d", i))
 		asked.FieldSelectorRequirements = fields.OneTermEqualSelector("metadata.name", asked.Name).Requirements()
-		labelled, err := labels.Parse(fmt.Sprintf("app=%d", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		labelled := must.Get(labels.Parse(fmt.Sprintf("app=%d", i)))(t)
 		asked.LabelSelectorRequirements, _ = labelled.Requirements()
 		if decision, _, err := a.Authorize(t.Context(), asked); decision != authorizer.DecisionAllow || err != nil {
 			t.Fatalf("%v, %v; want Allow", decision, err)
@@ -259,16 +252,16 @@ func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: !denied, Denied: denied, Reason: "policy"}
 	}
 	c := newCluster(t, answer)
-	config := c.config(t)
+	config := c.makeConfig(t)
 	config.AskByName = true
-	a := open(t, config)
-	if decision, reason, err := a.Authorize(t.Context(), request("get", "records", "", "payroll")); decision != authorizer.DecisionDeny || reason != "policy" || err != nil {
+	a := openAuthorizer(t, config)
+	if decision, reason, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "payroll")); decision != authorizer.DecisionDeny || reason != "policy" || err != nil {
 		t.Errorf("payroll: %v, %q, %v; want Deny with the cluster's reason", decision, reason, err)
 	}
-	if decision, _, err := a.Authorize(t.Context(), request("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
+	if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
 		t.Errorf("www: %v, %v; want Allow", decision, err)
 	}
-	if got := c.names(); !slices.Equal(got, []string{"payroll", "www"}) {
+	if got := c.listNames(); !slices.Equal(got, []string{"payroll", "www"}) {
 		t.Errorf("asked about %q, want each request as it is", got)
 	}
 }
@@ -299,12 +292,9 @@ func TestAuthorize_failsClosed(t *testing.T) { // attack 46
 					return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Denied: c.both}
 				})
 				server.fail = c.fail
-				config := server.config(t)
+				config := server.makeConfig(t)
 				if c.timeout > 0 {
-					client, err := authorizationclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, Timeout: c.timeout})
-					if err != nil {
-						t.Fatal(err)
-					}
+					client := must.Get(authorizationclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, Timeout: c.timeout}))(t)
 					config.Client = client
 				}
 				config.AskByName = byName
@@ -314,19 +304,19 @@ func TestAuthorize_failsClosed(t *testing.T) { // attack 46
 					ctx, cancel = context.WithTimeout(ctx, c.ctx)
 					defer cancel()
 				}
-				a := open(t, config)
-				decision, _, err := a.Authorize(ctx, request("delete", "records", "", "www"))
+				a := openAuthorizer(t, config)
+				decision, _, err := a.Authorize(ctx, makeRequest("delete", "records", "", "www"))
 				if decision != authorizer.DecisionDeny || err == nil {
 					t.Errorf("%v, %v; want Deny and an error, which the generic server answers with 500", decision, err)
 				}
-				if aware := a.ConditionsAwareAuthorize(ctx, request("delete", "records", "", "www")); aware.IsAllow() {
+				if aware := a.ConditionsAwareAuthorize(ctx, makeRequest("delete", "records", "", "www")); aware.IsAllow() {
 					t.Error("the conditions-aware answer allows")
 				}
 				want := "www"
 				if !byName {
 					want = ""
 				}
-				for _, asked := range server.names() {
+				for _, asked := range server.listNames() {
 					if asked != want {
 						t.Errorf("after the failure it was asked about %q too", asked)
 					}
@@ -336,7 +326,7 @@ func TestAuthorize_failsClosed(t *testing.T) { // attack 46
 					server.mu.Lock()
 					server.fail = nil
 					server.mu.Unlock()
-					if decision, _, err := a.Authorize(t.Context(), request("delete", "records", "", "www")); decision != authorizer.DecisionAllow {
+					if decision, _, err := a.Authorize(t.Context(), makeRequest("delete", "records", "", "www")); decision != authorizer.DecisionAllow {
 						t.Errorf("after the failure: %v, %v", decision, err)
 					}
 				}
@@ -353,15 +343,15 @@ func TestAuthorize_answersEndWithTheirTTL(t *testing.T) {
 		defer mu.Unlock()
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: allowed}
 	})
-	config := c.config(t)
+	config := c.makeConfig(t)
 	config.AllowCacheTTL, config.DenyCacheTTL = 10*time.Millisecond, 10*time.Millisecond
-	a := open(t, config)
+	a := openAuthorizer(t, config)
 	for _, now := range []bool{true, false, true} {
 		mu.Lock()
 		allowed = now
 		mu.Unlock()
 		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			decision, _, err := a.Authorize(ctx, request("get", "records", "", "www"))
+			decision, _, err := a.Authorize(ctx, makeRequest("get", "records", "", "www"))
 			return (decision == authorizer.DecisionAllow) == now, err
 		})
 		if err != nil {
@@ -371,10 +361,10 @@ func TestAuthorize_answersEndWithTheirTTL(t *testing.T) {
 }
 
 func TestAuthorize_isNotAskedAbout(t *testing.T) {
-	c := newCluster(t, rbac())
-	a := open(t, c.config(t))
+	c := newCluster(t, evaluateRules())
+	a := openAuthorizer(t, c.makeConfig(t))
 	anonymous := &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
-	master := request("delete", "zones", "", "example-org")
+	master := makeRequest("delete", "zones", "", "example-org")
 	master.User = &user.DefaultInfo{Name: "root", Groups: []string{user.SystemPrivilegedGroup}}
 	allowed := []authorizer.AttributesRecord{master}
 	for _, p := range []string{"/healthz", "/livez", "/readyz"} {
@@ -385,7 +375,7 @@ func TestAuthorize_isNotAskedAbout(t *testing.T) {
 			t.Errorf("%+v: %v, %v; want Allow", asked, decision, err)
 		}
 	}
-	if got := c.names(); len(got) != 0 {
+	if got := c.listNames(); len(got) != 0 {
 		t.Errorf("asked about %q, want nothing", got)
 	}
 	for _, p := range []string{"/metrics", "/debug/pprof/", "/openapi/v3", "/readyz/etcd", "/"} { // attack 44
@@ -393,26 +383,26 @@ func TestAuthorize_isNotAskedAbout(t *testing.T) {
 			t.Errorf("%s: %v, %v; want not allowed", p, decision, err)
 		}
 	}
-	if got := c.names(); !slices.Equal(got, []string{"/metrics", "/debug/pprof/", "/openapi/v3", "/readyz/etcd", "/"}) {
+	if got := c.listNames(); !slices.Equal(got, []string{"/metrics", "/debug/pprof/", "/openapi/v3", "/readyz/etcd", "/"}) {
 		t.Errorf("asked about %q, want each path once", got)
 	}
 }
 
 func TestAuthorize_manyAtOnce(t *testing.T) {
-	c := newCluster(t, rbac(
+	c := newCluster(t, evaluateRules(
 		rule{namespace: "team-a", verb: "update", resource: "records"},
 		rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www-1", "www-3"}},
 	))
-	a := open(t, c.config(t))
+	a := openAuthorizer(t, c.makeConfig(t))
 	var group sync.WaitGroup
 	for i := range 16 {
 		group.Go(func() {
 			for j := range 50 {
 				name := fmt.Sprintf("www-%d", (i+j)%5)
-				if decision, _, err := a.Authorize(t.Context(), request("update", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
+				if decision, _, err := a.Authorize(t.Context(), makeRequest("update", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
 					t.Errorf("update %s: %v, %v", name, decision, err)
 				}
-				decision, _, err := a.Authorize(t.Context(), request("get", "records", "", name))
+				decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", name))
 				if want := name == "www-1" || name == "www-3"; (decision == authorizer.DecisionAllow) != want || err != nil {
 					t.Errorf("get %s: %v, %v", name, decision, err)
 				}
@@ -420,7 +410,7 @@ func TestAuthorize_manyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := len(c.names()); n > 16*7 { // two questions without a name and five with, each at most once by each that began together
+	if n := len(c.listNames()); n > 16*7 { // two questions without a name and five with, each at most once by each that began together
 		t.Errorf("%d reviews for 1600 requests", n)
 	}
 }
@@ -432,8 +422,8 @@ func TestConfig_saysEveryFault(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	c := newCluster(t, rbac())
-	config := c.config(t)
+	c := newCluster(t, evaluateRules())
+	config := c.makeConfig(t)
 	config.AlwaysAllowPaths = []string{"/a*b"}
 	if _, err := New(config); err == nil {
 		t.Error("a path with * in the middle is accepted")
@@ -441,22 +431,22 @@ func TestConfig_saysEveryFault(t *testing.T) {
 }
 
 func BenchmarkAuthorize_differentNames(b *testing.B) {
-	c := newCluster(b, rbac(rule{namespace: "team-a", verb: "update", resource: "records"}))
+	c := newCluster(b, evaluateRules(rule{namespace: "team-a", verb: "update", resource: "records"}))
 	for _, byName := range []bool{false, true} {
 		b.Run(fmt.Sprintf("by-name=%v", byName), func(b *testing.B) {
-			config := c.config(b)
+			config := c.makeConfig(b)
 			config.AskByName = byName
-			a := open(b, config)
+			a := openAuthorizer(b, config)
 			b.ReportAllocs()
-			before := len(c.names())
+			before := len(c.listNames())
 			i := 0
 			for b.Loop() {
 				i++
-				if decision, _, err := a.Authorize(b.Context(), request("update", "records", "", fmt.Sprintf("www-%d", i))); decision != authorizer.DecisionAllow || err != nil {
+				if decision, _, err := a.Authorize(b.Context(), makeRequest("update", "records", "", fmt.Sprintf("www-%d", i))); decision != authorizer.DecisionAllow || err != nil {
 					b.Fatal(decision, err)
 				}
 			}
-			b.ReportMetric(float64(len(c.names())-before)/float64(i), "reviews/op")
+			b.ReportMetric(float64(len(c.listNames())-before)/float64(i), "reviews/op")
 		})
 	}
 }
@@ -465,10 +455,10 @@ func BenchmarkAuthorize_differentNames(b *testing.B) {
 func TestAuthorize_inEveryNamespace(t *testing.T) {
 	for _, byName := range []bool{false, true} {
 		with := func(namespace string) authorizer.Authorizer {
-			config := newCluster(t, rbac(rule{namespace: namespace, verb: "update", resource: "deliveries"}, rule{namespace: namespace, verb: "update", resource: "zones"})).config(t)
+			config := newCluster(t, evaluateRules(rule{namespace: namespace, verb: "update", resource: "deliveries"}, rule{namespace: namespace, verb: "update", resource: "zones"})).makeConfig(t)
 			config.AskByName = byName
 			config.InEveryNamespace = func(asked authorizer.Attributes) bool { return asked.GetResource() == "deliveries" }
-			return open(t, config)
+			return openAuthorizer(t, config)
 		}
 		for _, c := range []struct {
 			namespace, resource string
@@ -476,7 +466,7 @@ func TestAuthorize_inEveryNamespace(t *testing.T) {
 		}{
 			{"team-a", "deliveries", false}, {"team-a", "zones", true}, {"", "deliveries", true}, {"", "zones", false},
 		} {
-			who, asked := with(c.namespace), request("update", c.resource, "", "one")
+			who, asked := with(c.namespace), makeRequest("update", c.resource, "", "one")
 			decision, reason, err := who.Authorize(t.Context(), asked)
 			if err != nil || (decision == authorizer.DecisionAllow) != c.allowed || c.resource == "deliveries" && !c.allowed && !strings.Contains(reason, "ClusterRoleBinding") {
 				t.Errorf("%s with a right in %q: %v, %q, %v", c.resource, c.namespace, decision, reason, err)

@@ -16,42 +16,38 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-func parsed(t *testing.T, args ...string) *Options {
+func parseOptions(t *testing.T, args ...string) *Options {
 	t.Helper()
 	o := NewOptions()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	o.AddFlags(flags)
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse(args))
 	if wrong := o.Validate(); len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
 	return o
 }
 
-func kubeconfig(t *testing.T, server string) string {
+func writeKubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
 func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 	for _, byName := range []bool{false, true} {
-		c := newCluster(t, rbac(rule{namespace: "team-a", verb: "get", resource: "records"}))
+		c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "get", resource: "records"}))
 		var info genericapiserver.AuthorizationInfo
-		o := parsed(t, "--authorization-kubeconfig="+kubeconfig(t, c.URL), fmt.Sprintf("--authorization-ask-by-name=%v", byName))
-		if err := o.ApplyTo(&info); err != nil {
-			t.Fatal(err)
-		}
+		o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, c.URL), fmt.Sprintf("--authorization-ask-by-name=%v", byName))
+		must.Succeed(t, o.ApplyTo(&info))
 		for _, name := range []string{"www", "mail"} {
-			if decision, _, err := info.Authorizer.Authorize(t.Context(), request("get", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
+			if decision, _, err := info.Authorizer.Authorize(t.Context(), makeRequest("get", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
 				t.Errorf("%s: %v, %v; want Allow", name, decision, err)
 			}
 		}
@@ -59,7 +55,7 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 		if byName {
 			want = []string{"www", "mail"}
 		}
-		if got := c.names(); !slices.Equal(got, want) {
+		if got := c.listNames(); !slices.Equal(got, want) {
 			t.Errorf("by name %v: asked about %q, want %q", byName, got, want)
 		}
 	}
@@ -67,15 +63,9 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 
 // Upstream's client sends 200 reviews a second; a limit here would be the limit of every tenant whose roles list names.
 func TestOptions_doNotLimitReviews(t *testing.T) {
-	o := parsed(t, "--authorization-kubeconfig="+kubeconfig(t, "http://127.0.0.1:1"))
-	config, err := o.clientConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := authorizationclient.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, "http://127.0.0.1:1"))
+	config := must.Get(o.clientConfig())(t)
+	client := must.Get(authorizationclient.NewForConfig(config))(t)
 	if limiter := client.RESTClient().GetRateLimiter(); limiter != nil {
 		t.Errorf("the client is limited to %v requests a second", limiter.QPS())
 	}
@@ -85,7 +75,7 @@ func TestOptions_doNotLimitReviews(t *testing.T) {
 }
 
 func TestOptions_nameTheFlagAtFault(t *testing.T) {
-	o := parsed(t, "--authorization-kubeconfig=/nowhere")
+	o := parseOptions(t, "--authorization-kubeconfig=/nowhere")
 	if err := o.ApplyTo(&genericapiserver.AuthorizationInfo{}); err == nil || !strings.Contains(err.Error(), "--authorization-kubeconfig") {
 		t.Errorf("%v does not name --authorization-kubeconfig", err)
 	}

@@ -38,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -49,19 +50,13 @@ type running struct {
 	store  *store.Store
 }
 
-func start(t *testing.T, path string, change ...func(*store.Store)) *running {
+func startStore(t *testing.T, path string, change ...func(*store.Store)) *running {
 	t.Helper()
-	dir, err := embed.OpenDir(path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(embed.OpenDir(path, 0))(t)
 	t.Cleanup(func() { dir.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	member, err := embed.Start(ctx, embed.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	member := must.Get(embed.Start(ctx, embed.Config{Dir: dir}))(t)
 	t.Cleanup(member.Stop)
 	s := store.On(t, &store.Etcd{Endpoint: member.Endpoints()[0]}, apiserver.Prefix)
 	for _, f := range change {
@@ -70,7 +65,7 @@ func start(t *testing.T, path string, change ...func(*store.Store)) *running {
 	return &running{Server: s.Server(), member: member, where: storagebackend.TransportConfig{ServerList: member.Endpoints()}, store: s}
 }
 
-func restore(t *testing.T, file string, change ...func(*Restore)) (path string, lines string, err error) {
+func restoreBackup(t *testing.T, file string, change ...func(*Restore)) (path string, lines string, err error) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "data")
 	var text strings.Builder
@@ -90,15 +85,13 @@ func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
 // B1, B3, B4, S6.5, S6.6: taken while records are written, restored clean, with every serial ahead of what was handed
 // out since, and no client can watch from before.
 func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 	store.Must(old.CreateZone(store.Zone("dns", "com", "example.com.")))
 	store.Must(old.CreateDelegation(store.Delegation("dns", "app", "com", []string{"app"}, "*")))
 	store.Must(old.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
 	gone := lastSerial(t, old, "gone")
-	if err := old.DeleteZone("dns", "gone"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, old.DeleteZone("dns", "gone"))
 
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -117,10 +110,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	store.Eventually(t, "some writes", func() bool { return written.Load() > 50 })
 	acknowledged := written.Load()
 	file := filepath.Join(t.TempDir(), "backup")
-	m, err := Take(t.Context(), old.where, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Take(t.Context(), old.where, file))(t)
 	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Format != ledger.Format || m.LeastReader == 0 {
 		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
 	}
@@ -144,14 +134,14 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old.store.Damaged = true // it is checked as long as it runs only
 	old.member.Stop()
 
-	path, said, err := restore(t, file)
+	path, said, err := restoreBackup(t, file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(said, "2 zones and ") {
 		t.Errorf("said: %s", said)
 	}
-	again := start(t, path)
+	again := startStore(t, path)
 	if n := len(again.ListRecords("")); n != m.Records {
 		t.Errorf("%d records, %d in the backup", n, m.Records)
 	}
@@ -195,7 +185,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 // B2, B3: a file that is damaged under checksums that are right is refused with an error, whichever of its pages it
 // is, and leaves nothing behind.
 func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 	for i := range 50 {
 		store.Must(old.CreateRecord(t.Context(), store.Record("dns", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
@@ -221,16 +211,12 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 		change(pages)
 		sum := sha256.Sum256(pages)
 		copy(content[len(pages):], sum[:])
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, content, 0o600))
 		damaged := *manifest
 		if damaged.Bytes, damaged.SHA256, err = digestFile(file); err != nil {
 			t.Fatal(err)
 		}
-		if err := damaged.writeFile(file); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, damaged.writeFile(file))
 	}
 	size, found := os.Getpagesize(), 0
 	for page := 2; page*size < len(whole)-sha256.Size; page++ {
@@ -253,7 +239,7 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 			pages[i] = 0xff
 		}
 	})
-	path, _, err := restore(t, file)
+	path, _, err := restoreBackup(t, file)
 	if err == nil || !strings.Contains(err.Error(), "is damaged") || !strings.Contains(err.Error(), "take another backup") {
 		t.Errorf("%v", err)
 	}
@@ -266,9 +252,7 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64) {
 	t.Helper()
 	all := &v1alpha1.RecordList{}
-	if err := s.Records.GetList(t.Context(), "/kubi.zone/records/", storage.ListOptions{Recursive: true, Predicate: storage.Everything}, all); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Records.GetList(t.Context(), "/kubi.zone/records/", storage.ListOptions{Recursive: true, Predicate: storage.Everything}, all))
 	objects = map[string]string{}
 	for _, r := range all.Items {
 		objects[r.Name] = fmt.Sprint(r.Spec.Values, "@", r.ResourceVersion)
@@ -282,13 +266,13 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
 			t.Parallel()
-			configuration, transformer := encryption(t, "one", [32]byte{1})
+			configuration, transformer := writeEncryption(t, "one", [32]byte{1})
 			change := func(s *store.Store) {
 				if encrypted {
 					s.Encryption = transformer
 				}
 			}
-			old := start(t, t.TempDir(), change)
+			old := startStore(t, t.TempDir(), change)
 			store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 			at := layout.Keys{Prefix: apiserver.Prefix}
 			var keys []string
@@ -314,7 +298,7 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 			old.member.Stop()
 			old.store.Damaged = true // it is checked as long as it runs only
 
-			path, _, err := restore(t, file, func(r *Restore) {
+			path, _, err := restoreBackup(t, file, func(r *Restore) {
 				if encrypted {
 					r.EncryptionProviderConfigFile = configuration
 				}
@@ -322,7 +306,7 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again := start(t, path, change)
+			again := startStore(t, path, change)
 			after, list := versionsOf(t, again)
 			if !maps.Equal(after, before) {
 				t.Errorf("the records are\n%v\nnot\n%v", after, before)
@@ -351,30 +335,28 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 // S6.5: a backup goes ahead of what an older one gave that was restored after it was taken, where it is named, and not
 // else. One that is too old for the clock is said to be.
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
-	s := start(t, t.TempDir())
+	s := startStore(t, t.TempDir())
 	store.Must(s.CreateZone(store.Zone("dns", "org", "example.org.")))
 	older, newer := filepath.Join(t.TempDir(), "older"), filepath.Join(t.TempDir(), "newer")
 	m := store.Must(Take(t.Context(), s.where, older))
 	age := func(days int) {
 		t.Helper()
 		m.Time = time.Now().AddDate(0, 0, -days)
-		if err := m.writeFile(older); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.writeFile(older))
 	}
 	store.Must(Take(t.Context(), s.where, newer))
 	s.store.Damaged = true // it is checked as long as it runs only
 	s.member.Stop()
 	begins := func(file, aheadOf string, says bool) serial.Serial {
 		t.Helper()
-		path, said, err := restore(t, file, func(r *Restore) { r.AheadOf = aheadOf })
+		path, said, err := restoreBackup(t, file, func(r *Restore) { r.AheadOf = aheadOf })
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(said, "by less, for lack of serials") != says {
 			t.Errorf("of %s it says: %s", file, said)
 		}
-		again := start(t, path)
+		again := startStore(t, path)
 		again.store.Damaged = true
 		defer again.member.Stop()
 		return lastSerial(t, again, "org")
@@ -389,14 +371,14 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	}
 	age(20)
 	begins(older, "", true)
-	if _, _, err := restore(t, newer, func(r *Restore) { r.AheadOf = newer + "x" }); err == nil || !strings.Contains(err.Error(), "--ahead-of: ") {
+	if _, _, err := restoreBackup(t, newer, func(r *Restore) { r.AheadOf = newer + "x" }); err == nil || !strings.Contains(err.Error(), "--ahead-of: ") {
 		t.Errorf("ahead of what is not there: %v", err)
 	}
 }
 
 // B2, B3: nothing is written where the file is not what it should be.
 func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
 	file := filepath.Join(t.TempDir(), "backup")
 	store.Must(Take(t.Context(), old.where, file))
@@ -406,9 +388,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	whole, manifest := store.Must(os.ReadFile(file)), store.Must(os.ReadFile(ManifestFile(file)))
 	edit := func(change func(*Manifest)) []byte {
 		var m Manifest
-		if err := json.Unmarshal(manifest, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(manifest, &m))
 		change(&m)
 		m.Sum = m.sum()
 		return store.Must(json.Marshal(m))
@@ -431,15 +411,11 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			bad := filepath.Join(t.TempDir(), "bad")
-			if err := os.WriteFile(bad, c.snapshot, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(bad, c.snapshot, 0o600))
 			if c.manifest != nil {
-				if err := os.WriteFile(ManifestFile(bad), c.manifest, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(ManifestFile(bad), c.manifest, 0o600))
 			}
-			path, _, err := restore(t, bad)
+			path, _, err := restoreBackup(t, bad)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
@@ -449,7 +425,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		})
 	}
 
-	if _, _, err := restore(t, file, func(r *Restore) {
+	if _, _, err := restoreBackup(t, file, func(r *Restore) {
 		r.DataDir = filepath.Dir(strings.TrimPrefix(filepath.Dir(old.where.ServerList[0]), "unix:"))
 	}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("over a running server: %v", err)
@@ -461,24 +437,22 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	}
 }
 
-// encryption is a configuration with one key, as a file and as the server has it.
-func encryption(t *testing.T, name string, key [32]byte) (file string, records value.Transformer) {
+// writeEncryption returns a configuration with one key, as a file and as the server has it.
+func writeEncryption(t *testing.T, name string, key [32]byte) (file string, records value.Transformer) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "encryption.yaml")
 	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [zones.kubi.zone, records.kubi.zone]\n" +
 		"  providers:\n  - secretbox: {keys: [{name: " + name + ", secret: " + base64.StdEncoding.EncodeToString(key[:]) + "}]}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	loaded := store.Must(encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, ""))
 	return file, loaded.Transformers[v1alpha1.Resource("records")]
 }
 
 // B3: what the server encrypts stays so, and is restored with its configuration alone; data is in no file in plain.
 func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
-	configuration, transformer := encryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
+	configuration, transformer := writeEncryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
 	encrypted := store.Encrypted(transformer)
-	old := start(t, t.TempDir(), encrypted)
+	old := startStore(t, t.TempDir(), encrypted)
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 	store.Must(old.CreateRecord(t.Context(), store.Record("app", "r", "r.example.org.", "TXT", "hidden-data")))
 	was := lastSerial(t, old, "org")
@@ -487,16 +461,16 @@ func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	if bytes.Contains(store.Must(os.ReadFile(file)), []byte("hidden-data")) {
 		t.Error("the backup holds data in plain")
 	}
-	if path, _, err := restore(t, file); err == nil {
+	if path, _, err := restoreBackup(t, file); err == nil {
 		t.Error("restored without the keys")
 	} else if _, left := os.Stat(path); !errors.Is(left, os.ErrNotExist) || !strings.Contains(err.Error(), "encrypt") {
 		t.Errorf("without the keys: %v, %v", err, left)
 	}
-	path, _, err := restore(t, file, func(r *Restore) { r.EncryptionProviderConfigFile = configuration })
+	path, _, err := restoreBackup(t, file, func(r *Restore) { r.EncryptionProviderConfigFile = configuration })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now := lastSerial(t, start(t, path, encrypted), "org"); !now.Ahead(was) {
+	if now := lastSerial(t, startStore(t, path, encrypted), "org"); !now.Ahead(was) {
 		t.Errorf("serial %d after %d", now, was)
 	}
 }
@@ -519,11 +493,11 @@ func TestTake_refusesAnEtcdWithoutKubizone(t *testing.T) {
 
 // B3: the first member of a cluster has what a sole member would have.
 func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
 	file := filepath.Join(t.TempDir(), "backup")
 	store.Must(Take(t.Context(), old.where, file))
-	path, _, err := restore(t, file, func(r *Restore) {
+	path, _, err := restoreBackup(t, file, func(r *Restore) {
 		r.MemberName, r.InitialCluster = "a", "a=https://127.0.0.1:2380,b=https://127.0.0.2:2380"
 	})
 	if err != nil {
@@ -538,7 +512,7 @@ func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
 
 // S6.5: however far today's date is ahead of what a zone has, the jump is counted from it.
 func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
-	s := start(t, t.TempDir())
+	s := startStore(t, t.TempDir())
 	today, _ := law.NextSerial(1, time.Now(), nil, nil)
 	want, lasts := map[string]serial.Serial{}, map[string]serial.Serial{}
 	for i, first := range []int64{1, 2_000_000_000, 4_294_967_295, 4_173_000_000, 4_180_000_000, int64(today) + 5000} {

@@ -23,7 +23,7 @@ type counted struct {
 	floor               law.LastSerial
 }
 
-func (c *counted) write(n int, now time.Time) {
+func (c *counted) writeTimes(n int, now time.Time) {
 	for _, s := range []*serial.Serial{&c.zone, &c.late} {
 		if n > 0 && *s != 0 {
 			next, _ := law.NextSerial(*s, now, nil, nil)
@@ -31,13 +31,13 @@ func (c *counted) write(n int, now time.Time) {
 		}
 	}
 	c.revision += int64(n)
-	c.count()
+	c.countRevision()
 }
 
-func (c *counted) count() { c.catalog = serial.Serial(uint64(c.revision)%catalogSerials + 1) }
+func (c *counted) countRevision() { c.catalog = serial.Serial(uint64(c.revision)%catalogSerials + 1) }
 
-// restore has the late zone made anew with its minimum, as a server does (S6.5), where the backup does not have it.
-func (c *counted) restore(at Clock, minimum serial.Serial) {
+// restoreAt has the late zone made anew with its minimum, as a server does (S6.5), where the backup does not have it.
+func (c *counted) restoreAt(at Clock, minimum serial.Serial) {
 	c.zone, _ = at.serial(c.zone)
 	c.revision = at.Revision(c.revision)
 	if c.floor.Serial != 0 {
@@ -53,7 +53,7 @@ func (c *counted) restore(at Clock, minimum serial.Serial) {
 			c.late = jumped
 		}
 	}
-	c.count()
+	c.countRevision()
 }
 
 // taken is a backup, and how it was restored.
@@ -74,7 +74,7 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 			zone:     today + serial.Serial(rapid.Uint32Range(0, 1<<28).Draw(t, "zone")),
 			revision: rapid.OneOf(rapid.Int64Range(1, 1<<40), rapid.Int64Range(catalogSerials-1000, catalogSerials+1000)).Draw(t, "revision"),
 		}
-		is.count()
+		is.countRevision()
 		highest := is
 		var backups []*taken
 		var last *taken // that was restored, and when
@@ -83,7 +83,7 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 		for step, steps := 0, rapid.IntRange(2, 12).Draw(t, "steps"); step < steps; step++ {
 			span := rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 100_000), rapid.IntRange(1, mostAhead/16)).Draw(t, "span")
 			now = now.Add(time.Duration(span) * time.Millisecond)
-			is.write(rapid.OneOf(rapid.IntRange(0, span-1), rapid.Just(span-1)).Draw(t, "writes"), now)
+			is.writeTimes(rapid.OneOf(rapid.IntRange(0, span-1), rapid.Just(span-1)).Draw(t, "writes"), now)
 			highest = is
 			if len(backups) == 0 || rapid.Bool().Draw(t, "back up") {
 				backups = append(backups, &taken{counted: is, at: now})
@@ -106,7 +106,7 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 				}
 			}
 			is = one.counted
-			is.restore(at, minimum)
+			is.restoreAt(at, minimum)
 			said := fmt.Sprintf("restored at %s since %s: %+v after %+v, of %+v", now, at.Since, is, highest, one.counted)
 			for what, have := range map[string][3]serial.Serial{
 				"zone": {is.zone, highest.zone, one.zone}, "late zone": {is.late, highest.late, one.late}, "catalog": {is.catalog, highest.catalog, one.catalog},

@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// damage changes one octet or some, or cuts some out.
-func damage(r *rand.Rand, whole []byte) []byte {
+// damageOctets changes one octet or some, or cuts some out.
+func damageOctets(r *rand.Rand, whole []byte) []byte {
 	octets := slices.Clone(whole)
 	at := r.IntN(len(octets))
 	switch r.IntN(4) {
@@ -40,7 +41,7 @@ func damage(r *rand.Rand, whole []byte) []byte {
 
 // B2, B3: a backup that changed is refused and leaves nothing behind, or nothing that it says has changed.
 func TestRestore_ofRandomDamage(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
 	file := filepath.Join(t.TempDir(), "backup")
 	taken := store.Must(Take(t.Context(), old.where, file))
@@ -52,15 +53,13 @@ func TestRestore_ofRandomDamage(t *testing.T) {
 	for i := range 300 {
 		snapshot, says := whole, manifest
 		if i%2 == 0 {
-			snapshot = damage(r, whole)
+			snapshot = damageOctets(r, whole)
 		} else {
-			says = damage(r, manifest)
+			says = damageOctets(r, manifest)
 		}
 		bad := filepath.Join(t.TempDir(), "bad")
-		if err := errors.Join(os.WriteFile(bad, snapshot, 0o600), os.WriteFile(ManifestFile(bad), says, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		path, _, err := restore(t, bad)
+		must.Succeed(t, errors.Join(os.WriteFile(bad, snapshot, 0o600), os.WriteFile(ManifestFile(bad), says, 0o600)))
+		path, _, err := restoreBackup(t, bad)
 		_, is := os.Stat(path)
 		switch {
 		case err != nil && !strings.Contains(err.Error(), bad) && !strings.Contains(err.Error(), "set the clock"):

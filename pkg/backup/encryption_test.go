@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -33,16 +34,11 @@ resources:
 // The file that a server has is what checking and restoring its store takes, and
 // nothing is read, checked or raised without it.
 func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
-	etcd, err := store.StartEtcd(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	etcd := must.Get(store.StartEtcd(t.TempDir()))(t)
 	client := store.Must(etcd.Client())
 	t.Cleanup(func() { client.Close() })
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
-	if err := os.WriteFile(file, []byte(encryptionConfiguration), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(encryptionConfiguration), 0o600))
 	loaded := store.Must(encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, ""))
 	transformers := encryptionconfig.StaticTransformers(loaded.Transformers)
 	s := store.Must(store.NewServer(t.Context(), client, apiserver.Prefix, func(c *ledger.Config) {
@@ -53,9 +49,7 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	store.Must(s.CreateZone(store.Zone("platform", "stays", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
 	store.Must(s.CreateZone(store.Zone("platform", "goes", "example.net.")))
-	if err := s.DeleteZone("platform", "goes"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("platform", "goes"))
 	remembered := func() string {
 		var of []string
 		for _, kv := range store.Must(s.Ledger.Client().Get(t.Context(), s.Ledger.Layout().Room("serials"), clientv3.WithPrefix())).Kvs {

@@ -12,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -19,7 +20,7 @@ import (
 // delivered is the same, which secondaries have. Its steps lead back to there, over the jump of the restore; that
 // serial lets the deletions through, and what is delivered then is ahead of all that was handed out.
 func TestRestore_ofAHeldZone_S7_5(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	stop := old.Run()
 	z := store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))
 	z.Spec.Limits = nil
@@ -29,28 +30,24 @@ func TestRestore_ofAHeldZone_S7_5(t *testing.T) {
 		store.Must(old.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
 	}
 	for i := range 20 {
-		if err := old.DeleteRecord(t.Context(), "infra", fmt.Sprint("r", i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, old.DeleteRecord(t.Context(), "infra", fmt.Sprint("r", i)))
 	}
 	was := old.Zone("infra", "example").Status
 	if c := meta.FindStatusCondition(was.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
 		t.Fatalf("Settled is %s %s", c.Status, c.Reason)
 	}
 	file := filepath.Join(t.TempDir(), "backup")
-	if _, err := Take(t.Context(), old.where, file); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Take(t.Context(), old.where, file))(t)
 	stop()
 	old.store.MustBeClean()
 	old.store.Damaged = true // it is checked as long as it runs only
 	old.member.Stop()
 
-	path, _, err := restore(t, file)
+	path, _, err := restoreBackup(t, file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := start(t, path)
+	again := startStore(t, path)
 	defer again.Run()()
 	now := again.Zone("infra", "example").Status
 	if c := meta.FindStatusCondition(now.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion || now.SettledSerial != was.SettledSerial || !serial.Serial(now.Serial).Ahead(serial.Serial(was.Serial)) {

@@ -13,12 +13,13 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
 // S11.1: objects of BIND 9 servers are in a backup, and come back; fsck reads each of them.
 func TestBackup_hasServers_S11_1(t *testing.T) {
-	old := start(t, t.TempDir())
+	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
 	client, codecOf, err := apiserver.Source{Etcd: old.where}.Open(t.Context())
 	if err != nil {
@@ -42,11 +43,11 @@ func TestBackup_hasServers_S11_1(t *testing.T) {
 	if err != nil || manifest.String() != "1 zones and 0 records" {
 		t.Fatalf("%v, %+v: %s", err, manifest, manifest)
 	}
-	path, said, err := restore(t, file)
+	path, said, err := restoreBackup(t, file)
 	if err != nil || !strings.Contains(said, "1 zones and 0 records") {
 		t.Fatalf("%v: %s", err, said)
 	}
-	again := start(t, path)
+	again := startStore(t, path)
 	if answer := store.Must(again.store.Client.Client.Get(t.Context(), cluster)); len(answer.Kvs) != 1 {
 		t.Errorf("%s is not restored", cluster)
 	}
@@ -61,10 +62,7 @@ func TestBackup_hasServers_S11_1(t *testing.T) {
 		},
 	} {
 		key := damage()
-		report, err := Check(t.Context(), apiserver.Source{Etcd: old.where})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must.Get(Check(t.Context(), apiserver.Source{Etcd: old.where}))(t)
 		found := false
 		for _, finding := range report.Damage.List {
 			found = found || finding.Key == key && finding.Rule == "S11.1"

@@ -21,23 +21,24 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 )
 
-func run(arguments ...string) (code int, out, stderr string) {
+func runCommand(arguments ...string) (code int, out, stderr string) {
 	var o, e bytes.Buffer
 	code = Main(arguments, &o, &e)
 	return code, o.String(), e.String()
 }
 
 func TestMain_printsVersionAndHelp(t *testing.T) {
-	code, out, _ := run("version")
+	code, out, _ := runCommand("version")
 	if code != 0 || !strings.HasPrefix(out, "kubizone v"+version.Number()+" ") {
 		t.Errorf("version: %d %q", code, out)
 	}
-	if code, flag, _ := run("--version"); code != 0 || flag != out {
+	if code, flag, _ := runCommand("--version"); code != 0 || flag != out {
 		t.Errorf("--version: %d %q, want %q", code, flag, out)
 	}
-	code, out, _ = run()
+	code, out, _ = runCommand()
 	if code != 0 || !strings.Contains(out, "up ") || !strings.Contains(out, "version ") {
 		t.Errorf("help: %d %q", code, out)
 	}
@@ -45,10 +46,7 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 
 // TestMain_everyCommandIsInTheIndex: a command that docs/README.md does not list is one that no user looks for.
 func TestMain_everyCommandIsInTheIndex(t *testing.T) {
-	readme, err := os.ReadFile("../../docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile("../../docs/README.md"))(t)
 	_, table, _ := strings.Cut(string(readme), "\n| command | does |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	known := 0
@@ -75,7 +73,7 @@ func TestVersion_isOneEverywhere(t *testing.T) {
 	named := regexp.MustCompile(`(?:kubizone:|newTag: )(v[0-9][0-9A-Za-z.+-]*)`)
 	places := 0
 	for _, root := range []string{"../../artifacts", "../../docs", "../../README.md"} {
-		if err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		must.Succeed(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -89,9 +87,7 @@ func TestVersion_isOneEverywhere(t *testing.T) {
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if places == 0 {
 		t.Error("no place names a version")
@@ -116,7 +112,7 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 		{[]string{"export", "zone", "--kubeconfig", "/no/such/file"}, "--kubeconfig: "},
 	} {
 		arguments := tc.arguments
-		code, out, errors := run(arguments...)
+		code, out, errors := runCommand(arguments...)
 		if !strings.Contains(errors, tc.next) {
 			t.Errorf("%v: %q has no next step %q", arguments, errors, tc.next)
 		}
@@ -128,7 +124,7 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 
 // C2: 1 is an answer, 2 is none.
 func TestMain_tellsAnAnswerFromNone(t *testing.T) {
-	if code, out, errors := run("fsck", "--data-dir", t.TempDir()); code != 2 {
+	if code, out, errors := runCommand("fsck", "--data-dir", t.TempDir()); code != 2 {
 		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -137,7 +133,7 @@ func TestMain_tellsAnAnswerFromNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{{"doctor"}, {"verify", "a/b"}, {"import", "--zone", "a/b", "../../test/testdata/root-2018031200.zone"}} {
-		if code, out, errors := run(append(arguments, "--kubeconfig", kubeconfig)...); code != 2 {
+		if code, out, errors := runCommand(append(arguments, "--kubeconfig", kubeconfig)...); code != 2 {
 			t.Errorf("%v where nobody listens: %d %q %q", arguments, code, out, errors)
 		}
 	}
@@ -154,7 +150,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"verify", "-o", ""}, "text\njson\n:4\n"},
 		{[]string{"export", "--logging-format", ""}, "text\njson\n:4\n"},
 	} {
-		if code, out, _ := run(append([]string{"__complete"}, tc.arguments...)...); code != 0 || out != tc.want {
+		if code, out, _ := runCommand(append([]string{"__complete"}, tc.arguments...)...); code != 0 || out != tc.want {
 			t.Errorf("%q: %d %q, want %q", tc.arguments, code, out, tc.want)
 		}
 	}
@@ -164,9 +160,7 @@ func TestCompletion(t *testing.T) {
 func TestLog_isQuietUnlessAsked(t *testing.T) {
 	said := func(verbosity int) string {
 		var to bytes.Buffer
-		if err := setUpLog(&to, verbosity, logText); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, setUpLog(&to, verbosity, logText))
 		klog.Info("information")
 		klog.V(2).Info("detail")
 		klog.Warning("warning")
@@ -194,9 +188,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	}
 	said := func(verbosity int) (lines []line) {
 		var to bytes.Buffer
-		if err := setUpLog(&to, verbosity, logJSON); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, setUpLog(&to, verbosity, logJSON))
 		klog.Info("information")
 		klog.V(2).InfoS("detail", "zone", "example.org.")
 		klog.FromContext(t.Context()).V(3).Info("further detail")
@@ -208,9 +200,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 		decoder := json.NewDecoder(&to)
 		for decoder.More() {
 			var one line
-			if err := decoder.Decode(&one); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, decoder.Decode(&one))
 			if one.TS < 1e12 || !strings.Contains(one.Caller, "cmd_test.go:") {
 				t.Errorf("%+v", one)
 			}
@@ -237,13 +227,13 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	// The last line is of the same form.
 	for _, arguments := range [][]string{{"doctor", "now"}, {"export", "--none"}} {
 		var last struct{ Level, Msg string }
-		code, _, stderr := run(append([]string{"--logging-format=json"}, arguments...)...)
-		_, _, text := run(arguments...)
+		code, _, stderr := runCommand(append([]string{"--logging-format=json"}, arguments...)...)
+		_, _, text := runCommand(arguments...)
 		if json.Unmarshal([]byte(stderr), &last) != nil || code != exitFailed || last.Level != "error" || "kubizone: "+last.Msg+"\n" != text {
 			t.Errorf("%q: %d %q, as text %q", arguments, code, stderr, text)
 		}
 	}
-	if code, _, stderr := run("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format \"xml\": write text or json\n" {
+	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format \"xml\": write text or json\n" {
 		t.Errorf("%d %q", code, stderr)
 	}
 }

@@ -21,21 +21,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 )
 
 // store is a data directory with an empty ledger in it, and etcd running.
 func startStore(t *testing.T) (path string, member *embed.Member, stop func()) {
 	t.Helper()
 	path = t.TempDir()
-	dir, err := embed.OpenDir(path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	member, err = embed.Start(t.Context(), embed.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, member, func(client *clientv3.Client) error {
+	dir := must.Get(embed.OpenDir(path, 0))(t)
+	member = must.Get(embed.Start(t.Context(), embed.Config{Dir: dir}))(t)
+	putKey(t, member, func(client *clientv3.Client) error {
 		config := fmt.Sprintf(`{"format":%d,"leastReader":%[1]d,"hashAlgorithm":%d}`, ledger.Format, sethash.Algorithm)
 		_, err := client.Put(t.Context(), layout.Keys{Prefix: apiserver.Prefix}.Config(), config)
 		return err
@@ -45,16 +40,11 @@ func startStore(t *testing.T) (path string, member *embed.Member, stop func()) {
 	return path, member, stop
 }
 
-func put(t *testing.T, member *embed.Member, do func(*clientv3.Client) error) {
+func putKey(t *testing.T, member *embed.Member, do func(*clientv3.Client) error) {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(clientv3.New(clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()}))(t)
 	defer client.Close()
-	if err := do(client); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, do(client))
 }
 
 // F2, F3: clean and damaged, through the process that has the directory and after it.
@@ -64,16 +54,14 @@ func TestFsck_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	check := func() (string, error) {
 		var out bytes.Buffer
 		o := fsck.Options{Source: source.Options{DataDir: path}}
-		if err := o.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.Validate())
 		err := o.Run(t.Context(), &out)
 		return out.String(), err
 	}
 	if out, err := check(); err != nil || !strings.Contains(out, "clean") {
 		t.Errorf("a fresh store: %v\n%s", err, out)
 	}
-	put(t, member, func(client *clientv3.Client) error {
+	putKey(t, member, func(client *clientv3.Client) error {
 		_, err := client.Put(t.Context(), apiserver.Prefix+"/ledger/counts/no-such-zone/ns", `{"n":1}`)
 		return err
 	})

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"
 )
@@ -49,8 +50,8 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// find waits for a line and returns what its only group matches.
-func (s *said) find(t *testing.T, ended <-chan error, pattern string) string {
+// findLine waits for a line and returns what its only group matches.
+func (s *said) findLine(t *testing.T, ended <-chan error, pattern string) string {
 	t.Helper()
 	expression := regexp.MustCompile(`(?m)` + pattern)
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -67,8 +68,8 @@ func (s *said) find(t *testing.T, ended <-chan error, pattern string) string {
 	return ""
 }
 
-// runs runs until the function returned is called, which is when the test ends at the latest.
-func runs(t *testing.T, run func(ctx context.Context) error) (ended chan error, stop func()) {
+// runUntilEnd runs until the function returned is called, which is when the test ends at the latest.
+func runUntilEnd(t *testing.T, run func(ctx context.Context) error) (ended chan error, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended = make(chan error, 1)
@@ -88,39 +89,28 @@ func runs(t *testing.T, run func(ctx context.Context) error) (ended chan error, 
 	return ended, stop
 }
 
-func completed(t *testing.T, out io.Writer, arguments ...string) (*primary.Config, error) {
+func completeOptions(t *testing.T, out io.Writer, arguments ...string) (*primary.Config, error) {
 	t.Helper()
 	o := primary.NewOptions()
 	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
 	o.AddFlags(flags)
-	if err := flags.Parse(append([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, arguments...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse(append([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, arguments...)))
 	return o.Complete(out)
 }
 
-func get(t *testing.T, url string) (int, string) {
+func getPage(t *testing.T, url string) (int, string) {
 	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.Get(url))(t)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, string(body)
 }
 
 var fqdn = name.MustParse("example.org.")
 
-func transferred(t *testing.T, server string) string {
+func transferZone(t *testing.T, server string) string {
 	t.Helper()
-	text, err := transfer.Receive(t.Context(), transfer.Source{Server: server, Zone: fqdn})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(transfer.Receive(t.Context(), transfer.Source{Server: server, Zone: fqdn}))(t)
 	return string(text)
 }
 
@@ -142,35 +132,25 @@ func transferredWith(t *testing.T, server, want string) string {
 // A primary far from the server hands out what the one inside it does, follows it, and goes on without it (2).
 func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	t.Parallel()
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(rig.FreePort())(t)
 	a := standalone.Start(t, func(o *up.Options) { o.DNSListen = at.String() })
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
-	if _, err := a.KubizoneV1alpha1().Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.KubizoneV1alpha1().Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	add := func(name string) {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "TXT", RData: `"of the API"`}}
-		if _, err := a.KubizoneV1alpha1().Records("a").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.KubizoneV1alpha1().Records("a").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	}
 	add("first")
 
 	out := &said{}
-	config, err := completed(t, out, "--kubeconfig", a.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended, stop := runs(t, config.Run)
-	health := "http://" + out.find(t, ended, `^health on (\S+),`)
-	dns := out.find(t, ended, `^ready: DNS on (\S+)$`)
-	if code, body := get(t, health+"/readyz"); code != http.StatusOK {
+	config := must.Get(completeOptions(t, out, "--kubeconfig", a.Kubeconfig))(t)
+	ended, stop := runUntilEnd(t, config.Run)
+	health := "http://" + out.findLine(t, ended, `^health on (\S+),`)
+	dns := out.findLine(t, ended, `^ready: DNS on (\S+)$`)
+	if code, body := getPage(t, health+"/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
 	if got, want := transferredWith(t, dns, "first.example.org."), transferredWith(t, at.String(), "first.example.org."); got != want {
@@ -180,13 +160,13 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	want := transferredWith(t, dns, "second.example.org.")
 
 	a.Stop()
-	if got := transferred(t, dns); got != want {
+	if got := transferZone(t, dns); got != want {
 		t.Errorf("without the API the primary has\n%s", got)
 	}
-	if code, _ := get(t, health+"/readyz"); code != http.StatusOK {
+	if code, _ := getPage(t, health+"/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz without the API: %d", code)
 	}
-	if code, body := get(t, health+"/metrics"); code != http.StatusOK || strings.Contains(body, "example.org") || strings.Contains(body, `"org"`) {
+	if code, body := getPage(t, health+"/metrics"); code != http.StatusOK || strings.Contains(body, "example.org") || strings.Contains(body, `"org"`) {
 		t.Errorf("/metrics: %d %s", code, body)
 	}
 	stop()
@@ -208,23 +188,18 @@ func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.String()}
 	kubeconfig.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	kubeconfig.CurrentContext = "c"
-	if err := clientcmd.WriteToFile(*kubeconfig, file); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clientcmd.WriteToFile(*kubeconfig, file))
 	out := &said{}
-	config, err := completed(t, out, "--kubeconfig", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended, stop := runs(t, config.Run)
-	health := "http://" + out.find(t, ended, `^health on (\S+),`)
-	if code, _ := get(t, health+"/livez"); code != http.StatusOK {
+	config := must.Get(completeOptions(t, out, "--kubeconfig", file))(t)
+	ended, stop := runUntilEnd(t, config.Run)
+	health := "http://" + out.findLine(t, ended, `^health on (\S+),`)
+	if code, _ := getPage(t, health+"/livez"); code != http.StatusOK {
 		t.Errorf("/livez: %d", code)
 	}
-	if code, body := get(t, health+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "being read") {
+	if code, body := getPage(t, health+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "being read") {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
-	out.find(t, ended, `^(waiting for the API): .*; does the kubeconfig name the server`)
+	out.findLine(t, ended, `^(waiting for the API): .*; does the kubeconfig name the server`)
 	stop()
 	if strings.Contains(out.String(), "ready: ") {
 		t.Errorf("said:\n%s", out)
@@ -234,7 +209,7 @@ func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 // All that is wrong is said at once, each by its flag.
 func TestPrimary_saysAllThatIsWrong(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	_, err := completed(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view", "A", "--transfer-to", "ns.example.org", "--tsig-key-file", missing)
+	_, err := completeOptions(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view", "A", "--transfer-to", "ns.example.org", "--tsig-key-file", missing)
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/cmd/restore"
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestRestore_saysAllThatIsWrong(t *testing.T) {
 	good := restore.Options{DataDir: "data"}
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, good.Validate())
 	for want, change := range map[string]func(*restore.Options){
 		"--data-dir: must not be empty":                                    func(o *restore.Options) { o.DataDir = "" },
 		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *restore.Options) { o.MemberName = "a" },

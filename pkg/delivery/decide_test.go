@@ -52,7 +52,7 @@ func TestStories(t *testing.T) {
 					s = newStory(t)
 					return ""
 				}
-				return s.command(t, d)
+				return s.runCommand(t, d)
 			})
 		})
 	}
@@ -70,28 +70,28 @@ type story struct {
 func newStory(t *testing.T) *story {
 	views := zoneview.NewSet(zoneview.Config{})
 	s := &story{zone: newWriter(t, "z", "example.org.", views), views: views}
-	s.zone.put(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
+	s.zone.putAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
 	s.Story = &delivery.Story{
 		Config: delivery.Config{Identity: "one", Views: views}.WithDefaults(), Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Zone: zoneOf("z", "main"), Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
 	}
-	s.look()
+	s.updateView()
 	return s
 }
 
-// look brings the story's view up to date.
-func (s *story) look() { s.Snapshot, _ = s.views.Settled("z") }
+// updateView brings the story's view up to date.
+func (s *story) updateView() { s.Snapshot, _ = s.views.Settled("z") }
 
-func owner(of string) name.Name { return name.MustParse(of + ".example.org.") }
+func ownerOf(of string) name.Name { return name.MustParse(of + ".example.org.") }
 
-func keys(of string) (keys []delivery.RRsetKey) {
+func parseKeys(of string) (keys []delivery.RRsetKey) {
 	for _, label := range strings.Split(of, ",") {
-		keys = append(keys, delivery.RRsetKey{Name: owner(label), Type: www.Type})
+		keys = append(keys, delivery.RRsetKey{Name: ownerOf(label), Type: www.Type})
 	}
 	return keys
 }
 
-func (s *story) command(t *testing.T, d *datadriven.TestData) string {
+func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 	arg := func(key string) (value string) {
 		if d.HasArg(key) {
 			for _, arg := range d.CmdArgs {
@@ -110,8 +110,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 			of, address, _ := strings.Cut(line, " ")
 			changes[strings.TrimPrefix(of, "-")] = address
 		}
-		s.zone.put(changes)
-		s.look()
+		s.zone.putAddresses(changes)
+		s.updateView()
 		return fmt.Sprintf("serial %d\n", s.zone.serial)
 	case "desire":
 		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Withdraw: d.HasArg("withdraw"), Request: arg("request")}
@@ -133,14 +133,14 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		s.Taken, s.Replaced, s.Awaited, s.Given = d.HasArg("taken"), d.HasArg("replaced"), d.HasArg("awaited"), d.HasArg("given")
 	case "view":
 		if s.Snapshot = nil; d.HasArg("told") {
-			s.look()
+			s.updateView()
 		}
 	case "next":
 		return strings.Join(s.Next(), "\n") + "\n"
 	case "confirmed":
 		var failed []delivery.Failure
 		if refuse := arg("refuse"); refuse != "" {
-			for _, key := range keys(refuse) {
+			for _, key := range parseKeys(refuse) {
 				e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: d.HasArg("permanent")}
 				failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: e})
 			}
@@ -154,11 +154,11 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 	case "failed":
 		e := &delivery.Error{Reason: delivery.Reason(d.CmdArgs[0].Key), Message: "as the story says", Permanent: d.HasArg("permanent"), WholeClass: d.HasArg("class")}
 		if retry := arg("retry"); retry != "" {
-			e.RetryAfter = duration(t, d, retry)
+			e.RetryAfter = parseDuration(t, d, retry)
 		}
 		said := s.Answer(delivery.Report{}, e)
 		for times, _ := strconv.Atoi(arg("times")); times > 1; times-- {
-			s.Now = s.Now.Add(duration(t, d, arg("every")))
+			s.Now = s.Now.Add(parseDuration(t, d, arg("every")))
 			s.Next()
 			said = s.Answer(delivery.Report{}, e)
 		}
@@ -167,7 +167,7 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		var drift delivery.Drift
 		var err error
 		if missing := arg("missing"); missing != "" {
-			for _, key := range keys(missing) {
+			for _, key := range parseKeys(missing) {
 				drift.Missing = append(drift.Missing, delivery.RRset{Name: key.Name, Type: key.Type})
 			}
 		}
@@ -184,21 +184,21 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		}
 		return answer(s.Compared(drift, err))
 	case "clock":
-		s.Now = s.Now.Add(duration(t, d, d.CmdArgs[0].Key))
+		s.Now = s.Now.Add(parseDuration(t, d, d.CmdArgs[0].Key))
 	case "restart":
 		if len(d.CmdArgs) > 0 {
 			s.Config.Identity = d.CmdArgs[0].Key
 		}
 		s.Restart()
 	case "state":
-		return describe(s.Stored)
+		return describeState(s.Stored)
 	default:
 		d.Fatalf(t, "unknown command %s", d.Cmd)
 	}
 	return ""
 }
 
-func duration(t *testing.T, d *datadriven.TestData, text string) time.Duration {
+func parseDuration(t *testing.T, d *datadriven.TestData, text string) time.Duration {
 	of, err := time.ParseDuration(text)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
@@ -206,8 +206,8 @@ func duration(t *testing.T, d *datadriven.TestData, text string) time.Duration {
 	return of
 }
 
-// describe is what a state says.
-func describe(s delivery.State) string {
+// describeState returns what a state says.
+func describeState(s delivery.State) string {
 	if s.Version == "" {
 		return "nothing\n"
 	}

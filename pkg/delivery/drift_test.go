@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// refuse has the provider refuse one RRset, as long as the returned flag is set.
-func (s *scene) refuse(key delivery.RRsetKey, err delivery.Error) interface{ Store(bool) } {
-	refuses := flag(true)
+// refuseRRset has the provider refuse one RRset, as long as the returned flag is set.
+func (s *scene) refuseRRset(key delivery.RRsetKey, err delivery.Error) interface{ Store(bool) } {
+	refuses := makeFlag(true)
 	s.memory.Change(func(m *deliverytest.Memory) {
 		m.Refuse = func(set delivery.RRset) *delivery.Error {
 			if !refuses.Load() || set.Key() != key {
@@ -32,12 +32,12 @@ func (s *scene) refuse(key delivery.RRsetKey, err delivery.Error) interface{ Sto
 	return refuses
 }
 
-// take removes an RRset at the provider, as another client would.
-func (s *scene) take(key delivery.RRsetKey) {
+// removeRRset removes an RRset at the provider, as another client would.
+func (s *scene) removeRRset(key delivery.RRsetKey) {
 	s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: key.Name, Type: key.Type})
 }
 
-func (s *scene) has(key delivery.RRsetKey) bool {
+func (s *scene) hasRRset(key delivery.RRsetKey) bool {
 	return slices.ContainsFunc(s.server.Inspect(s.zone.header.FQDN), func(set delivery.RRset) bool { return set.Key() == key })
 }
 
@@ -48,7 +48,7 @@ func (s *scene) startAgain(away time.Duration) {
 	s.memory = &deliverytest.Memory{Server: s.server, Refuse: s.memory.Refuse, Fault: s.memory.Fault, Blind: s.memory.Blind}
 	s.class.Provider = s.memory
 	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-	s.start()
+	s.beginScene()
 }
 
 var refusals = map[string]delivery.Error{
@@ -62,24 +62,24 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, restarts %t", what, restarts), func(t *testing.T) {
 				inScene(t, func(s *scene) {
-					s.refuse(mail, refusal)
-					s.start()
+					s.refuseRRset(mail, refusal)
+					s.beginScene()
 					within := 61 * time.Minute
 					if restarts {
 						// It compared for the last time a day ago: now it is overdue.
-						after(3 * time.Hour)
+						passTime(3 * time.Hour)
 						s.startAgain(24 * time.Hour)
 						within = 11 * time.Minute
 					}
-					if s.has(mail) || !s.has(www) {
-						t.Fatalf("before: %v", stands(s.server, s.zone.header.FQDN))
+					if s.hasRRset(mail) || !s.hasRRset(www) {
+						t.Fatalf("before: %v", readServer(s.server, s.zone.header.FQDN))
 					}
-					s.take(www)
-					after(within)
-					if !s.has(www) {
-						t.Errorf("not mended: %v", stands(s.server, s.zone.header.FQDN))
+					s.removeRRset(www)
+					passTime(within)
+					if !s.hasRRset(www) {
+						t.Errorf("not mended: %v", readServer(s.server, s.zone.header.FQDN))
 					}
-					state := s.state()
+					state := s.readState()
 					if !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{mail}) || state.Ready.Reason != refusal.Reason || len(state.Drift) > 0 {
 						t.Errorf("%+v, owed %+v", state, state.Intent)
 					}
@@ -95,10 +95,10 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 		s.worker.stop()
 		metrics := &counts{counts: map[string]int{}}
 		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
-		refuses := s.refuse(mail, refusals["for good"])
-		s.start()
-		after(3 * time.Hour)
-		for _, event := range s.worker.events.of("z") {
+		refuses := s.refuseRRset(mail, refusals["for good"])
+		s.beginScene()
+		passTime(3 * time.Hour)
+		for _, event := range s.worker.events.eventsOf("z") {
 			if event.Outcome == delivery.OutcomeDrifted {
 				t.Errorf("what is refused is told as drift: %+v", event.Drift)
 			}
@@ -109,9 +109,9 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 		}
 		metrics.mu.Unlock()
 		refuses.Store(false)
-		after(61 * time.Minute)
-		s.zone.expect(s.server)
-		if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+		passTime(61 * time.Minute)
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -123,11 +123,11 @@ func TestLoop_driftThatIsNotMended(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			if beside {
-				s.refuse(mail, refusals["for good"])
+				s.refuseRRset(mail, refusals["for good"])
 			}
-			s.start()
+			s.beginScene()
 			inner := s.memory.Refuse
-			stuck := flag(true)
+			stuck := makeFlag(true)
 			s.memory.Change(func(m *deliverytest.Memory) {
 				m.Refuse = func(set delivery.RRset) *delivery.Error {
 					if stuck.Load() && set.Key() == www {
@@ -139,19 +139,19 @@ func TestLoop_driftThatIsNotMended(t *testing.T) {
 					return nil
 				}
 			})
-			s.take(www)
-			after(61 * time.Minute)
-			if state := s.state(); !slices.Equal(state.Drift, []delivery.RRsetKey{www}) || state.Ready.Status != delivery.False {
+			s.removeRRset(www)
+			passTime(61 * time.Minute)
+			if state := s.readState(); !slices.Equal(state.Drift, []delivery.RRsetKey{www}) || state.Ready.Status != delivery.False {
 				t.Errorf("beside %t: %+v", beside, state)
 			}
 			s.startAgain(time.Hour)
-			after(time.Minute)
-			if state := s.state(); !slices.Equal(state.Drift, []delivery.RRsetKey{www}) {
+			passTime(time.Minute)
+			if state := s.readState(); !slices.Equal(state.Drift, []delivery.RRsetKey{www}) {
 				t.Errorf("beside %t, after a restart: %+v", beside, state)
 			}
 			stuck.Store(false)
-			after(61 * time.Minute)
-			if state := s.state(); len(state.Drift) > 0 || !s.has(www) {
+			passTime(61 * time.Minute)
+			if state := s.readState(); len(state.Drift) > 0 || !s.hasRRset(www) {
 				t.Errorf("beside %t, mended: %+v", beside, state)
 			}
 		})
@@ -163,17 +163,17 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			if beside {
-				s.refuse(mail, refusals["for now"])
+				s.refuseRRset(mail, refusals["for now"])
 			}
-			s.start()
-			after(30 * time.Minute)
-			s.fault(deliverytest.Until(time.Hour, &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}))
-			s.zone.put(map[string]string{"more": "192.0.2.7"})
-			after(80 * time.Minute)
-			s.take(www)
-			after(70 * time.Minute)
-			if !s.has(www) {
-				t.Errorf("beside %t: not mended: %v", beside, stands(s.server, s.zone.header.FQDN))
+			s.beginScene()
+			passTime(30 * time.Minute)
+			s.failProvider(deliverytest.Until(time.Hour, &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}))
+			s.zone.putAddresses(map[string]string{"more": "192.0.2.7"})
+			passTime(80 * time.Minute)
+			s.removeRRset(www)
+			passTime(70 * time.Minute)
+			if !s.hasRRset(www) {
+				t.Errorf("beside %t: not mended: %v", beside, readServer(s.server, s.zone.header.FQDN))
 			}
 		})
 	}
@@ -187,13 +187,13 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 		t.Run(fmt.Sprintf("changes %t, beside a refused record %t, restarts %t, RRset by RRset %t", changes, beside, restarts, alone), func(t *testing.T) {
 			inScene(t, func(s *scene) {
 				if beside {
-					s.refuse(mail, refusals["for good"])
+					s.refuseRRset(mail, refusals["for good"])
 				}
-				s.start()
-				s.zone.put(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
-				after(time.Minute)
+				s.beginScene()
+				s.zone.putAddresses(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
+				passTime(time.Minute)
 				for _, set := range s.server.Inspect(s.zone.header.FQDN) {
-					s.take(set.Key())
+					s.removeRRset(set.Key())
 				}
 				gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 				refuse := s.memory.Refuse
@@ -207,31 +207,31 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 						}
 					})
 				} else {
-					s.fault(func(context.Context, deliverytest.Point) error { return gone })
+					s.failProvider(func(context.Context, deliverytest.Point) error { return gone })
 				}
 				if changes {
-					s.zone.put(map[string]string{"new": "192.0.2.9", "old": ""})
+					s.zone.putAddresses(map[string]string{"new": "192.0.2.9", "old": ""})
 				} else {
-					after(61 * time.Minute)
+					passTime(61 * time.Minute)
 				}
-				after(time.Minute)
-				if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound || state.Serial != 0 {
+				passTime(time.Minute)
+				if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound || state.Serial != 0 {
 					t.Errorf("while it is not there: %+v", state)
 				}
 				if restarts {
 					s.startAgain(time.Minute)
 				}
-				s.fault(nil)
+				s.failProvider(nil)
 				s.memory.Change(func(m *deliverytest.Memory) { m.Refuse = refuse })
-				after(11 * time.Minute)
-				want := s.zone.want()
+				passTime(11 * time.Minute)
+				want := s.zone.computeWanted()
 				if beside {
 					delete(want, mail.Name.String())
 				}
-				if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+				if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
 					t.Errorf("made again it has %v, want %v", got, want)
 				}
-				if state := s.state(); state.Serial != s.zone.serial || (state.Intent != nil) != beside {
+				if state := s.readState(); state.Serial != s.zone.serial || (state.Intent != nil) != beside {
 					t.Errorf("%+v", state)
 				}
 			})
@@ -243,17 +243,17 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 // written whole once for it, and not with each try.
 func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
-		s.refuse(delivery.RRsetKey{Name: name.MustParse("host.below.example.org."), Type: rdata.A}, delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"})
-		s.zone.put(map[string]string{"host.below": "192.0.2.9"})
-		after(2 * time.Minute)
-		state := s.state()
-		if state.Serial != s.zone.serial || state.Failed != 1 || !s.has(www) {
+		s.beginScene()
+		s.refuseRRset(delivery.RRsetKey{Name: name.MustParse("host.below.example.org."), Type: rdata.A}, delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"})
+		s.zone.putAddresses(map[string]string{"host.below": "192.0.2.9"})
+		passTime(2 * time.Minute)
+		state := s.readState()
+		if state.Serial != s.zone.serial || state.Failed != 1 || !s.hasRRset(www) {
 			t.Errorf("%+v", state)
 		}
 		writes := len(s.server.Writes())
-		after(30 * time.Minute)
-		if state := s.state(); state.Serial != s.zone.serial || len(s.server.Writes()) != writes {
+		passTime(30 * time.Minute)
+		if state := s.readState(); state.Serial != s.zone.serial || len(s.server.Writes()) != writes {
 			t.Errorf("%d writes, %+v", len(s.server.Writes())-writes, state)
 		}
 	})
@@ -264,18 +264,18 @@ func TestLoop_zoneLostAndFound(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = blind
-			s.start()
-			s.fault(func(context.Context, deliverytest.Point) error {
+			s.beginScene()
+			s.failProvider(func(context.Context, deliverytest.Point) error {
 				return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 			})
-			s.zone.put(map[string]string{"www": "", "new": "192.0.2.9"})
-			after(time.Minute)
-			s.zone.put(map[string]string{"mail": ""})
-			after(time.Minute)
-			s.fault(nil)
-			after(11 * time.Minute)
-			s.zone.expect(s.server)
-			if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil {
+			s.zone.putAddresses(map[string]string{"www": "", "new": "192.0.2.9"})
+			passTime(time.Minute)
+			s.zone.putAddresses(map[string]string{"mail": ""})
+			passTime(time.Minute)
+			s.failProvider(nil)
+			passTime(11 * time.Minute)
+			s.zone.expectZone(s.server)
+			if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil {
 				t.Errorf("%+v", state)
 			}
 		})
@@ -289,48 +289,48 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 		for _, restarts := range []bool{false, true} {
 			inScene(t, func(s *scene) {
 				if beside {
-					s.refuse(mail, refusals["for good"])
+					s.refuseRRset(mail, refusals["for good"])
 				}
-				s.start()
-				after(time.Minute)
+				s.beginScene()
+				passTime(time.Minute)
 				ask := func(request string) {
 					zone := zoneOf("z", "main")
 					zone.Request = request
 					s.worker.SetZone(zone)
 					synctest.Wait()
 				}
-				s.take(www)
+				s.removeRRset(www)
 				if restarts {
 					s.startAgain(time.Second)
-					after(time.Minute) // what was taken over is repeated
+					passTime(time.Minute) // what was taken over is repeated
 				}
 				ask("one")
-				if !s.has(www) || s.state().Request != "one" {
-					t.Errorf("beside %t, restarts %t: %v, %+v", beside, restarts, stands(s.server, s.zone.header.FQDN), s.state())
+				if !s.hasRRset(www) || s.readState().Request != "one" {
+					t.Errorf("beside %t, restarts %t: %v, %+v", beside, restarts, readServer(s.server, s.zone.header.FQDN), s.readState())
 				}
 				calls := s.server.Calls("Verify")
-				after(time.Minute)
+				passTime(time.Minute)
 				ask("one")
 				if s.server.Calls("Verify") != calls {
 					t.Error("one request was carried out twice")
 				}
 				// Nothing to mend: that it was compared is said nevertheless.
 				ask("two")
-				if state := s.state(); state.Request != "two" || state.Drifted.Status != delivery.False || state.Drifted.Reason != delivery.ReasonCompared {
+				if state := s.readState(); state.Request != "two" || state.Drifted.Status != delivery.False || state.Drifted.Reason != delivery.ReasonCompared {
 					t.Errorf("%+v", state)
 				}
 				calls = s.server.Calls("Verify")
 				for n := range 100 {
 					ask(fmt.Sprint("flood ", n))
-					after(time.Second)
+					passTime(time.Second)
 				}
-				after(time.Minute)
-				if made := s.server.Calls("Verify") - calls; made > 11 || s.state().Request != "flood 99" {
-					t.Errorf("%d comparisons for a hundred requests in 100 seconds, at last %q", made, s.state().Request)
+				passTime(time.Minute)
+				if made := s.server.Calls("Verify") - calls; made > 11 || s.readState().Request != "flood 99" {
+					t.Errorf("%d comparisons for a hundred requests in 100 seconds, at last %q", made, s.readState().Request)
 				}
 				s.memory.Change(func(m *deliverytest.Memory) { m.Blind = true })
 				ask("blind")
-				if state := s.state(); state.Request != "blind" || state.Drifted.Reason != delivery.ReasonCannotList {
+				if state := s.readState(); state.Request != "blind" || state.Drifted.Reason != delivery.ReasonCannotList {
 					t.Errorf("%+v", state)
 				}
 			})
@@ -341,21 +341,21 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 // A request has what failed tried again now, the refused records too.
 func TestLoop_requestTriesAgain(t *testing.T) {
 	inScene(t, func(s *scene) {
-		refuses := s.refuse(mail, refusals["for good"])
-		s.start()
-		s.fault(func(context.Context, deliverytest.Point) error {
+		refuses := s.refuseRRset(mail, refusals["for good"])
+		s.beginScene()
+		s.failProvider(func(context.Context, deliverytest.Point) error {
 			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}
 		})
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(3 * time.Hour)
-		s.fault(nil)
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(3 * time.Hour)
+		s.failProvider(nil)
 		refuses.Store(false)
 		zone := zoneOf("z", "main")
 		zone.Request = "now"
 		s.worker.SetZone(zone)
 		synctest.Wait()
-		s.zone.expect(s.server)
-		if state := s.state(); state.Request != "now" || state.Ready.Status != delivery.True {
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Request != "now" || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})

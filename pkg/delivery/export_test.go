@@ -52,7 +52,7 @@ func (s *Story) Next() []string {
 	for range 20 {
 		s.f.claims = claims{awaited: s.Awaited, given: s.Given, replaced: s.Replaced}
 		s.m, s.act = next(s.m, &s.f)
-		if line := s.say(); s.act.do != doLoad && s.act.do != doClaim {
+		if line := s.describeAction(); s.act.do != doLoad && s.act.do != doClaim {
 			said = append(said, line)
 		}
 		if !s.carryOut() {
@@ -62,15 +62,15 @@ func (s *Story) Next() []string {
 	panic("invariant: decides for ever: " + strings.Join(said, "\n"))
 }
 
-// again goes on with an attempt that found something to repair.
-func (s *Story) again() []string {
+// continueAttempt goes on with an attempt that found something to repair.
+func (s *Story) continueAttempt() []string {
 	s.m, s.act = next(s.m, &s.f)
-	said := s.say()
+	said := s.describeAction()
 	s.carryOut()
 	return []string{said}
 }
 
-func (s *Story) say() string {
+func (s *Story) describeAction() string {
 	what := string(s.act.do)
 	switch s.act.do {
 	case doWait:
@@ -79,7 +79,7 @@ func (s *Story) say() string {
 		}
 	case doWithdraw:
 		what += " " + s.m.state.Zone.String()
-		s.save(s.m.stateWithdrawing(&s.f, s.m.state.Serial).begun(s.Now))
+		s.saveState(s.m.stateWithdrawing(&s.f, s.m.state.Serial).begun(s.Now))
 	case doDeliver:
 		plans, intent, err := s.Config.planDelivery(context.Background(), &s.m, s.Snapshot, s.act.repeat)
 		if err != nil {
@@ -93,17 +93,17 @@ func (s *Story) say() string {
 			}(s.Stored, s.m.stored, s.m.state)
 			next := s.m.state
 			next.Zone, next.Target, next.Intent = plans[0].Zone, s.Class.Target, &intent
-			s.save(next.begun(s.Now))
+			s.saveState(next.begun(s.Now))
 		}
 		for _, plan := range plans {
-			what += " " + describe(plan)
+			what += " " + describeState(plan)
 		}
 	}
 	return what + ": " + s.act.why
 }
 
-// describe is a plan in a line.
-func describe(plan Plan) string {
+// describeState returns a plan in a line.
+func describeState(plan Plan) string {
 	if plan.Changes == nil {
 		count := 0
 		for range plan.All {
@@ -132,7 +132,7 @@ func describe(plan Plan) string {
 	return text
 }
 
-func (s *Story) save(next State) {
+func (s *Story) saveState(next State) {
 	next.Version = "stored"
 	s.Stored, s.m.stored, s.m.state, s.m.unsaved = next, next, next, nil
 }
@@ -155,7 +155,7 @@ func (s *Story) carryOut() (more bool) {
 		l := lease{config: &s.Config, memory: m, key: Key{s.Zone.UID, s.Class.Name}, began: s.Now}
 		l.takeOverFrom(context.Background(), f, s.Snapshot, s.act.quiet)
 	case doFail:
-		s.conclude(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
+		s.concludeAttempt(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
 		return false
 	case doForget:
 		s.forget(name.Name{})
@@ -166,11 +166,11 @@ func (s *Story) carryOut() (more bool) {
 	return true
 }
 
-// conclude stores and tells what came of an attempt.
-func (s *Story) conclude(done outcome) string {
+// concludeAttempt stores and tells what came of an attempt.
+func (s *Story) concludeAttempt(done outcome) string {
 	said := string(done.event.Outcome)
 	if !done.unsaved {
-		s.save(done.state)
+		s.saveState(done.state)
 	}
 	if done.event.Recovered {
 		said += ", recovered"
@@ -200,29 +200,29 @@ func (s *Story) Answer(report Report, err error) []string {
 	var said string
 	switch s.act.do {
 	case doDeliver:
-		said = s.conclude(m.recordAnswer(f, s.tried, s.act.repeat, report, err))
+		said = s.concludeAttempt(m.recordAnswer(f, s.tried, s.act.repeat, report, err))
 	case doWithdraw:
-		said = s.withdrawn(err)
+		said = s.concludeWithdrawal(err)
 	default:
 		return []string{"the provider was asked nothing"}
 	}
 	return []string{said}
 }
 
-func (s *Story) withdrawn(err error) string {
+func (s *Story) concludeWithdrawal(err error) string {
 	m, f := &s.m, &s.f
 	if err == nil {
 		return s.forget(name.Name{})
 	}
 	e, zone := asError(err), m.state.Zone
 	if !m.isAbsent(f, e) {
-		return s.conclude(m.recordFailure(f, m.state.Serial, Report{}, e))
+		return s.concludeAttempt(m.recordFailure(f, m.state.Serial, Report{}, e))
 	}
 	return s.forget(zone) + fmt.Sprintf(", %s is not there any more", zone)
 }
 
 func (s *Story) forget(absent name.Name) string {
-	said := s.conclude(s.m.forgetDelivery(&s.f, absent))
+	said := s.concludeAttempt(s.m.forgetDelivery(&s.f, absent))
 	s.Stored, s.withdrawnNow = State{}, true
 	return said
 }
@@ -236,10 +236,10 @@ func (s *Story) Compared(drift Drift, err error) []string {
 	done, anything := s.m.recordComparison(&s.f, drift, err)
 	said := "the same"
 	if anything {
-		said = s.conclude(done)
+		said = s.concludeAttempt(done)
 	}
 	if s.f.repair {
-		return append([]string{said}, s.again()...)
+		return append([]string{said}, s.continueAttempt()...)
 	}
 	return []string{said}
 }

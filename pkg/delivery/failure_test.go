@@ -30,11 +30,11 @@ var (
 	mail = delivery.RRsetKey{Name: name.MustParse("mail.example.org."), Type: rdata.A}
 )
 
-// failing makes every write fail with err, and returns when that was tried.
-func (s *scene) failing(err error) (tries func() []time.Time) {
+// failWrites makes every write fail with err, and returns when that was tried.
+func (s *scene) failWrites(err error) (tries func() []time.Time) {
 	var mu sync.Mutex
 	var all []time.Time
-	s.fault(func(_ context.Context, at deliverytest.Point) error {
+	s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if !at.Applied {
@@ -49,13 +49,13 @@ func (s *scene) failing(err error) (tries func() []time.Time) {
 	}
 }
 
-func flag(set bool) *atomic.Bool {
+func makeFlag(set bool) *atomic.Bool {
 	var flag atomic.Bool
 	flag.Store(set)
 	return &flag
 }
 
-func gaps(tries []time.Time) []time.Duration {
+func measureGaps(tries []time.Time) []time.Duration {
 	var gaps []time.Duration
 	for i := 1; i < len(tries); i++ {
 		gaps = append(gaps, tries[i].Sub(tries[i-1]))
@@ -65,10 +65,10 @@ func gaps(tries []time.Time) []time.Duration {
 
 func TestLoop_backoff(t *testing.T) {
 	inScene(t, func(s *scene) {
-		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "it is on fire"})
-		s.start()
-		after(time.Hour)
-		got := gaps(tries())
+		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "it is on fire"})
+		s.beginScene()
+		passTime(time.Hour)
+		got := measureGaps(tries())
 		want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute, 10 * time.Minute}
 		if len(got) < len(want) {
 			t.Fatalf("given up: %v", got)
@@ -78,14 +78,14 @@ func TestLoop_backoff(t *testing.T) {
 				t.Errorf("gap %d is %s, want %s less up to a fifth: %v", i, got[i], most, got)
 			}
 		}
-		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it is on fire"}) || state.Error.Code != "500" {
+		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it is on fire"}) || state.Error.Code != "500" {
 			t.Errorf("%+v", state)
 		}
 		first, recovered := 0, 0
-		s.fault(nil)
-		after(15 * time.Minute)
-		s.zone.expect(s.server)
-		for _, event := range s.worker.events.of("z") {
+		s.failProvider(nil)
+		passTime(15 * time.Minute)
+		s.zone.expectZone(s.server)
+		for _, event := range s.worker.events.eventsOf("z") {
 			if event.First {
 				first++
 			}
@@ -96,7 +96,7 @@ func TestLoop_backoff(t *testing.T) {
 		if first != 1 || recovered != 1 {
 			t.Errorf("%d first failures, %d recoveries", first, recovered)
 		}
-		if state := s.state(); state.Error != nil || state.Ready.Status != delivery.True || state.Intent != nil {
+		if state := s.readState(); state.Error != nil || state.Ready.Status != delivery.True || state.Intent != nil {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -110,13 +110,13 @@ func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) {
 			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
-		s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
-		s.start()
-		after(time.Hour)
-		s.fault(nil)
-		after(20 * time.Minute)
+		s.failWrites(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
+		s.beginScene()
+		passTime(time.Hour)
+		s.failProvider(nil)
+		passTime(20 * time.Minute)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
-		after(time.Minute)
+		passTime(time.Minute)
 		s.worker.stop()
 		var whys []string
 		for line := range strings.Lines(log.String()) {
@@ -133,14 +133,14 @@ func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 
 func TestLoop_permanentWaitsForAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
-		tries := s.failing(&delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no such path", Permanent: true})
-		s.start()
-		after(24 * time.Hour)
+		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no such path", Permanent: true})
+		s.beginScene()
+		passTime(24 * time.Hour)
 		if len(tries()) != 1 {
 			t.Fatalf("%d tries", len(tries()))
 		}
-		s.zone.put(map[string]string{"www": "192.0.2.3"})
-		after(time.Hour)
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.3"})
+		passTime(time.Hour)
 		if len(tries()) != 2 {
 			t.Errorf("%d tries after a change of the zone", len(tries()))
 		}
@@ -150,18 +150,18 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 		if len(tries()) != 3 {
 			t.Errorf("%d tries after a change of the class", len(tries()))
 		}
-		s.fault(nil)
+		s.failProvider(nil)
 		s.worker.Retry("main")
 		synctest.Wait()
-		s.zone.expect(s.server)
+		s.zone.expectZone(s.server)
 	})
 }
 
 // A refused RRset stays owed while the whole zone is written, which is more than an intent lists, and fails on the way.
 func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
-		refuses := flag(true)
+		s.beginScene()
+		refuses := makeFlag(true)
 		s.memory.Change(func(m *deliverytest.Memory) {
 			m.Refuse = func(set delivery.RRset) *delivery.Error {
 				if !refuses.Load() || set.Name != name.MustParse("mail.example.org.") {
@@ -170,26 +170,26 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no mail", Permanent: true}
 			}
 		})
-		s.zone.put(map[string]string{"mail": ""})
-		after(time.Minute)
-		if state := s.state(); state.Serial != s.zone.serial || state.Failed != 1 {
+		s.zone.putAddresses(map[string]string{"mail": ""})
+		passTime(time.Minute)
+		if state := s.readState(); state.Serial != s.zone.serial || state.Failed != 1 {
 			t.Fatalf("nothing is refused: %+v", state)
 		}
-		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(time.Second)
+		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(time.Second)
 		s.class.Target = "there"
 		s.worker.SetClass(s.class)
-		after(time.Minute)
-		if len(tries()) == 0 || s.state().Serial != 0 {
-			t.Fatalf("nothing fails: %+v", s.state())
+		passTime(time.Minute)
+		if len(tries()) == 0 || s.readState().Serial != 0 {
+			t.Fatalf("nothing fails: %+v", s.readState())
 		}
 		refuses.Store(false)
-		s.fault(nil)
+		s.failProvider(nil)
 		s.worker.Retry("main")
-		after(time.Minute)
-		s.zone.expect(s.server)
-		if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -200,21 +200,22 @@ func TestLoop_wholeClassWaits(t *testing.T) {
 	inScene(t, func(s *scene) {
 		for i := range 50 {
 			uid := fmt.Sprint("z", i)
-			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), s.worker.views).put(map[string]string{"www": "192.0.2.1"})
+			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), s.worker.views).putAddresses(map[string]string{"www": "192.0.2.1"})
 			s.worker.SetZone(zoneOf(uid, "main"))
 		}
-		tries := s.failing(&delivery.Error{Reason: delivery.ReasonRateLimited, Message: "less", RetryAfter: time.Minute, WholeClass: true})
-		s.start()
-		after(59 * time.Second)
+		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonRateLimited, Message: "less", RetryAfter: time.Minute,
+			WholeClass: true})
+		s.beginScene()
+		passTime(59 * time.Second)
 		if count := len(tries()); count == 0 || count > 8 {
 			t.Errorf("%d tries in the first minute; what was under way, and no more", count)
 		}
 		if status := s.worker.Status()[0]; status.PausedUntil.IsZero() || status.Waiting == 0 {
 			t.Errorf("%+v", status)
 		}
-		s.fault(nil)
-		after(2 * time.Minute)
-		s.zone.expect(s.server)
+		s.failProvider(nil)
+		passTime(2 * time.Minute)
+		s.zone.expectZone(s.server)
 		if status := s.worker.Status()[0]; !status.PausedUntil.IsZero() || status.Failing != 0 || len(s.server.Writes()) != 52 {
 			t.Errorf("%+v, %d writes", status, len(s.server.Writes()))
 		}
@@ -228,17 +229,17 @@ func TestLoop_rateLimit(t *testing.T) {
 		for i := range 108 {
 			many[fmt.Sprint("n", i)] = "192.0.2.1"
 		}
-		s.zone.put(many)
-		s.start()
+		s.zone.putAddresses(many)
+		s.beginScene()
 		if wrote := len(s.server.Writes()); wrote != 10 {
 			t.Errorf("a burst of %d at 10 a second", wrote)
 		}
-		after(5*time.Second + time.Millisecond)
+		passTime(5*time.Second + time.Millisecond)
 		if wrote := len(s.server.Writes()); wrote != 60 {
 			t.Errorf("%d writes after 5 seconds", wrote)
 		}
-		after(time.Minute)
-		s.zone.expect(s.server)
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
 	})
 }
 
@@ -246,43 +247,43 @@ func TestLoop_rateLimit(t *testing.T) {
 func TestLoop_poisonRecord(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := delivery.RRsetKey{Name: name.MustParse("poison.example.org."), Type: rdata.A}
-		refuse := flag(true)
+		refuse := makeFlag(true)
 		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
 			if refuse.Load() && set.Key() == poison && len(set.Data) > 0 {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "400", Message: "not this one", Permanent: true}
 			}
 			return nil
 		}
-		s.zone.put(map[string]string{"poison": "192.0.2.66"})
-		s.start()
-		without := s.zone.want()
+		s.zone.putAddresses(map[string]string{"poison": "192.0.2.66"})
+		s.beginScene()
+		without := s.zone.computeWanted()
 		delete(without, poison.Name.String())
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, without) {
+		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, without) {
 			t.Errorf("got %v", got)
 		}
-		state := s.state()
+		state := s.readState()
 		if state.Serial != s.zone.serial || state.Failed != 1 || state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonValidationFailed || state.Ready.Message != "poison.example.org. A: not this one" || !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{poison}) {
 			t.Errorf("%+v", state)
 		}
-		events := s.worker.events.of("z")
+		events := s.worker.events.eventsOf("z")
 		if last := events[len(events)-1]; len(last.Failed) != 1 || last.Failed[0].Name != poison.Name || last.Outcome != delivery.OutcomeDelivered {
 			t.Errorf("%+v", last)
 		}
 		calls := s.server.Calls("Deliver")
-		after(30 * time.Minute)
+		passTime(30 * time.Minute)
 		if s.server.Calls("Deliver") != calls {
 			t.Error("what is refused for good is tried again without a change")
 		}
-		s.zone.put(map[string]string{"www": "192.0.2.70"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
 		synctest.Wait()
-		if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
+		if got := readServer(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
 			t.Errorf("the rest is held up: %v", got)
 		}
 		refuse.Store(false)
-		s.zone.put(map[string]string{"www": "192.0.2.71"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.71"})
 		synctest.Wait()
-		s.zone.expect(s.server)
-		if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -292,42 +293,42 @@ func TestLoop_classWithoutAProvider(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.Provider = nil
 		s.class.Err = &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there", Permanent: true}
-		s.start()
-		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there"}) {
+		s.beginScene()
+		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there"}) {
 			t.Errorf("%+v", state)
 		}
-		writes := s.store.written()
-		s.zone.put(map[string]string{"www": "192.0.2.70"})
-		after(3 * time.Hour)
-		if s.store.written() != writes {
+		writes := s.store.countWrites()
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
+		passTime(3 * time.Hour)
+		if s.store.countWrites() != writes {
 			t.Error("the same failure is written again")
 		}
 		s.class.Provider, s.class.Err = s.memory, nil
 		s.worker.SetClass(s.class)
 		synctest.Wait()
-		s.zone.expect(s.server)
+		s.zone.expectZone(s.server)
 	})
 }
 
 func TestLoop_driftIsRepaired(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		fqdn := s.zone.header.FQDN
 		theirs := delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: rdata.A, TTL: 60, Data: []string{"198.51.100.1"}}
 		s.server.Disturb(fqdn, theirs)
 		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 360, Data: []string{"198.51.100.2"}})
 		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
-		after(61 * time.Minute)
-		want := s.zone.want()
+		passTime(61 * time.Minute)
+		want := s.zone.computeWanted()
 		want["theirs.example.org."] = "198.51.100.1"
-		if got := stands(s.server, fqdn); !maps.Equal(got, want) {
+		if got := readServer(s.server, fqdn); !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		events := s.worker.events.of("z")
+		events := s.worker.events.eventsOf("z")
 		if len(events) != 3 || events[1].Outcome != delivery.OutcomeDrifted || len(events[1].Drift.Missing) != 1 || len(events[1].Drift.Differing) != 1 || events[2].Outcome != delivery.OutcomeDelivered {
 			t.Errorf("%+v", events)
 		}
-		if state := s.state(); state.Intent != nil || state.Serial != s.zone.serial || state.DriftCheckTime.IsZero() {
+		if state := s.readState(); state.Intent != nil || state.Serial != s.zone.serial || state.DriftCheckTime.IsZero() {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -336,10 +337,10 @@ func TestLoop_driftIsRepaired(t *testing.T) {
 // Attack 56: a list answer that is empty makes us delete nothing.
 func TestLoop_emptyListDeletesNothing(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		s.memory.Change(func(m *deliverytest.Memory) { m.HidesFromList = func(delivery.RRsetKey) bool { return true } })
-		after(3 * time.Hour)
-		s.zone.expect(s.server)
+		passTime(3 * time.Hour)
+		s.zone.expectZone(s.server)
 		for _, write := range s.server.Writes() {
 			if len(write.Set.Data) == 0 {
 				t.Errorf("deleted: %+v", write)
@@ -362,7 +363,7 @@ func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fen
 func TestLoop_serversOnTheirWay(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var asked atomic.Int64
-		arrived, down := flag(false), flag(false)
+		arrived, down := makeFlag(false), makeFlag(false)
 		s.class.Provider = followers{s.memory, func(plan delivery.Plan) delivery.Report {
 			asked.Add(1)
 			report := delivery.Report{Servers: []delivery.Server{{Name: "192.0.2.53", Serial: plan.Serial, At: time.Now()}, {Name: "192.0.2.54", Note: "its serial is 7", At: time.Now()}}}
@@ -374,27 +375,27 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 			}
 			return report
 		}}
-		s.start()
-		if state := s.state(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 || state.Ready.Message != "servers are on their way to the serial; 192.0.2.54: its serial is 7" {
+		s.beginScene()
+		if state := s.readState(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 || state.Ready.Message != "servers are on their way to the serial; 192.0.2.54: its serial is 7" {
 			t.Errorf("%+v", state)
 		}
 		down.Store(true)
-		after(10 * time.Minute)
+		passTime(10 * time.Minute)
 		if asked := asked.Load(); asked < 12 || asked > 25 {
 			t.Errorf("asked %d times in 10 minutes; half a second at first, a minute at most", asked)
 		}
-		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: "192.0.2.54: no answer"}) {
+		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: "192.0.2.54: no answer"}) {
 			t.Errorf("%+v", state)
 		}
-		if wrote := s.store.written(); wrote != 2 {
+		if wrote := s.store.countWrites(); wrote != 2 {
 			t.Errorf("%d state writes; on the way, and unreachable", wrote)
 		}
 		arrived.Store(true)
-		after(time.Minute)
-		if state := s.state(); state.Serial != s.zone.serial || state.Ready.Status != delivery.True || state.Error != nil {
+		passTime(time.Minute)
+		if state := s.readState(); state.Serial != s.zone.serial || state.Ready.Status != delivery.True || state.Error != nil {
 			t.Errorf("%+v", state)
 		}
-		if wrote := s.store.written(); wrote != 3 {
+		if wrote := s.store.countWrites(); wrote != 3 {
 			t.Errorf("%d state writes: nothing is written outside, so there is no intent", wrote)
 		}
 	})
@@ -411,9 +412,9 @@ func (stuck) Deliver(ctx context.Context, _ delivery.Plan, _ delivery.Fence) (de
 func TestLoop_stalledProvider(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.Provider = stuck{s.memory}
-		s.start()
-		after(5*time.Minute + time.Second)
-		if state := s.state(); state.Ready.Reason != delivery.ReasonServerUnreachable || state.Error == nil {
+		s.beginScene()
+		passTime(5*time.Minute + time.Second)
+		if state := s.readState(); state.Ready.Reason != delivery.ReasonServerUnreachable || state.Error == nil {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -423,22 +424,22 @@ func TestLoop_stalledProvider(t *testing.T) {
 func TestLoop_pausedMeanwhile(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.RequestsPerSecond = 1
-		s.zone.put(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.1"})
-		s.start()
-		after(1500 * time.Millisecond)
+		s.zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.1"})
+		s.beginScene()
+		passTime(1500 * time.Millisecond)
 		s.class.Paused = true
 		s.worker.SetClass(s.class)
-		after(time.Hour)
+		passTime(time.Hour)
 		if wrote := len(s.server.Writes()); wrote != 2 {
 			t.Errorf("%d writes; the pause came after the second", wrote)
 		}
-		if len(s.worker.events.of("z")) != 0 {
-			t.Errorf("a pause is told as %+v", s.worker.events.of("z"))
+		if len(s.worker.events.eventsOf("z")) != 0 {
+			t.Errorf("a pause is told as %+v", s.worker.events.eventsOf("z"))
 		}
 		s.class.Paused = false
 		s.worker.SetClass(s.class)
-		after(time.Minute)
-		s.zone.expect(s.server)
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
 	})
 }
 
@@ -447,7 +448,7 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = true
-			s.start()
+			s.beginScene()
 			s.worker.stop()
 			views := zoneview.NewSet(zoneview.Config{})
 			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
@@ -456,22 +457,22 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 			s.worker = startWorker(s.T, s.store, views, nil)
 			s.worker.SetClass(s.class)
 			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
-			after(time.Minute)
-			if s.state().Version == "" {
+			passTime(time.Minute)
+			if s.readState().Version == "" {
 				t.Fatal("withdrawn before it was known what")
 			}
 			if comes {
 				views.Put(snapshot, true)
 				synctest.Wait()
-				if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 {
+				if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}
 			}
-			after(10 * time.Minute)
-			if s.state().Version != "" {
-				t.Errorf("it waits for ever: %+v", s.state())
+			passTime(10 * time.Minute)
+			if s.readState().Version != "" {
+				t.Errorf("it waits for ever: %+v", s.readState())
 			}
-			if told := slices.ContainsFunc(s.worker.events.of("z"), func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }); told == comes {
+			if told := slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }); told == comes {
 				t.Errorf("the view comes: %t; something is said to remain: %t", comes, told)
 			}
 		})
@@ -484,7 +485,7 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 	for _, viewFirst := range []bool{true, false} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = true
-			s.start()
+			s.beginScene()
 			ends := []func(){
 				func() { s.worker.views.Remove("z") },
 				func() { s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}) },
@@ -496,9 +497,9 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 				end()
 				synctest.Wait()
 			}
-			after(time.Minute)
-			if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 || s.state().Version != "" {
-				t.Errorf("left: %v, state %+v", left, s.state())
+			passTime(time.Minute)
+			if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 || s.readState().Version != "" {
+				t.Errorf("left: %v, state %+v", left, s.readState())
 			}
 		})
 	}
@@ -508,8 +509,8 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_4(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
-		s.start()
-		confirmed := s.state().Serial
+		s.beginScene()
+		confirmed := s.readState().Serial
 		var keys []delivery.RRsetKey
 		snapshot, _ := s.worker.views.Settled("z")
 		for entry := range snapshot.Entries() {
@@ -528,11 +529,11 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_4(t *testing.T) {
 		})
 		s.worker.SetClass(s.class)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
-		after(time.Minute)
-		if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 || s.state().Version != "" {
-			t.Errorf("left: %v, state %+v", left, s.state())
+		passTime(time.Minute)
+		if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 || s.readState().Version != "" {
+			t.Errorf("left: %v, state %+v", left, s.readState())
 		}
-		if slices.ContainsFunc(s.worker.events.of("z"), func(e delivery.Event) bool { return !e.Remains.IsZero() }) {
+		if slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return !e.Remains.IsZero() }) {
 			t.Error("something is said to remain")
 		}
 	})
@@ -545,41 +546,41 @@ type counts struct {
 	lag    time.Duration
 }
 
-func (c *counts) add(what string, n int) {
+func (c *counts) addCount(what string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts[what] += n
 }
 
 func (c *counts) Called(call delivery.Call) {
-	c.add(fmt.Sprint(call.Class, " ", call.Method, " ", call.Reason), 1)
+	c.addCount(fmt.Sprint(call.Class, " ", call.Method, " ", call.Reason), 1)
 }
 
 func (c *counts) Delivered(class string, lag time.Duration) {
-	c.add(class+" confirmed", 1)
+	c.addCount(class+" confirmed", 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lag = max(c.lag, lag)
 }
 
 func (c *counts) Drifted(class string, missing, differing, foreign int) {
-	c.add(class+" drift", missing+10*differing+100*foreign)
+	c.addCount(class+" drift", missing+10*differing+100*foreign)
 }
-func (c *counts) Fenced(class string) { c.add(class+" fenced", 1) }
+func (c *counts) Fenced(class string) { c.addCount(class+" fenced", 1) }
 
 func TestLoop_metrics(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
 		metrics := &counts{counts: map[string]int{}}
 		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
-		s.start()
-		s.fault(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
+		s.beginScene()
+		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		for i := range 3 {
-			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 50+i)})
+			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 50+i)})
 		}
-		after(3 * time.Minute)
+		passTime(3 * time.Minute)
 		s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
-		after(time.Hour)
+		passTime(time.Hour)
 		want := map[string]int{"main confirmed": 2, "main drift": 1, "main Verify ": 1, "main Deliver ": 3, "main Deliver ServerError": 4}
 		metrics.mu.Lock()
 		defer metrics.mu.Unlock()
@@ -602,7 +603,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 			defer metrics.mu.Unlock()
 			return metrics.counts["main drift"]
 		}
-		refuses := flag(false)
+		refuses := makeFlag(false)
 		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
 			if refuses.Load() {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not now"}
@@ -612,8 +613,8 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		restart := func() {
 			s.worker.stop()
 			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
-			s.store.told(s.worker)
-			s.start()
+			s.store.tellWorker(s.worker)
+			s.beginScene()
 		}
 		theirs := func(owner string) {
 			s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse(owner + ".example.org."), Type: rdata.A, Data: []string{"192.0.2.99"}})
@@ -621,25 +622,25 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		lose := func() { s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type}) }
 		theirs("theirs")
 		restart()
-		after(3 * time.Hour)
+		passTime(3 * time.Hour)
 		if got := drifts(); got != 0 {
 			t.Errorf("what others had before is counted: %d", got)
 		}
 		refuses.Store(true)
 		lose()
 		theirs("new")
-		after(5 * time.Hour)
+		passTime(5 * time.Hour)
 		restart()
-		after(5 * time.Hour)
+		passTime(5 * time.Hour)
 		if got := drifts(); got != 1+100 {
 			t.Errorf("one that is not mended, and one that came: %d, want 101", got)
 		}
 		refuses.Store(false)
-		after(2 * time.Hour)
+		passTime(2 * time.Hour)
 		lose()
-		after(2 * time.Hour)
+		passTime(2 * time.Hour)
 		lose()
-		after(2 * time.Hour)
+		passTime(2 * time.Hour)
 		if got := drifts(); got != 3+100 {
 			t.Errorf("lost and mended twice more: %d, want 103", got)
 		}
@@ -664,16 +665,16 @@ func TestLoop_refusedSlowsDown(t *testing.T) {
 					return &delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "not now"}
 				}
 			})
-			s.start()
-			writes := s.store.written()
+			s.beginScene()
+			writes := s.store.countWrites()
 			for minute := range 40 {
 				if busy && minute > 30 {
-					s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 100+minute)})
+					s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 100+minute)})
 				}
-				after(time.Minute)
+				passTime(time.Minute)
 			}
 			mu.Lock()
-			got := gaps(tries)
+			got := measureGaps(tries)
 			mu.Unlock()
 			want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}
 			if len(got) < len(want) {
@@ -684,7 +685,7 @@ func TestLoop_refusedSlowsDown(t *testing.T) {
 					t.Errorf("busy %t: gap %d is %s, want %s less up to a fifth: %v", busy, i, got[i], most, got)
 				}
 			}
-			if wrote := s.store.written() - writes; !busy && wrote > 20 {
+			if wrote := s.store.countWrites() - writes; !busy && wrote > 20 {
 				t.Errorf("%d state writes for %d tries", wrote, len(got))
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 var errAway = errors.New("etcd is away")
@@ -27,8 +28,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			store, server := newStore(), deliverytest.NewServer()
 			oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
 			zone := newWriter(t, "z", "example.org.", oldView, newView)
-			zone.put(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
-			hold := flag(false)
+			zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
+			hold := makeFlag(false)
 			wake := make(chan struct{})
 			class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
 			class.Provider = &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
@@ -44,7 +45,7 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			synctest.Wait()
 			begin := func() {
 				hold.Store(true)
-				zone.put(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2"})
+				zone.putAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2"})
 				synctest.Wait()
 			}
 			var second *worker
@@ -70,23 +71,23 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			}
 			defer second.stop()
 			old := zone.serial
-			if intent := store.state("z", "main").Intent; intent != nil && intent.Holder == "worker" {
+			if intent := store.readState("z", "main").Intent; intent != nil && intent.Holder == "worker" {
 				t.Fatalf("the first one recorded an intent: %+v", intent)
 			}
 			// Back to what it was but for one: what stands half written differs in nothing from what was confirmed.
-			zone.put(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.3"})
-			after(time.Minute)
-			zone.expect(server)
+			zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.3"})
+			passTime(time.Minute)
+			zone.expectZone(server)
 			before := len(server.Writes())
 			close(wake)
-			after(5 * time.Minute)
+			passTime(5 * time.Minute)
 			for _, write := range server.Writes()[before:] {
 				if write.Serial == old {
 					t.Errorf("known %v: the paused worker wrote %v after it woke", known, write)
 				}
 			}
-			zone.expect(server)
-			if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent != nil {
+			zone.expectZone(server)
+			if state := store.readState("z", "main"); state.Serial != zone.serial || state.Intent != nil {
 				t.Errorf("known %v: %+v", known, state)
 			}
 		})
@@ -100,42 +101,42 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 		for _, crashes := range []bool{false, true} {
 			inScene(t, func(s *scene) {
 				s.memory.Blind = blind
-				s.start()
-				s.fault(func(_ context.Context, at deliverytest.Point) error {
+				s.beginScene()
+				s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 					if at.Applied {
 						return errors.New("the answer was lost")
 					}
 					return nil
 				})
-				s.store.fail(func(method string, after bool) error {
+				s.store.setFault(func(method string, after bool) error {
 					if method == "Save" {
 						return errAway
 					}
 					return nil
 				})
-				s.zone.put(map[string]string{"brief": "192.0.2.7"})
+				s.zone.putAddresses(map[string]string{"brief": "192.0.2.7"})
 				synctest.Wait()
-				if got := stands(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
+				if got := readServer(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
 					t.Fatal("it was not applied")
 				}
-				if state := s.state(); state.Intent != nil {
+				if state := s.readState(); state.Intent != nil {
 					t.Fatalf("nothing could be stored: %+v", state)
 				}
 				if crashes {
 					s.worker.stop()
 				}
-				s.fault(nil)
-				s.store.fail(nil)
-				s.zone.put(map[string]string{"brief": ""})
+				s.failProvider(nil)
+				s.store.setFault(nil)
+				s.zone.putAddresses(map[string]string{"brief": ""})
 				if crashes {
 					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
 					s.class.Provider = s.memory
 					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.start()
+					s.beginScene()
 				}
-				after(5 * time.Minute)
-				s.zone.expect(s.server)
-				if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
+				passTime(5 * time.Minute)
+				s.zone.expectZone(s.server)
+				if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
 					t.Errorf("blind %v, crashes %v: %+v", blind, crashes, state)
 				}
 			})
@@ -147,29 +148,29 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 // zone.
 func TestLoop_movedBetweenClasses(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		second := deliverytest.NewServer()
-		broken := flag(true)
+		broken := makeFlag(true)
 		s.worker.SetClass(delivery.Class{Name: "second", Generation: "1", Target: "there", Provider: &deliverytest.Memory{Server: second, Fault: func(context.Context, deliverytest.Point) error {
 			if broken.Load() {
 				return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "not there yet"}
 			}
 			return nil
 		}}})
-		want := s.zone.want()
+		want := s.zone.computeWanted()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"second"}})
-		after(time.Hour)
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+		passTime(time.Hour)
+		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
 			t.Fatalf("the old class was withdrawn before the new one delivered: %v", got)
 		}
 		broken.Store(false)
-		after(20 * time.Minute)
-		s.zone.expect(second)
-		if left := stands(s.server, s.zone.header.FQDN); len(left) != 0 {
+		passTime(20 * time.Minute)
+		s.zone.expectZone(second)
+		if left := readServer(s.server, s.zone.header.FQDN); len(left) != 0 {
 			t.Errorf("left at the old class: %v", left)
 		}
-		if s.state().Version != "" {
-			t.Errorf("the old state is there: %+v", s.state())
+		if s.readState().Version != "" {
+			t.Errorf("the old state is there: %+v", s.readState())
 		}
 	})
 }
@@ -178,14 +179,14 @@ func TestLoop_movedBetweenClasses(t *testing.T) {
 // instead.
 func TestLoop_expelled(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}})
-		after(time.Hour)
-		s.zone.expect(s.server)
+		passTime(time.Hour)
+		s.zone.expectZone(s.server)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}, Expelled: []string{"main"}})
 		synctest.Wait()
-		if left := stands(s.server, s.zone.header.FQDN); len(left) != 0 || s.state().Version != "" {
-			t.Errorf("left: %v, %+v", left, s.state())
+		if left := readServer(s.server, s.zone.header.FQDN); len(left) != 0 || s.readState().Version != "" {
+			t.Errorf("left: %v, %+v", left, s.readState())
 		}
 	})
 }
@@ -196,7 +197,7 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = true
-			s.start()
+			s.beginScene()
 			before := len(s.server.Writes())
 			if restarts {
 				s.worker.stop()
@@ -206,16 +207,17 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 			}
 			s.worker.SetClass(delivery.Class{Name: "second", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: s.server, Blind: true}})
 			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"second"}, Former: []string{"main"}})
-			after(time.Minute)
+			passTime(time.Minute)
 			if wrote := s.server.Writes()[before:]; len(wrote) != 0 {
 				t.Errorf("restarts %v: written: %v", restarts, wrote)
 			}
-			if state := s.store.state("z", "second"); state.Serial != s.zone.serial || state.Intent != nil || s.state().Version != "" {
-				t.Errorf("restarts %v: %+v, and the old one %+v", restarts, state, s.state())
+			if state := s.store.readState("z", "second"); state.Serial != s.zone.serial || state.Intent != nil ||
+				s.readState().Version != "" {
+				t.Errorf("restarts %v: %+v, and the old one %+v", restarts, state, s.readState())
 			}
-			s.zone.put(map[string]string{"mail": "", "new": "192.0.2.5"})
+			s.zone.putAddresses(map[string]string{"mail": "", "new": "192.0.2.5"})
 			synctest.Wait()
-			s.zone.expect(s.server)
+			s.zone.expectZone(s.server)
 		})
 	}
 }
@@ -223,22 +225,20 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 // Two workers that each confirmed the same serial, one of them later: the earlier one may not go on without an intent.
 func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		key := delivery.Key{UID: "z", Class: "main"}
-		theirs := s.state()
+		theirs := s.readState()
 		theirs.Holder = "another"
-		if _, err := s.store.Save(s.Context(), key, theirs); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.store.Save(s.Context(), key, theirs))(t)
 		before := len(s.server.Writes())
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(500 * time.Millisecond)
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(500 * time.Millisecond)
 		if wrote := s.server.Writes()[before:]; len(wrote) != 0 {
 			t.Errorf("written without an intent beside another worker: %v", wrote)
 		}
-		after(2 * time.Minute)
-		s.zone.expect(s.server)
-		if state := s.state(); state.Holder == "another" || state.Intent != nil || state.Serial != s.zone.serial {
+		passTime(2 * time.Minute)
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Holder == "another" || state.Intent != nil || state.Serial != s.zone.serial {
 			t.Errorf("not taken over: %+v", state)
 		}
 	})
@@ -249,7 +249,7 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")
-		s.zone.put(map[string]string{"poison": "192.0.2.66"})
+		s.zone.putAddresses(map[string]string{"poison": "192.0.2.66"})
 		refuse := func(set delivery.RRset) *delivery.Error {
 			if set.Name == poison && len(set.Data) > 0 {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: true}
@@ -258,23 +258,21 @@ func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 		}
 		key := delivery.Key{UID: "z", Class: "main"}
 		begun := delivery.State{Zone: s.zone.header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: s.zone.serial, From: s.zone.serial, Holder: "dead", Time: time.Now()}}
-		if _, err := s.store.Save(s.Context(), key, begun); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.store.Save(s.Context(), key, begun))(t)
 		take := func(refuse func(delivery.RRset) *delivery.Error) {
 			s.worker.stop()
 			s.class.Provider = &deliverytest.Memory{Server: s.server, Blind: true, Refuse: refuse}
 			s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-			s.start()
+			s.beginScene()
 		}
 		take(refuse)
-		if state := s.state(); state.Serial != s.zone.serial || state.Failed != 1 || state.Intent == nil {
+		if state := s.readState(); state.Serial != s.zone.serial || state.Failed != 1 || state.Intent == nil {
 			t.Fatalf("%+v", state)
 		}
 		take(nil) // before the repeat
-		after(5 * time.Minute)
-		s.zone.expect(s.server)
-		if state := s.state(); state.Intent != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
+		passTime(5 * time.Minute)
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Intent != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestLoop_withdraw(t *testing.T) {
@@ -33,31 +34,31 @@ func TestLoop_withdraw(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			inScene(t, func(s *scene) {
 				s.class.AllowRetain = c.allows
-				s.start()
+				s.beginScene()
 				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: 1, TTL: 1, Data: []string{"198.51.100.1"}})
 				s.worker.SetZone(c.then)
-				after(time.Minute)
-				got := stands(s.server, s.zone.header.FQDN)
+				passTime(time.Minute)
+				got := readServer(s.server, s.zone.header.FQDN)
 				if want := map[bool]int{true: 3, false: 1}[c.leaves]; len(got) != want || got["theirs.example.org."] == "" {
 					t.Errorf("left: %v", got)
 				}
-				if s.state().Version != "" {
-					t.Errorf("the state is still there: %+v", s.state())
+				if s.readState().Version != "" {
+					t.Errorf("the state is still there: %+v", s.readState())
 				}
-				events := s.worker.events.of("z")
+				events := s.worker.events.eventsOf("z")
 				if last := events[len(events)-1]; last.Outcome != delivery.OutcomeWithdrawn {
 					t.Errorf("%+v", last)
 				}
 				count := len(events)
 				s.worker.SetZone(c.then)
-				after(time.Hour)
-				if len(s.worker.events.of("z")) != count {
+				passTime(time.Hour)
+				if len(s.worker.events.eventsOf("z")) != count {
 					t.Error("withdrawn more than once")
 				}
 				s.worker.SetZone(zoneOf("z", "main"))
 				synctest.Wait()
-				if s.state().Serial != s.zone.serial {
-					t.Errorf("taken on again: %+v", s.state())
+				if s.readState().Serial != s.zone.serial {
+					t.Errorf("taken on again: %+v", s.readState())
 				}
 			})
 		})
@@ -68,26 +69,24 @@ func TestLoop_withdraw(t *testing.T) {
 // delivered.
 func TestLoop_anotherName_S6_8(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		s.worker.stop()
 		there := delivery.RRset{Name: name.MustParse("www.example.net."), Type: 1, TTL: 1, Data: []string{"192.0.2.1"}}
-		before := s.state()
+		before := s.readState()
 		before.Zone = net
 		before.Intent = &delivery.Intent{Serial: before.Serial, From: before.Serial, RRsets: []delivery.RRsetKey{there.Key()}}
-		if _, err := s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, before); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, before))(t)
 		s.server.Adopt(net, there)
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 		s.memory = &deliverytest.Memory{Server: s.server}
 		s.class.Provider = s.memory
-		s.start()
-		after(time.Minute)
-		s.zone.expect(s.server)
-		if left := stands(s.server, net); len(left) > 0 {
+		s.beginScene()
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		if left := readServer(s.server, net); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
-		if state := s.state(); state.Zone != org || state.Serial != s.zone.serial || state.Ready.Status != delivery.True {
+		if state := s.readState(); state.Zone != org || state.Serial != s.zone.serial || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -96,18 +95,18 @@ func TestLoop_anotherName_S6_8(t *testing.T) {
 // A zone whose namespace terminates stays as it was at its settled serial, after a restart too.
 func TestLoop_frozen(t *testing.T) {
 	inScene(t, func(s *scene) {
-		frozen, want := s.zone.serial, s.zone.want()
-		s.zone.put(map[string]string{"www": ""})
-		s.zone.put(map[string]string{"mail": ""})
+		frozen, want := s.zone.serial, s.zone.computeWanted()
+		s.zone.putAddresses(map[string]string{"www": ""})
+		s.zone.putAddresses(map[string]string{"mail": ""})
 		s.worker.SetClass(s.class)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen})
 		synctest.Wait()
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Withdraw: true})
 		synctest.Wait()
-		if got := stands(s.server, s.zone.header.FQDN); len(got) != 0 {
+		if got := readServer(s.server, s.zone.header.FQDN); len(got) != 0 {
 			t.Errorf("not withdrawn: %v", got)
 		}
 	})
@@ -115,29 +114,29 @@ func TestLoop_frozen(t *testing.T) {
 
 func TestLoop_paused(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
-		was := s.zone.want()
+		s.beginScene()
+		was := s.zone.computeWanted()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(3 * time.Hour)
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(3 * time.Hour)
+		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
 			t.Errorf("a paused zone: %v", got)
 		}
-		s.start()
-		s.zone.expect(s.server)
+		s.beginScene()
+		s.zone.expectZone(s.server)
 
 		s.class.Paused = true
 		s.worker.SetClass(s.class)
-		was = s.zone.want()
-		s.zone.put(map[string]string{"www": "192.0.2.10"})
-		after(3 * time.Hour)
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, was) {
+		was = s.zone.computeWanted()
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.10"})
+		passTime(3 * time.Hour)
+		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, was) {
 			t.Errorf("a paused class: %v", got)
 		}
 		s.class.Paused = false
 		s.worker.SetClass(s.class)
 		synctest.Wait()
-		s.zone.expect(s.server)
+		s.zone.expectZone(s.server)
 	})
 }
 
@@ -147,16 +146,16 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 		for _, blind := range []bool{false, true} {
 			inScene(t, func(s *scene) {
 				s.memory.Blind = blind
-				s.start()
-				s.fault(func(_ context.Context, at deliverytest.Point) error {
+				s.beginScene()
+				s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 					if at.Method == "Withdraw" && at.Set.Name == name.MustParse("www.example.org.") {
 						return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "gone"}
 					}
 					return nil
 				})
 				s.worker.SetZone(zoneOf("z"))
-				after(time.Minute)
-				if got := stands(s.server, s.zone.header.FQDN); len(got) != 1 {
+				passTime(time.Minute)
+				if got := readServer(s.server, s.zone.header.FQDN); len(got) != 1 {
 					t.Fatalf("not half withdrawn: %v", got)
 				}
 				if restarts {
@@ -165,10 +164,10 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
 					s.class.Provider = s.memory
 				}
-				s.fault(nil)
-				s.start()
-				after(time.Minute)
-				s.zone.expect(s.server)
+				s.failProvider(nil)
+				s.beginScene()
+				passTime(time.Minute)
+				s.zone.expectZone(s.server)
 			})
 		}
 	}
@@ -193,8 +192,8 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
 			inScene(t, func(s *scene) {
 				answers := gone
 				var mu sync.Mutex
-				s.start()
-				s.fault(func(_ context.Context, at deliverytest.Point) error {
+				s.beginScene()
+				s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 					mu.Lock()
 					defer mu.Unlock()
 					if at.Method != "Withdraw" || answers == nil {
@@ -205,34 +204,34 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
 				zone := zoneOf("z", "main")
 				zone.Withdraw = true
 				s.worker.SetZone(zone)
-				after(12 * time.Hour)
+				passTime(12 * time.Hour)
 				if restarts {
 					s.worker.stop()
 					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.store.told(s.worker)
+					s.store.tellWorker(s.worker)
 					s.worker.SetClass(s.class)
 					s.worker.SetZone(zone)
 				}
-				after(11 * time.Hour)
-				if state := s.state(); state.Version == "" || state.Error == nil || state.Error.Reason != delivery.ReasonZoneNotFound {
+				passTime(11 * time.Hour)
+				if state := s.readState(); state.Version == "" || state.Error == nil || state.Error.Reason != delivery.ReasonZoneNotFound {
 					t.Fatalf("%s, restarts %v: after 23 hours: %+v", test.what, restarts, state)
 				}
 				mu.Lock()
 				answers, _ = test.then.(*delivery.Error)
 				mu.Unlock()
 				if test.then == error(away) {
-					after(time.Hour)
+					passTime(time.Hour)
 					mu.Lock()
 					answers = gone
 					mu.Unlock()
 				}
-				after(test.after - 23*time.Hour + 20*time.Minute)
-				events := s.worker.events.of("z")
+				passTime(test.after - 23*time.Hour + 20*time.Minute)
+				events := s.worker.events.eventsOf("z")
 				last := events[len(events)-1]
-				if state := s.state(); state.Version != "" || last.Outcome != delivery.OutcomeWithdrawn || last.Absent.IsZero() == test.left {
+				if state := s.readState(); state.Version != "" || last.Outcome != delivery.OutcomeWithdrawn || last.Absent.IsZero() == test.left {
 					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.Absent, state)
 				}
-				if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 != test.left {
+				if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 != test.left {
 					t.Errorf("%s, restarts %v: left %v", test.what, restarts, left)
 				}
 			})

@@ -20,44 +20,45 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A change costs one write of the state: the worker that confirmed the last serial records no intent. The first one
 // that another worker confirms costs two.
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
-		s.zone.expect(s.server)
-		state := s.state()
+		s.beginScene()
+		s.zone.expectZone(s.server)
+		state := s.readState()
 		if state.Serial != s.zone.serial || state.Intent != nil || state.Ready.Status != delivery.True || state.Ready.Reason != delivery.ReasonDelivered {
 			t.Fatalf("%+v", state)
 		}
-		before := s.store.written()
-		s.zone.put(map[string]string{"www": "192.0.2.9", "mail": ""})
+		before := s.store.countWrites()
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9", "mail": ""})
 		synctest.Wait()
-		s.zone.expect(s.server)
-		if wrote := s.store.written() - before; wrote != 1 {
+		s.zone.expectZone(s.server)
+		if wrote := s.store.countWrites() - before; wrote != 1 {
 			t.Errorf("%d state writes for a change; there is one result", wrote)
 		}
-		if got := s.state(); got.Serial != s.zone.serial || got.Hash == state.Hash {
+		if got := s.readState(); got.Serial != s.zone.serial || got.Hash == state.Hash {
 			t.Errorf("%+v", got)
 		}
 		s.worker.stop()
 		s.class.Provider = &deliverytest.Memory{Server: s.server}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.start()
-		before = s.store.written()
-		s.zone.put(map[string]string{"www": "192.0.2.10"})
+		s.beginScene()
+		before = s.store.countWrites()
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.10"})
 		synctest.Wait()
-		s.zone.expect(s.server)
-		after(time.Minute)
-		if wrote := s.store.written() - before; wrote != 2 {
+		s.zone.expectZone(s.server)
+		passTime(time.Minute)
+		if wrote := s.store.countWrites() - before; wrote != 2 {
 			t.Errorf("%d state writes for the first change after a restart; one intent and one result", wrote)
 		}
-		before = s.store.written()
-		s.zone.put(map[string]string{"www": "192.0.2.11"})
+		before = s.store.countWrites()
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.11"})
 		synctest.Wait()
-		if wrote := s.store.written() - before; wrote != 1 {
+		if wrote := s.store.countWrites() - before; wrote != 1 {
 			t.Errorf("%d state writes for the second one", wrote)
 		}
 	})
@@ -66,33 +67,33 @@ func TestLoop_oneStateWriteAChange(t *testing.T) {
 // S7.2: what is not settled is not delivered.
 func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
-		settled := s.zone.want()
-		s.zone.commit(map[string]string{"www": "192.0.2.7"}, false)
-		after(time.Minute)
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, settled) {
+		s.beginScene()
+		settled := s.zone.computeWanted()
+		s.zone.commitStep(map[string]string{"www": "192.0.2.7"}, false)
+		passTime(time.Minute)
+		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, settled) {
 			t.Errorf("unsettled content went out: %v", got)
 		}
-		s.zone.put(map[string]string{"more": "192.0.2.8"})
+		s.zone.putAddresses(map[string]string{"more": "192.0.2.8"})
 		synctest.Wait()
-		s.zone.expect(s.server)
+		s.zone.expectZone(s.server)
 	})
 }
 
 func TestLoop_changesInFlightBecomeOne(t *testing.T) {
 	inScene(t, func(s *scene) {
 		release := make(chan struct{})
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			<-release
 			return nil
 		})
-		s.start()
+		s.beginScene()
 		for i := range 50 {
-			s.zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+i)})
+			s.zone.putAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+i)})
 		}
 		close(release)
 		synctest.Wait()
-		s.zone.expect(s.server)
+		s.zone.expectZone(s.server)
 		if calls := s.server.Calls("Deliver"); calls != 2 {
 			t.Errorf("%d deliveries of 51 serials; the first and one for all that came meanwhile", calls)
 		}
@@ -109,24 +110,25 @@ func TestLoop_idle(t *testing.T) {
 		w.SetClass(delivery.Class{Name: "main", Generation: "1", Provider: &deliverytest.Memory{Server: server}, RequestsPerSecond: 10000})
 		for i := range zones {
 			uid := fmt.Sprint("z", i)
-			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), views).put(map[string]string{"www": "192.0.2.1"})
+			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), views).putAddresses(map[string]string{"www": "192.0.2.1"})
 			w.SetZone(zoneOf(uid, "main"))
 		}
-		after(time.Minute)
-		deliveries, writes, loads := server.Calls("Deliver"), store.written(), store.loaded()
+		passTime(time.Minute)
+		deliveries, writes, loads := server.Calls("Deliver"), store.countWrites(), store.countLoads()
 		if deliveries != zones || len(server.Writes()) != zones {
 			t.Fatalf("%d deliveries, %d writes at the provider", deliveries, len(server.Writes()))
 		}
-		after(10 * time.Minute)
+		passTime(10 * time.Minute)
 		if server.Calls("Verify") != 0 {
 			t.Errorf("%d checks before they are due", server.Calls("Verify"))
 		}
-		after(2 * time.Hour)
+		passTime(2 * time.Hour)
 		if checks := server.Calls("Verify"); checks < 2*zones || checks > 3*zones {
 			t.Errorf("%d checks of %d zones in 131 minutes; the schedule is one an hour, less up to a fifth", checks, zones)
 		}
-		if server.Calls("Deliver") != deliveries || store.written() != writes || store.loaded() != loads || len(server.Writes()) != zones {
-			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.written()-writes, store.loaded()-loads)
+		if server.Calls("Deliver") != deliveries || store.countWrites() != writes || store.countLoads() != loads ||
+			len(server.Writes()) != zones {
+			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.countWrites()-writes, store.countLoads()-loads)
 		}
 	})
 }
@@ -137,7 +139,7 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 		store, server := newStore(), deliverytest.NewServer()
 		oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
 		zone := newWriter(t, "z", "example.org.", oldView, newView)
-		zone.put(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
+		zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
 		old := zone.serial
 
 		wake := make(chan struct{})
@@ -159,24 +161,24 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 		}
 
 		zone.sets = zone.sets[1:] // The paused one sees nothing of what follows.
-		zone.put(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
+		zone.putAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
 		second := startWorker(t, store, newView, nil)
 		defer second.stop()
 		class.Provider = &deliverytest.Memory{Server: server}
 		second.SetClass(class)
 		second.SetZone(zoneOf("z", "main"))
-		after(5 * time.Minute)
-		zone.expect(server)
+		passTime(5 * time.Minute)
+		zone.expectZone(server)
 
 		before := len(server.Writes())
 		close(wake)
-		after(5 * time.Minute)
+		passTime(5 * time.Minute)
 		for _, write := range server.Writes()[before:] {
 			if write.Serial == old {
 				t.Errorf("the paused worker wrote %v after it woke", write)
 			}
 		}
-		zone.expect(server)
+		zone.expectZone(server)
 	})
 }
 
@@ -192,7 +194,7 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	store, server := newStore(), deliverytest.NewServer()
 	oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
 	zone := newWriter(t, "z", "example.org.", oldView, newView)
-	zone.put(map[string]string{"a": "192.0.2.1"})
+	zone.putAddresses(map[string]string{"a": "192.0.2.1"})
 	class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
 	first := startWorker(t, store, oldView, patient)
 	defer first.stop()
@@ -208,29 +210,29 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	first.SetZone(zoneOf("z", "main"))
 	synctest.Wait()
 	hold.Store(true)
-	zone.put(map[string]string{"a": "192.0.2.2"})
+	zone.putAddresses(map[string]string{"a": "192.0.2.2"})
 	synctest.Wait()
 
 	// The zone changes back: nothing differs from what was confirmed last, and still it is written.
 	zone.sets = zone.sets[1:]
-	zone.put(map[string]string{"a": "192.0.2.1"})
+	zone.putAddresses(map[string]string{"a": "192.0.2.1"})
 	second := startWorker(t, store, newView, patient)
 	defer second.stop()
 	class.Provider = &deliverytest.Memory{Server: server}
 	second.SetClass(class)
 	second.SetZone(zoneOf("z", "main"))
-	after(time.Second)
-	if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent == nil {
+	passTime(time.Second)
+	if state := store.readState("z", "main"); state.Serial != zone.serial || state.Intent == nil {
 		t.Fatalf("taken over and to be repeated: %+v", state)
 	}
 	close(arrive)
 	synctest.Wait()
-	if got := stands(server, zone.header.FQDN); got["a.example.org."] != "192.0.2.2" {
+	if got := readServer(server, zone.header.FQDN); got["a.example.org."] != "192.0.2.2" {
 		t.Fatalf("the late call did not arrive: %v", got)
 	}
-	after(repeated)
-	zone.expect(server)
-	if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent != nil {
+	passTime(repeated)
+	zone.expectZone(server)
+	if state := store.readState("z", "main"); state.Serial != zone.serial || state.Intent != nil {
 		t.Errorf("after the repeat: %+v", state)
 	}
 }
@@ -242,7 +244,7 @@ func TestLoop_callTimeout(t *testing.T) {
 		s.worker.stop()
 		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.CallTimeout = 30 * time.Second })
 		takes := 29 * time.Second
-		s.fault(func(ctx context.Context, at deliverytest.Point) error {
+		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Applied {
 				return nil
 			}
@@ -253,19 +255,19 @@ func TestLoop_callTimeout(t *testing.T) {
 				return ctx.Err()
 			}
 		})
-		s.start()
-		after(time.Minute)
-		s.zone.expect(s.server)
-		if state := s.state(); state.Error != nil || state.Serial != s.zone.serial {
+		s.beginScene()
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Error != nil || state.Serial != s.zone.serial {
 			t.Errorf("calls of %s: %+v", takes, state)
 		}
 		takes = 31 * time.Second
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(31 * time.Second)
-		if state := s.state(); state.Error == nil || state.Error.Reason != delivery.ReasonServerUnreachable {
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(31 * time.Second)
+		if state := s.readState(); state.Error == nil || state.Error.Reason != delivery.ReasonServerUnreachable {
 			t.Errorf("calls of %s: %+v", takes, state)
 		}
-		after(10 * time.Second)
+		passTime(10 * time.Second)
 		began := time.Now()
 		s.worker.stop()
 		if took := time.Since(began); took > 7500*time.Millisecond {
@@ -273,8 +275,8 @@ func TestLoop_callTimeout(t *testing.T) {
 		}
 		s.class.Provider = &deliverytest.Memory{Server: s.server}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.start()
-		s.zone.expect(s.server)
+		s.beginScene()
+		s.zone.expectZone(s.server)
 	})
 }
 
@@ -284,14 +286,12 @@ func TestLoop_abandonedIntent(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		for _, failsFirst := range []bool{true, false} {
 			inScene(t, func(s *scene) {
-				s.start()
-				state := s.state()
+				s.beginScene()
+				state := s.readState()
 				state.Intent = &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: "dead", Time: time.Now(), RRsets: []delivery.RRsetKey{{Name: name.MustParse("gone.example.org."), Type: 1}}}
-				if _, err := s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, state); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, state))(t)
 				if failsFirst {
-					s.store.fail(func(method string, after bool) error {
+					s.store.setFault(func(method string, after bool) error {
 						if method == "Save" {
 							return errors.New("etcd is away")
 						}
@@ -303,19 +303,19 @@ func TestLoop_abandonedIntent(t *testing.T) {
 					s.memory = &deliverytest.Memory{Server: s.server}
 					s.class.Provider = s.memory
 					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.start()
+					s.beginScene()
 				} else {
-					s.zone.put(map[string]string{"www": "192.0.2.70"})
+					s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
 				}
-				after(2 * time.Minute)
-				s.store.fail(nil)
-				after(10 * time.Minute)
-				if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+				passTime(2 * time.Minute)
+				s.store.setFault(nil)
+				passTime(10 * time.Minute)
+				if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
 					t.Errorf("restarts %v, fails first %v: %+v %+v", restarts, failsFirst, state, state.Intent)
 				}
-				writes, calls := s.store.written(), s.server.Calls("Deliver")
-				after(10 * time.Minute)
-				if s.store.written() != writes || s.server.Calls("Deliver") != calls {
+				writes, calls := s.store.countWrites(), s.server.Calls("Deliver")
+				passTime(10 * time.Minute)
+				if s.store.countWrites() != writes || s.server.Calls("Deliver") != calls {
 					t.Error("it does not come to rest")
 				}
 			})
@@ -328,24 +328,24 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = blind
-			s.start()
+			s.beginScene()
 			lost := errors.New("the answer was lost")
-			s.fault(func(_ context.Context, at deliverytest.Point) error {
+			s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 				if at.Applied {
 					return lost
 				}
 				return nil
 			})
-			s.zone.put(map[string]string{"brief": "192.0.2.7"})
+			s.zone.putAddresses(map[string]string{"brief": "192.0.2.7"})
 			synctest.Wait()
-			if got := stands(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
+			if got := readServer(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
 				t.Fatal("it was not applied")
 			}
-			s.fault(nil)
-			s.zone.put(map[string]string{"brief": ""})
-			after(time.Minute)
-			s.zone.expect(s.server)
-			if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
+			s.failProvider(nil)
+			s.zone.putAddresses(map[string]string{"brief": ""})
+			passTime(time.Minute)
+			s.zone.expectZone(s.server)
+			if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
 				t.Errorf("%+v", state)
 			}
 		})
@@ -356,26 +356,26 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			if at.Applied && at.Set.Name.String() == "www.example.org." {
 				return errors.New("broken off")
 			}
 			return nil
 		})
-		s.start()
-		s.fault(nil)
-		s.zone.put(map[string]string{"mail": "", "www": ""})
-		after(time.Minute)
-		s.zone.expect(s.server)
+		s.beginScene()
+		s.failProvider(nil)
+		s.zone.putAddresses(map[string]string{"mail": "", "www": ""})
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
 	})
 }
 
 // F24: what was written and not noted is written again, to the same effect.
 func TestLoop_resultNotStored_F24(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		saves := 0
-		s.store.fail(func(method string, after bool) error {
+		s.store.setFault(func(method string, after bool) error {
 			if method == "Save" && !after {
 				if saves++; saves == 1 {
 					return errors.New("etcd is away")
@@ -383,17 +383,17 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 			}
 			return nil
 		})
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
 		synctest.Wait()
-		if state := s.state(); state.Serial == s.zone.serial {
+		if state := s.readState(); state.Serial == s.zone.serial {
 			t.Fatalf("the result was to be lost: %+v", state)
 		}
-		after(time.Minute)
-		s.zone.expect(s.server)
-		if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil {
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil {
 			t.Errorf("%+v", state)
 		}
-		for _, event := range s.worker.events.of("z") {
+		for _, event := range s.worker.events.eventsOf("z") {
 			if event.Outcome == delivery.OutcomeFailed {
 				t.Errorf("a store away is no failure of the class: %+v", event)
 			}
@@ -404,15 +404,15 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 // A client that labels the Delivery is no other worker.
 func TestLoop_conflictWithoutAnotherWorker(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		s.store.mu.Lock()
 		state := s.store.states[delivery.Key{UID: "z", Class: "main"}]
 		state.Version = "labelled"
 		s.store.states[delivery.Key{UID: "z", Class: "main"}] = state
 		s.store.mu.Unlock()
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
 		synctest.Wait()
-		s.zone.expect(s.server)
+		s.zone.expectZone(s.server)
 	})
 }
 
@@ -432,13 +432,13 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 		}
 		for round := range 20 {
 			for _, zone := range zones {
-				zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
+				zone.putAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
 			}
 			synctest.Wait() // No time passes: nothing of the healthy class waits for the slow one.
 			for _, zone := range zones {
-				zone.expect(healthy)
+				zone.expectZone(healthy)
 			}
-			after(3 * time.Second)
+			passTime(3 * time.Second)
 		}
 	})
 }
@@ -446,18 +446,18 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 // One slow zone beside others of its class.
 func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.fault(func(ctx context.Context, at deliverytest.Point) error {
+		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Zone == s.zone.header.FQDN {
 				return deliverytest.Slow(ctx, at)
 			}
 			return nil
 		})
-		s.start()
+		s.beginScene()
 		other := newWriter(t, "other", "example.net.", s.worker.views)
 		s.worker.SetZone(zoneOf("other", "main"))
-		other.put(map[string]string{"www": "192.0.2.1"})
+		other.putAddresses(map[string]string{"www": "192.0.2.1"})
 		synctest.Wait()
-		other.expect(s.server)
+		other.expectZone(s.server)
 	})
 }
 
@@ -481,13 +481,13 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 			loud = append(loud, newWriter(t, fmt.Sprint("loud", i), fmt.Sprintf("loud%d.example.", i), views))
 			own(loud[i].zone.UID, "loud", "")
 		}
-		after(time.Minute)
+		passTime(time.Minute)
 		change := func(what, data string) {
 			t.Helper()
-			calm.put(map[string]string{"www": data})
+			calm.putAddresses(map[string]string{"www": data})
 			began := time.Now()
-			for stands(server, calm.header.FQDN)["www.calm.example."] != data && time.Since(began) < time.Minute {
-				after(100 * time.Millisecond)
+			for readServer(server, calm.header.FQDN)["www.calm.example."] != data && time.Since(began) < time.Minute {
+				passTime(100 * time.Millisecond)
 			}
 			took := time.Since(began)
 			t.Logf("%s: another's change after %s", what, took)
@@ -500,20 +500,20 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 			for _, zone := range loud {
 				own(zone.zone.UID, "loud", fmt.Sprint(round))
 			}
-			after(time.Second)
+			passTime(time.Second)
 			change("beside comparisons", fmt.Sprintf("192.0.2.%d", 10+round))
-			after(9 * time.Second)
+			passTime(9 * time.Second)
 		}
 		for _, zone := range loud {
 			many := map[string]string{}
 			for i := range 1000 {
 				many[fmt.Sprint("r", i)] = "192.0.2.66"
 			}
-			zone.put(many)
+			zone.putAddresses(many)
 		}
-		after(time.Second)
+		passTime(time.Second)
 		change("beside 80,000 changes", "192.0.2.2")
-		after(time.Minute)
+		passTime(time.Minute)
 		change("a minute later", "192.0.2.3")
 	})
 }
@@ -521,25 +521,25 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 // Attack 60: content that crashes a provider is one zone's failure.
 func TestLoop_panicIsAnError(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			if at.Zone == s.zone.header.FQDN {
 				panic("odd record: hunter2")
 			}
 			return nil
 		})
-		s.start()
+		s.beginScene()
 		other := newWriter(t, "other", "example.net.", s.worker.views)
-		other.put(map[string]string{"www": "192.0.2.1"})
+		other.putAddresses(map[string]string{"www": "192.0.2.1"})
 		s.worker.SetZone(zoneOf("other", "main"))
 		synctest.Wait()
-		other.expect(s.server)
-		if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError || state.Error == nil || state.Error.Message != state.Ready.Message {
+		other.expectZone(s.server)
+		if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError || state.Error == nil || state.Error.Message != state.Ready.Message {
 			t.Errorf("%+v", state)
 		}
-		s.fault(nil)
-		after(time.Minute)
-		s.zone.expect(s.server)
-		if events := s.worker.events.of("z"); len(events) < 2 || !events[0].First || !events[len(events)-1].Recovered {
+		s.failProvider(nil)
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		if events := s.worker.events.eventsOf("z"); len(events) < 2 || !events[0].First || !events[len(events)-1].Recovered {
 			t.Errorf("events: %+v", events)
 		}
 	})
@@ -550,9 +550,9 @@ func TestLoop_restart(t *testing.T) {
 	for _, reaches := range []bool{true, false} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = true
-			s.start()
+			s.beginScene()
 			s.worker.stop()
-			s.zone.put(map[string]string{"www": "", "new": "192.0.2.3"})
+			s.zone.putAddresses(map[string]string{"www": "", "new": "192.0.2.3"})
 			snapshot, _ := s.worker.views.Settled("z")
 			views := zoneview.NewSet(zoneview.Config{})
 			views.Put(snapshot, true)
@@ -562,35 +562,35 @@ func TestLoop_restart(t *testing.T) {
 			s.class.Provider = s.memory
 			s.worker = startWorker(s.T, s.store, views, func(c *delivery.Config) {
 				if reaches {
-					c.History = history(master)
+					c.History = readHistory(master)
 				}
 			})
-			s.start()
+			s.beginScene()
 			if reaches {
-				s.zone.expect(s.server)
+				s.zone.expectZone(s.server)
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets", wrote)
 				}
 				// The content that the one before may have had on the wire stands: each RRset was changed once.
-				after(time.Minute)
+				passTime(time.Minute)
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets, of which none could be written over", wrote)
 				}
-			} else if got := stands(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
+			} else if got := readServer(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
-			} else if says := s.state().Ready; says.Status != delivery.True || !strings.Contains(says.Message, "compare what the provider has with zones/entries") {
+			} else if says := s.readState().Ready; says.Status != delivery.True || !strings.Contains(says.Message, "compare what the provider has with zones/entries") {
 				t.Errorf("what remains there is not said: %+v", says)
-			} else if events := s.worker.events.of("z"); !slices.ContainsFunc(events, func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }) {
+			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events, func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }) {
 				t.Errorf("what remains there is not told: %+v", events)
 			}
-			for _, event := range s.worker.events.of("z") {
+			for _, event := range s.worker.events.eventsOf("z") {
 				if reaches && !event.Remains.IsZero() {
 					t.Errorf("with a history something is said to remain: %+v", event)
 				}
 			}
-			after(time.Minute)
+			passTime(time.Minute)
 			before = len(s.server.Writes())
-			after(time.Minute)
+			passTime(time.Minute)
 			if len(s.server.Writes()) != before {
 				t.Error("it goes on writing")
 			}
@@ -608,33 +608,31 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 			for n := range count {
 				many[fmt.Sprintf("n%03d", n)] = "192.0.2.7"
 			}
-			s.zone.put(many)
+			s.zone.putAddresses(many)
 			s.memory.Blind, s.class.RequestsPerSecond = true, 10_000
 			s.worker.stop()
 			key, began := delivery.Key{UID: "z", Class: "main"}, s.zone.serial
 			begun := delivery.State{Zone: s.zone.header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: began, From: began, Holder: "dead", Time: time.Now(), Unlisted: true}}
-			if _, err := s.store.Save(s.Context(), key, begun); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.store.Save(s.Context(), key, begun))(t)
 			s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-			s.start()
-			s.zone.expect(s.server)
+			s.beginScene()
+			s.zone.expectZone(s.server)
 			want := count + 2
 			if changes {
-				s.zone.put(map[string]string{"www": "192.0.2.9", "n000": "", "new": "192.0.2.10"})
+				s.zone.putAddresses(map[string]string{"www": "192.0.2.9", "n000": "", "new": "192.0.2.10"})
 				synctest.Wait()
-				s.zone.expect(s.server)
+				s.zone.expectZone(s.server)
 				// Now the one before arrives.
 				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: www.Name, Type: www.Type, TTL: 360, Data: []string{"192.0.2.1"}})
 				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("n000.example.org."), Type: www.Type, TTL: 360, Data: []string{"192.0.2.7"}})
 				want += 3 + 3
 			}
-			after(5 * time.Minute)
-			s.zone.expect(s.server)
+			passTime(5 * time.Minute)
+			s.zone.expectZone(s.server)
 			if wrote := len(s.server.Writes()); wrote > want {
 				t.Errorf("changes %v: %d writes, want %d at most", changes, wrote, want)
 			}
-			if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+			if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
 				t.Errorf("changes %v: %+v", changes, state)
 			}
 		})
@@ -644,22 +642,22 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 // A class that goes elsewhere is delivered to in full; its old provider is closed.
 func TestLoop_otherTarget(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		elsewhere := deliverytest.NewServer()
 		class := s.class
 		class.Generation, class.Target, class.Provider = "2", "there", &deliverytest.Memory{Server: elsewhere}
 		s.worker.SetClass(class)
 		synctest.Wait()
-		s.zone.expect(elsewhere)
+		s.zone.expectZone(elsewhere)
 		if !s.memory.Closed() {
 			t.Error("the provider that was replaced is not closed")
 		}
-		writes := s.store.written()
+		writes := s.store.countWrites()
 		class.Generation = "3" // other credentials, the same target
 		class.Provider = &deliverytest.Memory{Server: elsewhere}
 		s.worker.SetClass(class)
-		after(time.Minute)
-		if elsewhere.Calls("Deliver") != 1 || s.store.written() != writes {
+		passTime(time.Minute)
+		if elsewhere.Calls("Deliver") != 1 || s.store.countWrites() != writes {
 			t.Error("the same target was delivered to again")
 		}
 	})
@@ -668,53 +666,53 @@ func TestLoop_otherTarget(t *testing.T) {
 // Orderly stop: the call under way ends, nothing else begins, and the next worker need not wait.
 func TestLoop_stop(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.fault(func(ctx context.Context, at deliverytest.Point) error {
+		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Applied {
 				time.Sleep(2 * time.Second)
 			}
 			return nil
 		})
-		s.start()
+		s.beginScene()
 		began := time.Now()
 		s.worker.stop()
 		if took := time.Since(began); took != 2*time.Second || len(s.server.Writes()) != 1 || !s.memory.Closed() {
 			t.Errorf("stopped after %s with %d writes, provider closed: %v", took, len(s.server.Writes()), s.memory.Closed())
 		}
-		if state := s.state(); state.Intent == nil || state.Intent.Holder != "" || state.Serial != 0 {
+		if state := s.readState(); state.Intent == nil || state.Intent.Holder != "" || state.Serial != 0 {
 			t.Errorf("%+v", state)
 		}
 		s.class.Provider = &deliverytest.Memory{Server: s.server}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.start()
-		s.zone.expect(s.server)
+		s.beginScene()
+		s.zone.expectZone(s.server)
 	})
 }
 
 func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.fault(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
-		s.start()
+		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
+		s.beginScene()
 		want := []delivery.ClassStatus{{Name: "main", Zones: 1, Failing: 1, Oldest: time.Now()}}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		after(2 * time.Minute)
+		passTime(2 * time.Minute)
 		want[0].Failing, want[0].Oldest = 0, time.Time{}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		s.fault(deliverytest.Until(10*time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
+		s.failProvider(deliverytest.Until(10*time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		since := time.Now()
 		for round := range 3 {
-			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
-			after(time.Minute)
+			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
+			passTime(time.Minute)
 		}
 		want[0].Failing, want[0].Oldest = 1, since
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		s.fault(nil)
-		after(20 * time.Minute)
+		s.failProvider(nil)
+		passTime(20 * time.Minute)
 		if got := s.worker.Status(); got[0].Failing != 0 || !got[0].Oldest.IsZero() {
 			t.Errorf("%+v", got)
 		}

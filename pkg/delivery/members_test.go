@@ -25,22 +25,22 @@ type fleet struct {
 	needs bool
 }
 
-// lacks is the error of a fleet that needs a member and has none.
-func (f *fleet) lacks() error {
+// refuseEmpty is the error of a fleet that needs a member and has none.
+func (f *fleet) refuseEmpty() error {
 	if f.needs && len(f.members) == 0 {
 		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "the class selects no server")
 	}
 	return nil
 }
 
-func (f *fleet) set(members ...string) {
+func (f *fleet) setMembers(members ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.members = members
 }
 
-// rows has a row for each server that there is now.
-func (f *fleet) rows() []delivery.Server {
+// listRows has a row for each server that there is now.
+func (f *fleet) listRows() []delivery.Server {
 	rows := []delivery.Server{}
 	for _, member := range f.members {
 		rows = append(rows, delivery.Server{Name: member, Serial: f.has[member], At: time.Now()})
@@ -54,13 +54,13 @@ func (f *fleet) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fence)
 	for _, member := range f.members {
 		f.has[member] = plan.Serial
 	}
-	return delivery.Report{Confirmed: plan.Serial, Servers: f.rows()}, f.lacks()
+	return delivery.Report{Confirmed: plan.Serial, Servers: f.listRows()}, f.refuseEmpty()
 }
 
 func (f *fleet) Verify(context.Context, delivery.Plan) (delivery.Drift, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return delivery.Drift{Servers: f.rows()}, f.lacks()
+	return delivery.Drift{Servers: f.listRows()}, f.refuseEmpty()
 }
 
 // A server that comes gets the zone with the next comparison, and one that goes has no row after it: neither takes
@@ -69,10 +69,10 @@ func TestLoop_serversComeAndGo(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, members: []string{"one"}, has: map[string]serial.Serial{}}
 		s.class.Provider, s.class.DriftInterval = provider, time.Minute
-		s.start()
+		s.beginScene()
 		expect := func(when string, members ...string) {
 			t.Helper()
-			state := s.state()
+			state := s.readState()
 			if len(state.Servers) != len(members) || state.Ready.Status != delivery.True {
 				t.Fatalf("%s: %+v", when, state)
 			}
@@ -83,14 +83,14 @@ func TestLoop_serversComeAndGo(t *testing.T) {
 			}
 		}
 		expect("at the start", "one")
-		provider.set("one", "two")
-		after(2 * time.Minute)
+		provider.setMembers("one", "two")
+		passTime(2 * time.Minute)
 		expect("after another came", "one", "two")
-		provider.set("two")
-		after(2 * time.Minute)
+		provider.setMembers("two")
+		passTime(2 * time.Minute)
 		expect("after the first went", "two")
-		provider.set()
-		after(2 * time.Minute)
+		provider.setMembers()
+		passTime(2 * time.Minute)
 		expect("after the last went")
 	})
 }
@@ -102,43 +102,43 @@ func TestLoop_waitsForAServer_S6_7(t *testing.T) {
 		provider := &fleet{Memory: s.memory, has: map[string]serial.Serial{}, needs: true}
 		s.class.Provider, s.class.DriftInterval = provider, time.Hour
 		set := func(members ...string) {
-			provider.set(members...)
+			provider.setMembers(members...)
 			s.class.Servers = append([]string{}, members...)
 			s.worker.SetClass(s.class)
 		}
 		expect := func(when string, ready delivery.Status, reason delivery.Reason, members ...string) {
 			t.Helper()
-			state := s.state()
+			state := s.readState()
 			if len(state.Servers) != len(members) || state.Ready.Status != ready || state.Ready.Reason != reason {
 				t.Errorf("%s: %+v", when, state)
 			}
 		}
 		set()
-		s.start()
-		after(2 * time.Hour)
+		s.beginScene()
+		passTime(2 * time.Hour)
 		expect("before a server came", delivery.False, delivery.ReasonInvalidConfiguration)
 		set("one")
-		after(0)
+		passTime(0)
 		expect("when one came", delivery.True, delivery.ReasonAllInstancesConfigured, "one")
 		for i := range 2 {
 			set()
-			after(10 * time.Second)
+			passTime(10 * time.Second)
 			expect("when the last went", delivery.False, delivery.ReasonInvalidConfiguration)
-			after(2 * time.Hour)
-			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 10+i)})
-			after(0)
+			passTime(2 * time.Hour)
+			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 10+i)})
+			passTime(0)
 			expect("when the zone changed", delivery.False, delivery.ReasonInvalidConfiguration)
 			set("one", "two")
-			after(0)
+			passTime(0)
 			expect("when others came", delivery.True, delivery.ReasonAllInstancesConfigured, "one", "two")
 		}
 		// One that begins when the servers have gone finds that with the usual comparison.
 		s.worker.stop()
-		provider.set()
+		provider.setMembers()
 		s.class.Servers = []string{}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.start()
-		after(10 * time.Second)
+		s.beginScene()
+		passTime(10 * time.Second)
 		expect("after a restart without a server", delivery.False, delivery.ReasonInvalidConfiguration)
 	})
 }

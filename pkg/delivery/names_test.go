@@ -18,33 +18,36 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 var org, net = name.MustParse("example.org."), name.MustParse("example.net.")
 
-// another is a second zone of the scene, which has other data under the same owners.
-func (s *scene) another(uid string, zone name.Name) *writer {
+// addZone returns a second zone of the scene, which has other data under the same owners.
+func (s *scene) addZone(uid string, zone name.Name) *writer {
 	w := newWriter(s.T, uid, zone.String(), s.worker.views)
-	w.put(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
+	w.putAddresses(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
 	s.worker.SetZone(zoneOf(uid, "main"))
 	return w
 }
 
-// says is the Ready of a delivery to class main.
-func (s *scene) says(uid string) delivery.Reason { return s.store.state(uid, "main").Ready.Reason }
+// readReason returns the Ready of a delivery to class main.
+func (s *scene) readReason(uid string) delivery.Reason {
+	return s.store.readState(uid, "main").Ready.Reason
+}
 
-func (s *scene) want(what string, uid string, reason delivery.Reason) {
+func (s *scene) expectReason(what string, uid string, reason delivery.Reason) {
 	s.Helper()
-	if got := s.says(uid); got != reason {
+	if got := s.readReason(uid); got != reason {
 		s.Errorf("%s: %s says %s, want %s", what, uid, got, reason)
 	}
 }
 
-// restart has another process go on, that was told what is stored as a controller tells it.
-func (s *scene) restart(zones ...delivery.Zone) {
+// restartWorker has another process go on, that was told what is stored as a controller tells it.
+func (s *scene) restartWorker(zones ...delivery.Zone) {
 	s.worker.stop()
 	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-	s.store.told(s.worker)
+	s.store.tellWorker(s.worker)
 	s.memory = &deliverytest.Memory{Server: s.server, Blind: s.memory.Blind, Fault: s.memory.Fault}
 	s.class.Provider = s.memory
 	s.worker.SetClass(s.class)
@@ -62,25 +65,25 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 			t.Run(fmt.Sprint(leaves, restarts), func(t *testing.T) {
 				inScene(t, func(s *scene) {
 					s.class.AllowRetain = true
-					s.start()
-					other := s.another("other", org)
-					after(time.Hour)
-					s.zone.put(map[string]string{"mail": "192.0.2.9"})
-					other.put(map[string]string{"mail": "198.51.100.9"})
-					after(time.Minute)
+					s.beginScene()
+					other := s.addZone("other", org)
+					passTime(time.Hour)
+					s.zone.putAddresses(map[string]string{"mail": "192.0.2.9"})
+					other.putAddresses(map[string]string{"mail": "198.51.100.9"})
+					passTime(time.Minute)
 					if restarts {
-						s.restart(zoneOf("other", "main"), zoneOf("z", "main"))
-						after(time.Hour)
+						s.restartWorker(zoneOf("other", "main"), zoneOf("z", "main"))
+						passTime(time.Hour)
 					}
-					s.zone.expect(s.server)
-					s.want("the first", "z", delivery.ReasonDelivered)
-					s.want("the second", "other", delivery.ReasonConflict)
-					if state := s.store.state("other", "main"); !state.Zone.IsZero() {
+					s.zone.expectZone(s.server)
+					s.expectReason("the first", "z", delivery.ReasonDelivered)
+					s.expectReason("the second", "other", delivery.ReasonConflict)
+					if state := s.store.readState("other", "main"); !state.Zone.IsZero() {
 						t.Errorf("it is said to be at the provider: %+v", state)
 					}
-					other.put(map[string]string{"new": "198.51.100.3"})
-					after(20 * time.Minute)
-					s.zone.expect(s.server)
+					other.putAddresses(map[string]string{"new": "198.51.100.3"})
+					passTime(20 * time.Minute)
+					s.zone.expectZone(s.server)
 
 					left := map[string]string{}
 					switch leaves {
@@ -95,13 +98,13 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 						s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true})
 						left = map[string]string{"mail.example.org.": "198.51.100.9"}
 					}
-					after(time.Second)
-					want := other.want()
+					passTime(time.Second)
+					want := other.computeWanted()
 					maps.Copy(want, left)
-					if got := stands(s.server, org); !maps.Equal(got, want) {
+					if got := readServer(s.server, org); !maps.Equal(got, want) {
 						t.Errorf("%v, want %v", got, want)
 					}
-					s.want("the second", "other", delivery.ReasonDelivered)
+					s.expectReason("the second", "other", delivery.ReasonDelivered)
 				})
 			})
 		}
@@ -119,31 +122,29 @@ func TestLoop_twoOfANameFromBefore_H7(t *testing.T) {
 func twoOfAName(t *testing.T, secondGoes bool) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
-		s.start()
-		after(time.Minute)
-		other := s.another("other", org)
-		after(time.Minute)
+		s.beginScene()
+		passTime(time.Minute)
+		other := s.addZone("other", org)
+		passTime(time.Minute)
 		s.worker.stop()
-		state := s.store.state("other", "main")
+		state := s.store.readState("other", "main")
 		at, _ := s.worker.views.Settled("other")
 		state.Zone, state.Serial, state.Hash = org, at.Serial(), at.Hash()
-		if _, err := s.store.Save(t.Context(), delivery.Key{UID: "other", Class: "main"}, state); err != nil {
-			t.Fatal(err)
-		}
-		s.restart(zoneOf("other", "main"), zoneOf("z", "main"))
-		s.zone.put(map[string]string{"new": "192.0.2.3"})
-		after(time.Minute)
-		s.zone.expect(s.server)
-		s.want("the later", "other", delivery.ReasonConflict)
+		must.Get(s.store.Save(t.Context(), delivery.Key{UID: "other", Class: "main"}, state))(t)
+		s.restartWorker(zoneOf("other", "main"), zoneOf("z", "main"))
+		s.zone.putAddresses(map[string]string{"new": "192.0.2.3"})
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		s.expectReason("the later", "other", delivery.ReasonConflict)
 		leaves, stays := s.zone, other
 		if secondGoes {
 			leaves, stays = other, s.zone
 		}
 		s.worker.SetZone(delivery.Zone{UID: leaves.zone.UID, Classes: []string{"main"}, Withdraw: true})
-		after(time.Minute)
-		stays.expect(s.server)
-		s.want("the one that stays", stays.zone.UID, delivery.ReasonDelivered)
-		if state := s.store.state(leaves.zone.UID, "main"); state.Version != "" {
+		passTime(time.Minute)
+		stays.expectZone(s.server)
+		s.expectReason("the one that stays", stays.zone.UID, delivery.ReasonDelivered)
+		if state := s.store.readState(leaves.zone.UID, "main"); state.Version != "" {
 			t.Errorf("it does not go: %+v", state)
 		}
 	})
@@ -167,19 +168,19 @@ func (p *listening) Withdraw(ctx context.Context, plan delivery.Plan, fence deli
 func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		elsewhere := deliverytest.NewServer()
-		s.start()
+		s.beginScene()
 		s.worker.SetClass(delivery.Class{Name: "second", Generation: "1", Target: "there", Provider: &deliverytest.Memory{Server: elsewhere}})
 		other := newWriter(s.T, "other", "example.org.", s.worker.views)
-		other.put(map[string]string{"www": "198.51.100.1"})
+		other.putAddresses(map[string]string{"www": "198.51.100.1"})
 		s.worker.SetZone(zoneOf("other", "second"))
-		after(time.Minute)
-		s.zone.expect(s.server)
-		other.expect(elsewhere)
+		passTime(time.Minute)
+		s.zone.expectZone(s.server)
+		other.expectZone(elsewhere)
 		s.worker.SetZone(zoneOf("z", "second"))
 		s.worker.SetZone(zoneOf("other", "main"))
-		after(time.Minute)
-		s.zone.expect(elsewhere)
-		other.expect(s.server)
+		passTime(time.Minute)
+		s.zone.expectZone(elsewhere)
+		other.expectZone(s.server)
 	})
 }
 
@@ -188,25 +189,25 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.SetClass(s.class)
 		away := func(method string, later bool) error {
-			if method == "Load" && s.store.written() > 0 || method == "Save" && later {
+			if method == "Load" && s.store.countWrites() > 0 || method == "Save" && later {
 				return errors.New("etcd is away")
 			}
 			return nil
 		}
-		s.store.fail(away)
+		s.store.setFault(away)
 		s.worker.SetZone(zoneOf("z", "main"))
 		synctest.Wait()
 		s.worker.SetZone(zoneOf("z"))
 		synctest.Wait()
-		s.store.fail(func(method string, later bool) error {
+		s.store.setFault(func(method string, later bool) error {
 			return nil
 		})
-		other := s.another("other", org)
-		after(time.Second)
-		s.want("the one that comes before it is known", "other", delivery.ReasonConflict)
-		after(time.Minute)
-		other.expect(s.server)
-		s.want("the one that comes after", "other", delivery.ReasonDelivered)
+		other := s.addZone("other", org)
+		passTime(time.Second)
+		s.expectReason("the one that comes before it is known", "other", delivery.ReasonConflict)
+		passTime(time.Minute)
+		other.expectZone(s.server)
+		s.expectReason("the one that comes after", "other", delivery.ReasonDelivered)
 	})
 }
 
@@ -214,17 +215,17 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 // meanwhile.
 func TestLoop_providerComesBack(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.start()
+		s.beginScene()
 		without := s.class
 		without.Generation, without.Provider, without.Err = "2", nil, delivery.Errorf(delivery.ReasonSecretNotFound, "no Secret")
 		s.worker.SetClass(without)
-		after(time.Minute)
-		s.want("without a Secret", "z", delivery.ReasonSecretNotFound)
+		passTime(time.Minute)
+		s.expectReason("without a Secret", "z", delivery.ReasonSecretNotFound)
 		s.memory = &deliverytest.Memory{Server: s.server}
 		s.class.Generation, s.class.Provider = "3", s.memory
 		s.worker.SetClass(s.class)
-		after(time.Second)
-		s.want("with it again", "z", delivery.ReasonDelivered)
+		passTime(time.Second)
+		s.expectReason("with it again", "z", delivery.ReasonDelivered)
 	})
 }
 
@@ -234,17 +235,17 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &listening{Memory: s.memory}
 		s.class.Provider = provider
-		s.start()
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
+		s.beginScene()
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			if at.Method == "Deliver" && at.Applied {
 				return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "the answer is lost"}
 			}
 			return nil
 		})
-		s.zone.put(map[string]string{"www": "192.0.2.7", "new": "192.0.2.8"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.7", "new": "192.0.2.8"})
 		synctest.Wait()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
-		after(time.Minute)
+		passTime(time.Minute)
 		if len(provider.withdrawn) == 0 {
 			t.Fatal("not withdrawn")
 		}
@@ -253,8 +254,8 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 		for set := range plan.All {
 			stands[set.Name.String()] = set.Data[0]
 		}
-		if !maps.Equal(stands, s.zone.want()) {
-			t.Errorf("all of it is %v, want %v", stands, s.zone.want())
+		if !maps.Equal(stands, s.zone.computeWanted()) {
+			t.Errorf("all of it is %v, want %v", stands, s.zone.computeWanted())
 		}
 		for _, change := range slices.Backward(plan.History) {
 			for _, entry := range change.Added {
@@ -298,23 +299,23 @@ func fewNames(s *scene, seed uint64) {
 	s.memory.Blind = random.oneIn(2)
 	trouble := &trouble{chance: random}
 	faults := func(ctx context.Context, at deliverytest.Point) error {
-		if trouble.lasts() && random.oneIn(4) {
+		if trouble.isLasting() && random.oneIn(4) {
 			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "on fire", Permanent: at.Method == "Deliver" && random.oneIn(3)}
 		}
 		return nil
 	}
 	s.store.Fault = func(string, bool) error {
-		if trouble.lasts() && random.oneIn(10) {
+		if trouble.isLasting() && random.oneIn(10) {
 			return errors.New("etcd is away")
 		}
 		return nil
 	}
-	s.fault(faults)
+	s.failProvider(faults)
 	s.worker.SetClass(s.class)
 	zones := []*writer{s.zone}
 	for n := range 4 {
-		w := newWriter(s.T, fmt.Sprint("z", n), names[random.n(3)].String(), s.worker.views)
-		w.put(map[string]string{"www": fmt.Sprintf("198.51.100.%d", n), w.zone.UID: "198.51.100.99"})
+		w := newWriter(s.T, fmt.Sprint("z", n), names[random.drawNumber(3)].String(), s.worker.views)
+		w.putAddresses(map[string]string{"www": fmt.Sprintf("198.51.100.%d", n), w.zone.UID: "198.51.100.99"})
 		zones = append(zones, w)
 	}
 	told := map[string]delivery.Zone{}
@@ -323,9 +324,9 @@ func fewNames(s *scene, seed uint64) {
 		tell(zoneOf(zone.zone.UID, "main"))
 	}
 	for range 60 {
-		zone := zones[random.n(len(zones))]
+		zone := zones[random.drawNumber(len(zones))]
 		uid := zone.zone.UID
-		switch random.n(8) {
+		switch random.drawNumber(8) {
 		case 0, 1:
 			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Withdraw: true})
 		case 2:
@@ -333,26 +334,27 @@ func fewNames(s *scene, seed uint64) {
 		case 3:
 			tell(delivery.Zone{UID: uid, Former: []string{"main"}})
 		case 4:
-			trouble.set(random.oneIn(2))
+			trouble.setTrouble(random.oneIn(2))
 		case 5:
-			s.restart(slices.Collect(maps.Values(told))...)
+			s.restartWorker(slices.Collect(maps.Values(told))...)
 		default:
-			zone.put(map[string]string{string(rune('a' + random.n(4))): []string{"", "192.0.2.1", "192.0.2.2"}[random.n(3)]})
+			zone.putAddresses(map[string]string{string(rune('a' + random.drawNumber(4))): []string{"", "192.0.2.1",
+				"192.0.2.2"}[random.drawNumber(3)]})
 		}
-		after(time.Duration(random.n(20_000)) * time.Millisecond)
+		passTime(time.Duration(random.drawNumber(20_000)) * time.Millisecond)
 	}
-	trouble.set(false)
+	trouble.setTrouble(false)
 	for _, zone := range zones {
 		tell(zoneOf(zone.zone.UID, "main"))
 	}
 	s.worker.Retry("main")
-	after(3 * time.Hour)
+	passTime(3 * time.Hour)
 	has, wanted := map[name.Name]*writer{}, map[name.Name]bool{}
 	for _, zone := range zones {
 		wanted[zone.header.FQDN] = true
 	}
 	for _, zone := range zones {
-		state := s.store.state(zone.zone.UID, "main")
+		state := s.store.readState(zone.zone.UID, "main")
 		switch at := zone.header.FQDN; {
 		case state.Ready.Reason == delivery.ReasonConflict && state.Zone.IsZero():
 		case state.Ready.Status != delivery.True || state.Zone != at || state.Serial != zone.serial || state.Intent != nil:
@@ -366,7 +368,7 @@ func fewNames(s *scene, seed uint64) {
 	for _, n := range names {
 		switch {
 		case has[n] != nil:
-			has[n].expect(s.server)
+			has[n].expectZone(s.server)
 		case wanted[n]:
 			s.Errorf("no delivery has %s", n)
 		}

@@ -31,9 +31,9 @@ type chance struct {
 	rand *rand.Rand
 }
 
-func (c *chance) oneIn(n int) bool { return c.n(n) == 0 }
+func (c *chance) oneIn(n int) bool { return c.drawNumber(n) == 0 }
 
-func (c *chance) n(n int) int {
+func (c *chance) drawNumber(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rand.IntN(n)
@@ -46,23 +46,23 @@ type trouble struct {
 	on     bool
 }
 
-func (f *trouble) set(on bool) {
+func (f *trouble) setTrouble(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.on = on
 }
 
-func (f *trouble) lasts() bool {
+func (f *trouble) isLasting() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.on
 }
 
-func (f *trouble) at(ctx context.Context, at deliverytest.Point) error {
-	if !f.lasts() || !f.chance.oneIn(4) {
+func (f *trouble) makeTrouble(ctx context.Context, at deliverytest.Point) error {
+	if !f.isLasting() || !f.chance.oneIn(4) {
 		return nil
 	}
-	switch f.chance.n(7) {
+	switch f.chance.drawNumber(7) {
 	case 0:
 		return &delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "on fire"}
 	case 1:
@@ -74,7 +74,7 @@ func (f *trouble) at(ctx context.Context, at deliverytest.Point) error {
 	case 4:
 		panic("odd")
 	case 5:
-		time.Sleep(time.Duration(f.chance.n(10_000)) * time.Millisecond) // late, and whatever its context says
+		time.Sleep(time.Duration(f.chance.drawNumber(10_000)) * time.Millisecond) // late, and whatever its context says
 		return nil
 	default:
 		return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "never", Permanent: true}
@@ -101,7 +101,7 @@ func (s mortal) Save(ctx context.Context, key delivery.Key, state delivery.State
 	}
 	version, err := s.memoryStore.Save(ctx, key, state)
 	if err == nil {
-		s.begun[key.Class].stored(key.UID, state)
+		s.begun[key.Class].noteStored(key.UID, state)
 	}
 	return version, err
 }
@@ -116,17 +116,17 @@ func TestLoop_converges(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { converge(t, uint64(seed)) })
+			synctest.Test(t, func(t *testing.T) { runConvergence(t, uint64(seed)) })
 		})
 	}
 }
 
-func converge(t *testing.T, seed uint64) {
+func runConvergence(t *testing.T, seed uint64) {
 	random := &chance{rand: rand.New(rand.NewPCG(seed, 1))}
 	store := newStore()
 	storeTrouble, providerTrouble := &trouble{chance: random}, &trouble{chance: random}
 	store.Fault = func(string, bool) error {
-		if storeTrouble.lasts() && random.oneIn(6) {
+		if storeTrouble.isLasting() && random.oneIn(6) {
 			return errors.New("etcd is away")
 		}
 		return nil
@@ -134,7 +134,7 @@ func converge(t *testing.T, seed uint64) {
 	master := zoneview.NewSet(zoneview.Config{})
 	servers := map[string]*deliverytest.Server{"lists": deliverytest.NewServer(), "blind": deliverytest.NewServer()}
 	refused := func(set delivery.RRset) *delivery.Error {
-		if providerTrouble.lasts() && strings.HasPrefix(set.Name.String(), "c.") {
+		if providerTrouble.isLasting() && strings.HasPrefix(set.Name.String(), "c.") {
 			return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no c", Permanent: random.oneIn(2)}
 		}
 		return nil
@@ -168,7 +168,7 @@ func converge(t *testing.T, seed uint64) {
 			views.Put(snapshot, true)
 		}
 		w := startWorker(t, mortal{store, died, begun}, views, func(c *delivery.Config) {
-			c.History = history(master)
+			c.History = readHistory(master)
 			c.Workers = 4 // two of a tenant
 		})
 		running[at] = w
@@ -181,11 +181,11 @@ func converge(t *testing.T, seed uint64) {
 					}
 					if !at.Applied && at.Method != "Verify" && at.Method != "Health" {
 						uid := whose[at.Zone]
-						begun[class].begin(uid, at)
-						own.begin(uid, at)
-						own.stored(uid, delivery.State{Serial: at.Serial})
+						begun[class].noteBegin(uid, at)
+						own.noteBegin(uid, at)
+						own.noteStored(uid, delivery.State{Serial: at.Serial})
 					}
-					return providerTrouble.at(ctx, at)
+					return providerTrouble.makeTrouble(ctx, at)
 				}}})
 		}
 		for _, zone := range zones {
@@ -211,19 +211,19 @@ func converge(t *testing.T, seed uint64) {
 	}
 	start(0)
 	for range 80 {
-		switch random.n(12) {
+		switch random.drawNumber(12) {
 		default:
 			changes := map[string]string{}
-			for range 1 + random.n(4) {
-				changes[string(rune('a'+random.n(6)))] = []string{"", "192.0.2.1", "192.0.2.2"}[random.n(3)]
+			for range 1 + random.drawNumber(4) {
+				changes[string(rune('a'+random.drawNumber(6)))] = []string{"", "192.0.2.1", "192.0.2.2"}[random.drawNumber(3)]
 			}
-			zones[random.n(len(zones))].put(changes)
+			zones[random.drawNumber(len(zones))].putAddresses(changes)
 		case 0:
-			providerTrouble.set(random.oneIn(2))
+			providerTrouble.setTrouble(random.oneIn(2))
 		case 1:
-			storeTrouble.set(random.oneIn(3))
+			storeTrouble.setTrouble(random.oneIn(3))
 		case 2:
-			if at := random.n(2); running[at] != nil {
+			if at := random.drawNumber(2); running[at] != nil {
 				dies[at].Store(random.oneIn(2)) // as a crash does, nothing goes out or is stored any more
 				running[at].stop()
 				running[at] = nil
@@ -231,17 +231,17 @@ func converge(t *testing.T, seed uint64) {
 				start(at)
 			}
 		case 3, 4, 5:
-			time.Sleep(time.Duration(random.n(40)) * time.Second)
+			time.Sleep(time.Duration(random.drawNumber(40)) * time.Second)
 		}
 		for _, w := range running {
 			if w != nil && random.oneIn(2) {
 				follow(w)
 			}
 		}
-		time.Sleep(time.Duration(random.n(2000)) * time.Millisecond)
+		time.Sleep(time.Duration(random.drawNumber(2000)) * time.Millisecond)
 	}
-	providerTrouble.set(false)
-	storeTrouble.set(false)
+	providerTrouble.setTrouble(false)
+	storeTrouble.setTrouble(false)
 	for at, w := range running {
 		if w == nil && running[1-at] != nil {
 			continue
@@ -254,27 +254,27 @@ func converge(t *testing.T, seed uint64) {
 			w.Retry("blind")
 		}
 	}
-	after(2 * time.Hour)
+	passTime(2 * time.Hour)
 	for class, server := range servers {
 		for _, zone := range zones {
-			got, want := stands(server, zone.header.FQDN), zone.want()
+			got, want := readServer(server, zone.header.FQDN), zone.computeWanted()
 			if zone == zones[1] {
 				want[foreign.Name.String()] = foreign.Data[0]
 			}
 			if !maps.Equal(got, want) {
 				t.Errorf("seed %d: %s of class %s at %d has\n%v\nthe zone\n%v", seed, zone.header.FQDN, class, zone.serial, got, want)
 			}
-			if state := store.state(zone.zone.UID, class); state.Serial != zone.serial || state.Intent != nil || state.Error != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
+			if state := store.readState(zone.zone.UID, class); state.Serial != zone.serial || state.Intent != nil || state.Error != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
 				t.Errorf("seed %d: %s of class %s at %d: %+v", seed, zone.header.FQDN, class, zone.serial, state)
 			}
 		}
 	}
 	for _, o := range orders {
-		o.check(t)
+		o.checkOrder(t)
 	}
-	writes, states := len(servers["lists"].Writes())+len(servers["blind"].Writes()), store.written()
-	after(2 * time.Hour)
-	if len(servers["lists"].Writes())+len(servers["blind"].Writes()) != writes || store.written() != states {
+	writes, states := len(servers["lists"].Writes())+len(servers["blind"].Writes()), store.countWrites()
+	passTime(2 * time.Hour)
+	if len(servers["lists"].Writes())+len(servers["blind"].Writes()) != writes || store.countWrites() != states {
 		t.Errorf("seed %d: it does not come to rest", seed)
 	}
 	for _, w := range running {
@@ -293,7 +293,7 @@ type order struct {
 	wrong  []string
 }
 
-func (o *order) stored(uid string, state delivery.State) {
+func (o *order) noteStored(uid string, state delivery.State) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	at := state.Serial
@@ -305,9 +305,9 @@ func (o *order) stored(uid string, state delivery.State) {
 	}
 }
 
-// begin: an older plan is never begun after a newer one was stored, but in the same moment. A holder stores nothing
+// noteBegin: an older plan is never begun after a newer one was stored, but in the same moment. A holder stores nothing
 // before it begins; what it then has under way when it is taken over may arrive late, and is repeated.
-func (o *order) begin(uid string, at deliverytest.Point) {
+func (o *order) noteBegin(uid string, at deliverytest.Point) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if newest := o.newest[uid]; newest != 0 && newest.Ahead(at.Serial) && time.Now().After(o.since[uid]) {
@@ -315,7 +315,7 @@ func (o *order) begin(uid string, at deliverytest.Point) {
 	}
 }
 
-func (o *order) check(t *testing.T) {
+func (o *order) checkOrder(t *testing.T) {
 	t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()

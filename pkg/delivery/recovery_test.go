@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A class that works again is noticed at once: by a health check that passes, and by what succeeds for another zone;
@@ -25,46 +26,44 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 					other := newWriter(t, "other", "example.net.", s.worker.views)
 					s.worker.SetZone(zoneOf("other", "main"))
 					if beside {
-						s.refuse(mail, refusals["for good"])
+						s.refuseRRset(mail, refusals["for good"])
 					}
-					s.start()
-					s.fault(func(context.Context, deliverytest.Point) error {
+					s.beginScene()
+					s.failProvider(func(context.Context, deliverytest.Point) error {
 						return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection", WholeClass: true}
 					})
-					s.zone.put(map[string]string{"www": "192.0.2.9"})
-					other.put(map[string]string{"www": "192.0.2.1"})
-					after(4 * time.Hour)
-					if state := s.state(); state.Ready.Reason != delivery.ReasonServerUnreachable {
+					s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+					other.putAddresses(map[string]string{"www": "192.0.2.1"})
+					passTime(4 * time.Hour)
+					if state := s.readState(); state.Ready.Reason != delivery.ReasonServerUnreachable {
 						t.Fatalf("%+v", state)
 					}
-					s.fault(nil)
+					s.failProvider(nil)
 					switch by {
 					case "an answer that does not tell":
-						s.fault(func(_ context.Context, at deliverytest.Point) error {
+						s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 							if at.Method == "Health" {
 								return fmt.Errorf("it answers: %w", delivery.ErrNotProven)
 							}
 							return nil
 						})
-						after(61 * time.Second)
+						passTime(61 * time.Second)
 					case "health":
-						if err := s.worker.Health(s.Context(), "main"); err != nil {
-							t.Fatal(err)
-						}
+						must.Succeed(t, s.worker.Health(s.Context(), "main"))
 						synctest.Wait()
 					case "itself":
-						after(61 * time.Second)
+						passTime(61 * time.Second)
 					default:
 						// Whichever of both is tried first brings the other one with it.
 						for range 60 * 11 {
-							after(time.Second)
-							if len(stands(s.server, other.header.FQDN)) > 0 || stands(s.server, s.zone.header.FQDN)["www.example.org."] == "192.0.2.9" {
+							passTime(time.Second)
+							if len(readServer(s.server, other.header.FQDN)) > 0 || readServer(s.server, s.zone.header.FQDN)["www.example.org."] == "192.0.2.9" {
 								break
 							}
 						}
 					}
-					other.expect(s.server)
-					if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.9" {
+					other.expectZone(s.server)
+					if got := readServer(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.9" {
 						t.Errorf("not delivered: %v", got)
 					}
 				})
@@ -79,7 +78,7 @@ func TestLoop_misleadingHealth(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var mu sync.Mutex
 		tries := 0
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			if at.Method == "Health" {
 				return nil
 			}
@@ -88,16 +87,14 @@ func TestLoop_misleadingHealth(t *testing.T) {
 			tries++
 			return &delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "no", WholeClass: true}
 		})
-		s.start()
-		after(time.Hour)
+		s.beginScene()
+		passTime(time.Hour)
 		mu.Lock()
 		before := tries
 		mu.Unlock()
 		for range 60 {
-			after(time.Minute)
-			if err := s.worker.Health(s.Context(), "main"); err != nil {
-				t.Fatal(err)
-			}
+			passTime(time.Minute)
+			must.Succeed(t, s.worker.Health(s.Context(), "main"))
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -110,24 +107,22 @@ func TestLoop_misleadingHealth(t *testing.T) {
 // The Retry-After of a provider is kept, whatever its health is.
 func TestLoop_healthLiftsNoRetryAfter(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.fault(func(_ context.Context, at deliverytest.Point) error {
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			if at.Method == "Health" {
 				return nil
 			}
 			return &delivery.Error{Reason: delivery.ReasonRateLimited, Message: "less", RetryAfter: 20 * time.Minute, WholeClass: true}
 		})
-		s.start()
-		s.fault(nil)
+		s.beginScene()
+		s.failProvider(nil)
 		for range 19 {
-			after(time.Minute)
-			if err := s.worker.Health(s.Context(), "main"); err != nil {
-				t.Fatal(err)
-			}
+			passTime(time.Minute)
+			must.Succeed(t, s.worker.Health(s.Context(), "main"))
 		}
 		if len(s.server.Writes()) > 0 {
 			t.Error("it was written to before")
 		}
-		after(2 * time.Minute)
-		s.zone.expect(s.server)
+		passTime(2 * time.Minute)
+		s.zone.expectZone(s.server)
 	})
 }

@@ -21,7 +21,7 @@ const many = 300
 
 // refuseMany has the provider refuse what is named poison-…, in many RRsets of the zone.
 func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
-	is := flag(true)
+	is := makeFlag(true)
 	s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
 		if is.Load() && len(set.Data) > 0 && strings.HasPrefix(set.Name.String(), "poison-") {
 			return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: permanent}
@@ -32,7 +32,7 @@ func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
 	for n := range many {
 		poison[fmt.Sprintf("poison-%03d", n)] = "192.0.2.66"
 	}
-	s.zone.put(poison)
+	s.zone.putAddresses(poison)
 	return is
 }
 
@@ -45,61 +45,61 @@ func TestLoop_manyRefused(t *testing.T) {
 				refuses := s.refuseMany(permanent)
 				confirmed := func(what string) {
 					s.Helper()
-					state := s.state()
+					state := s.readState()
 					if state.Serial != s.zone.serial || state.Hash == "" || state.Failed != many || state.Ready.Reason != delivery.ReasonValidationFailed {
 						s.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
 					}
 					if state.Intent == nil || len(state.Intent.RRsets) > 256 {
 						s.Fatalf("%s: the state lists %+v", what, state.Intent)
 					}
-					events := s.worker.events.of("z")
+					events := s.worker.events.eventsOf("z")
 					if last := events[len(events)-1]; last.Outcome != delivery.OutcomeDelivered || len(last.Failed) != many {
 						s.Errorf("%s: told %s with %d failures", what, last.Outcome, len(last.Failed))
 					}
 				}
-				s.start()
+				s.beginScene()
 				confirmed("a first delivery")
-				s.zone.put(map[string]string{"www": "192.0.2.70"})
-				after(time.Second)
+				s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
+				passTime(time.Second)
 				confirmed("a change beside them")
-				if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" || len(got) != 2 {
+				if got := readServer(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" || len(got) != 2 {
 					s.Errorf("the server has %v", got)
 				}
 				// Comparisons find nothing that was delivered to be missing, and take nothing back.
-				begun := len(s.worker.events.of("z"))
-				after(4 * time.Hour)
+				begun := len(s.worker.events.eventsOf("z"))
+				passTime(4 * time.Hour)
 				confirmed("hours later")
-				for _, event := range s.worker.events.of("z")[begun:] {
+				for _, event := range s.worker.events.eventsOf("z")[begun:] {
 					if event.State.Serial != s.zone.serial || event.Outcome == delivery.OutcomeDrifted {
 						s.Errorf("told %s at %d", event.Outcome, event.State.Serial)
 					}
 				}
 				// One of them goes, and one is lost at the provider.
-				s.zone.put(map[string]string{"poison-000": ""})
+				s.zone.putAddresses(map[string]string{"poison-000": ""})
 				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type})
-				after(2 * time.Hour)
-				if state := s.state(); state.Serial != s.zone.serial || state.Failed != many-1 {
+				passTime(2 * time.Hour)
+				if state := s.readState(); state.Serial != s.zone.serial || state.Failed != many-1 {
 					s.Errorf("after one was removed: %d failed", state.Failed)
 				}
-				if got := stands(s.server, s.zone.header.FQDN); len(got) != 2 {
+				if got := readServer(s.server, s.zone.header.FQDN); len(got) != 2 {
 					s.Errorf("the server has %v", got)
 				}
 				s.worker.stop()
-				s.zone.put(map[string]string{"mail": "192.0.2.71"})
+				s.zone.putAddresses(map[string]string{"mail": "192.0.2.71"})
 				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-				s.store.told(s.worker)
-				s.start()
-				after(time.Second)
-				if state := s.state(); state.Serial != s.zone.serial || state.Failed != many-1 {
+				s.store.tellWorker(s.worker)
+				s.beginScene()
+				passTime(time.Second)
+				if state := s.readState(); state.Serial != s.zone.serial || state.Failed != many-1 {
 					s.Errorf("after a restart: serial %d of %d, %d failed", state.Serial, s.zone.serial, state.Failed)
 				}
-				if got := stands(s.server, s.zone.header.FQDN); got["mail.example.org."] != "192.0.2.71" {
+				if got := readServer(s.server, s.zone.header.FQDN); got["mail.example.org."] != "192.0.2.71" {
 					s.Errorf("after a restart the server has %v", got)
 				}
 				refuses.Store(false)
-				after(2 * time.Hour)
-				s.zone.expect(s.server)
-				if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+				passTime(2 * time.Hour)
+				s.zone.expectZone(s.server)
+				if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 					s.Errorf("%+v", state)
 				}
 			})
@@ -111,7 +111,7 @@ func TestLoop_manyRefused(t *testing.T) {
 func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 	inScene(t, func(s *scene) {
 		refuses := s.refuseMany(false)
-		s.start()
+		s.beginScene()
 		s.class.RequestsPerSecond = 20
 		s.memory.Change(func(m *deliverytest.Memory) {
 			refuse := m.Refuse
@@ -123,11 +123,11 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 				return err
 			}
 		})
-		after(30 * time.Minute)
+		passTime(30 * time.Minute)
 		for n := range 5 {
 			began := time.Now()
-			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
-			for s.state().Serial != s.zone.serial {
+			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
+			for s.readState().Serial != s.zone.serial {
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
 			}
@@ -137,8 +137,8 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 			time.Sleep(time.Duration(n) * time.Second)
 		}
 		refuses.Store(false)
-		after(30 * time.Minute)
-		s.zone.expect(s.server)
+		passTime(30 * time.Minute)
+		s.zone.expectZone(s.server)
 	})
 }
 
@@ -147,22 +147,22 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			refuses := s.refuseMany(true)
-			s.start()
+			s.beginScene()
 			if restart {
 				s.worker.stop()
 				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-				s.store.told(s.worker)
+				s.store.tellWorker(s.worker)
 				s.worker.SetClass(s.class)
 			}
 			refuses.Store(false)
 			zone := zoneOf("z", "main")
 			zone.Withdraw = true
 			s.worker.SetZone(zone)
-			after(time.Hour)
-			if got := stands(s.server, s.zone.header.FQDN); len(got) != 0 {
+			passTime(time.Hour)
+			if got := readServer(s.server, s.zone.header.FQDN); len(got) != 0 {
 				s.Errorf("restart %v: it left %v", restart, got)
 			}
-			if state := s.state(); state.Version != "" {
+			if state := s.readState(); state.Version != "" {
 				s.Errorf("restart %v: %+v", restart, state)
 			}
 		})
@@ -212,11 +212,11 @@ func TestLoop_refusedToGo(t *testing.T) {
 						for n := range count {
 							old[fmt.Sprintf("old-%03d", n)], now[fmt.Sprintf("old-%03d", n)] = "192.0.2.66", to
 						}
-						s.zone.put(old)
-						s.start()
-						after(time.Minute)
-						s.zone.expect(s.server)
-						keeps := flag(true)
+						s.zone.putAddresses(old)
+						s.beginScene()
+						passTime(time.Minute)
+						s.zone.expectZone(s.server)
+						keeps := makeFlag(true)
 						s.memory.Change(func(m *deliverytest.Memory) {
 							m.Refuse = func(set delivery.RRset) *delivery.Error {
 								if keeps.Load() && strings.HasPrefix(set.Name.String(), "old-") {
@@ -225,32 +225,32 @@ func TestLoop_refusedToGo(t *testing.T) {
 								return nil
 							}
 						})
-						s.zone.put(now)
+						s.zone.putAddresses(now)
 						confirmed := func(what string) {
 							t.Helper()
-							after(time.Minute)
-							if state := s.state(); state.Serial != s.zone.serial || state.Failed != count || state.Ready.Reason != delivery.ReasonValidationFailed {
+							passTime(time.Minute)
+							if state := s.readState(); state.Serial != s.zone.serial || state.Failed != count || state.Ready.Reason != delivery.ReasonValidationFailed {
 								t.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
 							}
 						}
 						confirmed("the change that is refused")
 						for n := range 3 {
-							s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
+							s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
 							confirmed("a change beside it")
 						}
 						if restart {
 							s.worker.stop()
 							s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-							s.store.told(s.worker)
-							s.start()
+							s.store.tellWorker(s.worker)
+							s.beginScene()
 							confirmed("after a restart")
 						}
-						after(30 * time.Minute)
+						passTime(30 * time.Minute)
 						confirmed("later")
 						keeps.Store(false)
-						after(30 * time.Minute)
-						s.zone.expect(s.server)
-						if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+						passTime(30 * time.Minute)
+						s.zone.expectZone(s.server)
+						if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 							t.Errorf("%+v", state)
 						}
 					})

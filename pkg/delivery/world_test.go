@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // writer makes a zone's steps, the way the ledger would, and applies them to the views that follow it.
@@ -39,14 +40,14 @@ type writer struct {
 func newWriter(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *writer {
 	w := &writer{t: t, zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, data: map[string]string{}, sets: sets}
 	w.header = content.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	w.commit(nil, true)
+	w.commitStep(nil, true)
 	return w
 }
 
-// put changes addresses: "" takes an owner away.
-func (w *writer) put(changes map[string]string) { w.commit(changes, true) }
+// putAddresses changes addresses: "" takes an owner away.
+func (w *writer) putAddresses(changes map[string]string) { w.commitStep(changes, true) }
 
-func (w *writer) commit(changes map[string]string, settled bool) {
+func (w *writer) commitStep(changes map[string]string, settled bool) {
 	w.t.Helper()
 	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
 	if w.n == 0 {
@@ -76,33 +77,25 @@ func (w *writer) commit(changes map[string]string, settled bool) {
 		}
 	}
 	removed, added := step.Elements()
-	state, err := w.state.Update(removed, added)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	state := must.Get(w.state.Update(removed, added))(w.t)
 	step.State = state
 	w.serial, w.n, w.state = step.Serial, step.N, state
 	for _, set := range w.sets {
-		if err := set.Apply(w.zone.UID, content.Transaction{Steps: []content.Step{step}, Settled: settled}, w.zone); err != nil {
-			w.t.Fatal(err)
-		}
+		must.Succeed(w.t, set.Apply(w.zone.UID, content.Transaction{Steps: []content.Step{step}, Settled: settled}, w.zone))
 	}
 }
 
-// want is what the provider shall have.
-func (w *writer) want() map[string]string {
+// computeWanted returns what the provider shall have.
+func (w *writer) computeWanted() map[string]string {
 	want := map[string]string{}
 	for owner, data := range w.data {
-		n, err := name.MustRel(owner).In(w.header.FQDN)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		n := must.Get(name.MustRel(owner).In(w.header.FQDN))(w.t)
 		want[n.String()] = data
 	}
 	return want
 }
 
-func stands(server *deliverytest.Server, zone name.Name) map[string]string {
+func readServer(server *deliverytest.Server, zone name.Name) map[string]string {
 	has := map[string]string{}
 	for _, set := range server.Inspect(zone) {
 		has[set.Name.String()] = fmt.Sprint(set.Data[0])
@@ -110,9 +103,9 @@ func stands(server *deliverytest.Server, zone name.Name) map[string]string {
 	return has
 }
 
-func (w *writer) expect(server *deliverytest.Server) {
+func (w *writer) expectZone(server *deliverytest.Server) {
 	w.t.Helper()
-	if got, want := stands(server, w.header.FQDN), w.want(); !maps.Equal(got, want) {
+	if got, want := readServer(server, w.header.FQDN), w.computeWanted(); !maps.Equal(got, want) {
 		w.t.Errorf("%s at %d: the server has\n%v\nthe zone\n%v", w.header.FQDN, w.serial, got, want)
 	}
 }
@@ -127,12 +120,12 @@ type memoryStore struct {
 	Fault  func(method string, after bool) error
 }
 
-// told tells a worker what is stored, as a controller does before it begins.
-func (s *memoryStore) told(w *worker) {
+// tellWorker tells a worker what is stored, as a controller does before it begins.
+func (s *memoryStore) tellWorker(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, state := range s.states {
-		w.Hold(key, s.made[key], key.UID, copied(state))
+		w.Hold(key, s.made[key], key.UID, copyState(state))
 	}
 }
 
@@ -140,7 +133,7 @@ func newStore() *memoryStore {
 	return &memoryStore{states: map[delivery.Key]delivery.State{}, made: map[delivery.Key]time.Time{}}
 }
 
-func (s *memoryStore) fault(method string, after bool) error {
+func (s *memoryStore) failMethod(method string, after bool) error {
 	s.mu.Lock()
 	fault := s.Fault
 	s.mu.Unlock()
@@ -151,17 +144,17 @@ func (s *memoryStore) fault(method string, after bool) error {
 }
 
 func (s *memoryStore) Load(_ context.Context, key delivery.Key) (delivery.State, error) {
-	if err := s.fault("Load", false); err != nil {
+	if err := s.failMethod("Load", false); err != nil {
 		return delivery.State{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loads++
-	return copied(s.states[key]), nil
+	return copyState(s.states[key]), nil
 }
 
-// copied shares nothing with the original, as what goes through a server does not.
-func copied(state delivery.State) delivery.State {
+// copyState shares nothing with the original, as what goes through a server does not.
+func copyState(state delivery.State) delivery.State {
 	if state.Intent != nil {
 		intent := *state.Intent
 		intent.RRsets = slices.Clone(intent.RRsets)
@@ -172,7 +165,7 @@ func copied(state delivery.State) delivery.State {
 }
 
 func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.State) (string, error) {
-	if err := s.fault("Save", false); err != nil {
+	if err := s.failMethod("Save", false); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
@@ -184,13 +177,13 @@ func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.S
 		s.made[key] = time.Now()
 	}
 	state.Version = fmt.Sprint("v", s.writes)
-	s.states[key] = copied(state)
+	s.states[key] = copyState(state)
 	s.mu.Unlock()
-	return state.Version, s.fault("Save", true)
+	return state.Version, s.failMethod("Save", true)
 }
 
 func (s *memoryStore) Delete(_ context.Context, key delivery.Key) error {
-	if err := s.fault("Delete", false); err != nil {
+	if err := s.failMethod("Delete", false); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -200,25 +193,25 @@ func (s *memoryStore) Delete(_ context.Context, key delivery.Key) error {
 	return nil
 }
 
-func (s *memoryStore) state(uid, class string) delivery.State {
+func (s *memoryStore) readState(uid, class string) delivery.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return copied(s.states[delivery.Key{UID: uid, Class: class}])
+	return copyState(s.states[delivery.Key{UID: uid, Class: class}])
 }
 
-func (s *memoryStore) fail(fault func(method string, after bool) error) {
+func (s *memoryStore) setFault(fault func(method string, after bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Fault = fault
 }
 
-func (s *memoryStore) loaded() int {
+func (s *memoryStore) countLoads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loads
 }
 
-func (s *memoryStore) written() int {
+func (s *memoryStore) countWrites() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
@@ -236,7 +229,7 @@ func (e *events) Observe(event delivery.Event) {
 	e.all = append(e.all, event)
 }
 
-func (e *events) of(uid string) []delivery.Event {
+func (e *events) eventsOf(uid string) []delivery.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var of []delivery.Event
@@ -267,10 +260,7 @@ func startWorker(t *testing.T, store delivery.Store, views *zoneview.Set, change
 	if change != nil {
 		change(&config)
 	}
-	loop, err := delivery.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loop := must.Get(delivery.New(config))(t)
 	w.Loop = loop
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
@@ -310,7 +300,7 @@ func inScene(t *testing.T, run func(*scene)) {
 		views := zoneview.NewSet(zoneview.Config{})
 		server := deliverytest.NewServer()
 		s := &scene{T: t, store: newStore(), server: server, memory: &deliverytest.Memory{Server: server}, zone: newWriter(t, "z", "example.org.", views)}
-		s.zone.put(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
+		s.zone.putAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
 		s.worker = startWorker(t, s.store, views, nil)
 		defer func() { s.worker.stop() }()
 		s.class = delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: s.memory}
@@ -318,26 +308,26 @@ func inScene(t *testing.T, run func(*scene)) {
 	})
 }
 
-func (s *scene) start() {
+func (s *scene) beginScene() {
 	s.worker.SetClass(s.class)
 	s.worker.SetZone(zoneOf("z", "main"))
 	synctest.Wait()
 }
 
-// fault makes the provider fail from now on, nil: no more.
-func (s *scene) fault(fault func(context.Context, deliverytest.Point) error) {
+// failProvider makes the provider fail from now on, nil: no more.
+func (s *scene) failProvider(fault func(context.Context, deliverytest.Point) error) {
 	s.memory.Change(func(m *deliverytest.Memory) { m.Fault = fault })
 }
 
-func (s *scene) state() delivery.State { return s.store.state("z", "main") }
+func (s *scene) readState() delivery.State { return s.store.readState("z", "main") }
 
-// after lets time pass until everything is at rest.
-func after(d time.Duration) {
+// passTime lets time pass until everything is at rest.
+func passTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func history(master *zoneview.Set) func(context.Context, string, serial.Serial, serial.Serial) ([]dns.Change, error) {
+func readHistory(master *zoneview.Set) func(context.Context, string, serial.Serial, serial.Serial) ([]dns.Change, error) {
 	return func(_ context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 		return master.EntryChanges(uid, since, until)
 	}

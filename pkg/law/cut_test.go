@@ -12,17 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A parent that follows its child in steps changes few owners in each, and never names a host without the glue that
 // it has before or afterwards.
 func TestStepToward_keepsGlue(t *testing.T) {
 	owner := func(text string) name.Rel {
-		rel, err := name.ParseRel(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rel
+		return must.Get(name.ParseRel(text))(t)
 	}
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 16))

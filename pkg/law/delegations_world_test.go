@@ -28,7 +28,7 @@ func (w *world) putDelegation(o object, spec law.DelegationSpec) (*law.Plan, *la
 	if was != nil {
 		ask.UID, ask.Before, ask.In, ask.Waits = was.uid, &was.spec, was.in, was.waits
 	} else {
-		ask.UID = w.fresh("delegation")
+		ask.UID = w.makeUID("delegation")
 	}
 	return w.decideDelegation(o, ask)
 }
@@ -37,19 +37,19 @@ func (w *world) deleteDelegation(o object) *law.Plan {
 	was := w.delegations[o]
 	plan, refusal := w.decideDelegation(o, law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: was.uid}, Before: &was.spec, In: was.in, Waits: was.waits, Now: w.now})
 	if refusal != nil {
-		bug("S2.4: deleting Delegation %s is refused: %v", o, refusal)
+		panicInvariant("S2.4: deleting Delegation %s is refused: %v", o, refusal)
 	}
 	return plan
 }
 
 func (w *world) decideDelegation(o object, ask law.DelegationAsk) (*law.Plan, *law.Refusal) {
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideDelegation(s, ask) })
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideDelegation(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
 	plan := *out.Plan
 	plan.Orphan, plan.OrphanBefore = nil, nil // which letter they have is the ledger's matter
-	w.apply(o, false, &plan, nil)
+	w.applyPlan(o, false, &plan, nil)
 	w.countPendingCuts()
 	if ask.After == nil {
 		delete(w.delegations, o)
@@ -77,7 +77,7 @@ func (w *world) takeIn(work *law.Work) {
 		spec := d.spec
 		ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: d.uid}, Before: &spec, In: d.in, Waits: d.waits, After: &spec, Cascade: true, Covered: work.Purge == "", Now: w.now}
 		if _, refusal := w.decideDelegation(o, ask); refusal != nil {
-			bug("a cascade is refused: %v", refusal)
+			panicInvariant("a cascade is refused: %v", refusal)
 		}
 	}
 }
@@ -106,8 +106,9 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 	return out
 }
 
-// union is a zone with the rules of all its Delegations as its own: what they are meant to be together (S4.8).
-func (w *world) union(z *law.Zone) *law.Zone {
+// uniteRules returns a zone with the rules of all its Delegations as its own: what they are meant to be together
+// (S4.8).
+func (w *world) uniteRules(z *law.Zone) *law.Zone {
 	out := *z
 	out.Rules = slices.Clone(z.Rules)
 	for _, o := range sortedObjects(w.delegations) {
@@ -159,8 +160,8 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 		}
 		switch fact := v.(type) {
 		case *law.NamespaceRules:
-			if fingerprint(fact.List) != fingerprint(rules[k]) {
-				report("S4.8: %v says %s, its Delegations %s", k, fingerprint(fact.List), fingerprint(rules[k]))
+			if writeFingerprint(fact.List) != writeFingerprint(rules[k]) {
+				report("S4.8: %v says %s, its Delegations %s", k, writeFingerprint(fact.List), writeFingerprint(rules[k]))
 			}
 			delete(rules, k)
 		case *law.Listed:
@@ -177,7 +178,7 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 		report("S4.6: no key %v", k)
 	}
 	for uid, z := range standing {
-		if h := w.holding(z); h != nil && (h.Delegations != inForce[uid] || h.Listed != names[uid]) {
+		if h := w.holdingOf(z); h != nil && (h.Delegations != inForce[uid] || h.Listed != names[uid]) {
 			report("S4.8: zone %s has %d Delegations with %d listed names, and says %d and %d", z.FQDN(), inForce[uid], names[uid], h.Delegations, h.Listed)
 		}
 	}
@@ -187,7 +188,7 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 func (w *world) listedBelow(k law.Key) any {
 	out := &law.ListedBelow{}
 	for key := range w.facts {
-		if key.Kind == law.KindListed && key.Zone == k.Zone && key.Owner != k.Owner && below(key.Owner, k.Owner) {
+		if key.Kind == law.KindListed && key.Zone == k.Zone && key.Owner != k.Owner && isBelow(key.Owner, k.Owner) {
 			out.Names = append(out.Names, key.Owner)
 		}
 	}

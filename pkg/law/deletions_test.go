@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 )
 
 // TestDeletions holds S7.5 against a twin that remembers whole contents: random Records of two namespaces come and
@@ -20,7 +21,7 @@ import (
 func TestDeletions(t *testing.T) {
 	held := 0
 	for seed := range uint64(60) {
-		held += deletions(t, rand.New(rand.NewPCG(seed, 5)))
+		held += runDeletions(t, rand.New(rand.NewPCG(seed, 5)))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -41,18 +42,18 @@ type base struct {
 	last      int64
 }
 
-func deletions(t *testing.T, random *rand.Rand) (began int) {
+func runDeletions(t *testing.T, random *rand.Rand) (began int) {
 	w := newWorld()
 	w.quick = true
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: settings(generous(), 86400, 30),
+	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: makeSettings(allowEverything(), 86400, 30),
 		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 	if _, refusal := w.putZone(spec, true); refusal != nil {
 		t.Fatal(refusal)
 	}
-	w.settle()
+	w.settleAll()
 	zone := func() (*law.Zone, *law.Holding) {
 		z := w.zones[object{"owner", "example"}].zone
-		return z, w.holding(z)
+		return z, w.holdingOf(z)
 	}
 	there := map[string][]string{} // by name: the namespaces with records there
 	var bases []base               // maps are shared by copies
@@ -74,10 +75,7 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 		if name == apexNS {
 			r.DomainName, r.Type, text = "example.org.", rdata.NS, "ns.example.net."
 		}
-		v, err := rdata.Parse(r.Type, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(rdata.Parse(r.Type, text))(t)
 		r.Values = []rdata.Value{v}
 		if _, refusal := w.putRecord(r); refusal != nil {
 			return false
@@ -192,7 +190,7 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 			}
 		}
 	}
-	for _, line := range w.check() {
+	for _, line := range w.checkAll() {
 		t.Error(line)
 	}
 	return began

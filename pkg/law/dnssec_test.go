@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/test/must"
 )
 
 // signedFamily is a world with zone org., whose rule for the namespace team says ds, and n signed zones below it.
@@ -28,16 +29,16 @@ func signedFamily(t *testing.T, n int) (w *world, org law.ZoneSpec) {
 			t.Fatal(refusal)
 		}
 	}
-	org = law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: settings(nil, 0, 30), Header: header}
+	org = law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: makeSettings(nil, 0, 30), Header: header}
 	org.Rules = []law.Rule{{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*")}, DS: true}}
 	org.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 	zone(org)
 	for i := range n {
 		child := object{"team", fmt.Sprint("z", i)}
-		zone(law.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.", ZoneSettings: settings(nil, 0, 30)})
-		w.sign(child, []string{"1 13 2 " + strings.Repeat("0", 64)})
+		zone(law.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.", ZoneSettings: makeSettings(nil, 0, 30)})
+		w.signZone(child, []string{"1 13 2 " + strings.Repeat("0", 64)})
 	}
-	w.settle()
+	w.settleAll()
 	w.now = w.now.Add(time.Hour)
 	return w, org
 }
@@ -60,9 +61,9 @@ func TestDS_removedByTheRule_S7_5(t *testing.T) {
 	w, org := signedFamily(t, children)
 	at := object{"owner", "org"}
 	for i := range children {
-		w.sign(object{"team", fmt.Sprint("z", i)}, nil)
+		w.signZone(object{"team", fmt.Sprint("z", i)}, nil)
 	}
-	if h := w.holding(w.zones[at].zone); h.Held != nil || w.countDS(at) != 0 {
+	if h := w.holdingOf(w.zones[at].zone); h.Held != nil || w.countDS(at) != 0 {
 		t.Errorf("children that are not signed any more hold their parent: %+v, %d DS", h.Held, w.countDS(at))
 	}
 	w, org = signedFamily(t, children)
@@ -71,11 +72,11 @@ func TestDS_removedByTheRule_S7_5(t *testing.T) {
 	if _, refusal := w.putZone(org, true); refusal != nil {
 		t.Fatal(refusal)
 	}
-	w.settle()
-	if h := w.holding(w.zones[at].zone); h.Held == nil || w.countDS(at) != 0 {
+	w.settleAll()
+	if h := w.holdingOf(w.zones[at].zone); h.Held == nil || w.countDS(at) != 0 {
 		t.Errorf("a rule that takes %d DS out of %d RRsets does not hold the zone: %d DS are left", children, 3*children, w.countDS(at))
 	}
-	for _, line := range append(w.check(), w.checkSettled()...) {
+	for _, line := range append(w.checkAll(), w.checkSettled()...) {
 		t.Error(line)
 	}
 }
@@ -88,14 +89,11 @@ func TestDS_besideRecords_S5_6(t *testing.T) {
 	if _, refusal := w.putZone(org, true); refusal != nil {
 		t.Fatal(refusal)
 	}
-	w.settle()
+	w.settleAll()
 	write := func(n int) *law.Refusal {
 		r := law.Record{Namespace: "owner", Name: "ds", DomainName: "z0.org.", Type: rdata.DS}
 		for i := range n {
-			v, err := rdata.Parse(rdata.DS, fmt.Sprintf("%d 8 2 %064d", i, i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(rdata.Parse(rdata.DS, fmt.Sprintf("%d 8 2 %064d", i, i)))(t)
 			r.Values = append(r.Values, v)
 		}
 		_, refusal := w.putRecord(r)
@@ -112,12 +110,12 @@ func TestDS_besideRecords_S5_6(t *testing.T) {
 	for i := range law.MaxDS {
 		all = append(all, fmt.Sprintf("%d 13 2 %064d", 1000+i, i))
 	}
-	w.sign(object{"team", "z0"}, all)
-	w.settle()
+	w.signZone(object{"team", "z0"}, all)
+	w.settleAll()
 	if n := w.countDS(object{"owner", "org"}); n != law.MaxValuesInRRset {
 		t.Errorf("%d DS in all, want %d", n, law.MaxValuesInRRset)
 	}
-	for _, line := range append(w.check(), w.checkSettled()...) {
+	for _, line := range append(w.checkAll(), w.checkSettled()...) {
 		t.Error(line)
 	}
 }

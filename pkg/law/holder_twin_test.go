@@ -22,10 +22,10 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if !ok || r.Namespace == z.Namespace || !slices.Contains([]rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}, r.Type) {
 		return false, false
 	}
-	t := &tenancy{world: w, zone: z, records: w.plain(z)}
+	t := &tenancy{world: w, zone: z, records: w.listHoldings(z)}
 	base, wild := baseName(owner), fqdn.IsWildcard()
 
-	plain, shared, underscore := grants(z, r, fqdn)
+	plain, shared, underscore := listGrants(z, r, fqdn)
 	if !plain && !shared && !underscore {
 		return false, false
 	}
@@ -35,9 +35,9 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 		}
 		shared = false
 	}
-	holder, byRecord := t.holder(base)
+	holder, byRecord := t.findHolder(base)
 	held := holder != "" && holder != r.Namespace
-	if held && !shared && !underscore && (byRecord || !named(z, r, fqdn)) {
+	if held && !shared && !underscore && (byRecord || !namesRecord(z, r, fqdn)) {
 		return true, true // S4.6, S4.7
 	}
 	if slices.Contains(z.MadeNames, owner) {
@@ -46,9 +46,9 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if underscore {
 		return false, true
 	}
-	hostBelow := slices.ContainsFunc(t.hosts(), func(host name.Rel) bool {
-		first, _ := t.first(host)
-		return host != base && under(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host))
+	hostBelow := slices.ContainsFunc(t.listHosts(), func(host name.Rel) bool {
+		first, _ := t.findFirst(host)
+		return host != base && isUnder(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host))
 	})
 	if up, _ := owner.Parent(); wild && up == base && hostBelow {
 		return true, true // S6.2: a wildcard above what the apex names
@@ -57,25 +57,26 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 		return false, true
 	}
 	since := uint64(math.MaxUint64)
-	if first, n := t.first(base); first == r.Namespace {
+	if first, n := t.findFirst(base); first == r.Namespace {
 		since = n
 	}
 	was := w.records[object{r.Namespace, r.Name}]
-	edit := was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID && was.owner(z) == owner && was.record.Type == r.Type
+	edit := was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID && was.ownerIn(z) == owner && was.record.Type == r.Type
 	older := func(namespace string, n uint64) bool { // of tenants a new record minds all
 		return namespace != r.Namespace && (n <= since || !edit && namespace != z.Namespace)
 	}
 	for n := range t.records {
-		if first, at := t.first(n); n != base && under(base, n) && older(first, at) {
+		if first, at := t.findFirst(n); n != base && isUnder(base, n) && older(first, at) {
 			return true, true // S4.7: taken for the names below, too
 		}
 	}
 	for _, c := range w.zones { // zones below that no zone between encloses
 		at, below := c.zone.FQDN().Rel(z.FQDN())
-		if c.zone.Pending || c.zone.View != z.View || !below || !under(base, at) || c.zone.UID == z.UID || c.zone.Namespace == r.Namespace {
+		if c.zone.Pending || c.zone.View != z.View || !below || !isUnder(base, at) || c.zone.UID == z.UID ||
+			c.zone.Namespace == r.Namespace {
 			continue
 		}
-		if up, _ := c.zone.FQDN().Parent(); w.enclosing(z.View, up).UID == z.UID && older(c.zone.Namespace, w.holding(c.zone).Enclosed.N+1) {
+		if up, _ := c.zone.FQDN().Parent(); w.findEnclosing(z.View, up).UID == z.UID && older(c.zone.Namespace, w.holdingOf(c.zone).Enclosed.N+1) {
 			return true, true // S4.7
 		}
 	}
@@ -91,8 +92,9 @@ func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
 	})
 }
 
-// grants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label literally (S4.7).
-func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, underscore bool) {
+// listGrants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label literally
+// (S4.7).
+func listGrants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, underscore bool) {
 	wild, must := fqdn.IsWildcard(), r.Namespace != z.Namespace && slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS}, r.Type)
 	for _, rule := range z.Rules {
 		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
@@ -113,8 +115,8 @@ func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, undersco
 	return plain, shared, underscore
 }
 
-// named reports whether a plain rule of the zone that allows the record names its very name (S4.7).
-func named(z *law.Zone, r *law.Record, fqdn name.Name) bool {
+// namesRecord reports whether a plain rule of the zone that allows the record names its very name (S4.7).
+func namesRecord(z *law.Zone, r *law.Record, fqdn name.Name) bool {
 	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, r.Namespace)) && slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
 			return !to.Shared && !to.Pattern.NamesUnderscore(fqdn, z.FQDN()) && (len(to.Types) == 0 || slices.Contains(to.Types, r.Type)) &&
@@ -123,19 +125,19 @@ func named(z *law.Zone, r *law.Record, fqdn name.Name) bool {
 	})
 }
 
-// takes reads S4.6 for a record that a zone takes in by a cascade, and that did not hold its base name before: it
+// takesHolder reads S4.6 for a record that a zone takes in by a cascade, and that did not hold its base name before: it
 // becomes the holder of that, which another namespace has without a record there, and no rule names it.
-func (w *world) takes(r *law.Record, plan *law.Plan) bool {
+func (w *world) takesHolder(r *law.Record, plan *law.Plan) bool {
 	if plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
 		return false
 	}
-	z := w.union(w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone)
+	z := w.uniteRules(w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone)
 	owner, _ := plan.Record.FQDN.Rel(z.FQDN())
 	for _, x := range plan.Writes {
 		if m, ok := x.Value.(*law.Member); ok && m.Admission == law.AdmittedPlain {
-			t := &tenancy{world: w, zone: z, records: w.plain(z)}
-			holder, _ := t.holder(baseName(owner))
-			return holder != "" && holder != r.Namespace && !named(z, r, plan.Record.FQDN)
+			t := &tenancy{world: w, zone: z, records: w.listHoldings(z)}
+			holder, _ := t.findHolder(baseName(owner))
+			return holder != "" && holder != r.Namespace && !namesRecord(z, r, plan.Record.FQDN)
 		}
 	}
 	return false
@@ -154,22 +156,22 @@ func (w *world) isIn(at *law.Adopted) bool {
 // stood may be refused for the holders in the zone that it comes to. Where it held its name,
 // wildcards and cuts refuse it nothing, nor do names below that came with it or after it.
 func (w *world) stoodTwin(r *law.Record, held bool) bool {
-	z, fqdn := w.longest(r)
+	z, fqdn := w.findLongest(r)
 	if r.Type == rdata.DS { // it is about the zone below
 		return true
 	}
 	owner, _ := fqdn.Rel(z.FQDN())
-	t := &tenancy{world: w, zone: w.union(z), records: w.plain(z)}
+	t := &tenancy{world: w, zone: w.uniteRules(z), records: w.listHoldings(z)}
 	base := baseName(owner)
-	first, _ := t.first(base)
+	first, _ := t.findFirst(base)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) || first != "" && first != r.Namespace {
 		return true
 	}
-	if holder, _ := t.holder(base); !held && holder != "" && holder != r.Namespace {
+	if holder, _ := t.findHolder(base); !held && holder != "" && holder != r.Namespace {
 		return true // it never held the name
 	}
-	for _, host := range t.hosts() { // S6.2
-		if first, _ := t.first(host); under(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host)) {
+	for _, host := range t.listHosts() { // S6.2
+		if first, _ := t.findFirst(host); isUnder(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host)) {
 			return fqdn.IsWildcard() || owner != base || !slices.Contains([]rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.MX}, r.Type)
 		}
 	}
@@ -187,8 +189,8 @@ func (t *tenancy) listedBelow(base name.Rel, ns string) bool {
 			if err != nil {
 				continue
 			}
-			if n, ok := at.Rel(t.zone.FQDN()); ok && n != base && under(base, n) {
-				if first, _ := t.first(n); first != ns {
+			if n, ok := at.Rel(t.zone.FQDN()); ok && n != base && isUnder(base, n) {
+				if first, _ := t.findFirst(n); first != ns {
 					return true
 				}
 			}
@@ -211,13 +213,13 @@ type holding struct {
 	owner     name.Rel
 }
 
-func (w *world) plain(z *law.Zone) map[name.Rel][]holding {
+func (w *world) listHoldings(z *law.Zone) map[name.Rel][]holding {
 	out := map[name.Rel][]holding{}
 	for o, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
 		}
-		owner := r.owner(z)
+		owner := r.ownerIn(z)
 		if m, _ := w.facts[law.MemberKey(z.UID, owner, o.Namespace, o.Name)].(*law.Member); m != nil && m.Admission == law.AdmittedPlain {
 			base := baseName(owner)
 			out[base] = append(out[base], holding{o.Namespace, owner})
@@ -226,10 +228,10 @@ func (w *world) plain(z *law.Zone) map[name.Rel][]holding {
 	return out
 }
 
-// first is the namespace that holds a name by its records, and since when. Of two that
+// findFirst returns the namespace that holds a name by its records, and since when. Of two that
 // have records there it is the one that came first, which the store remembers also after
 // its oldest record went.
-func (t *tenancy) first(n name.Rel) (namespace string, since uint64) {
+func (t *tenancy) findFirst(n name.Rel) (namespace string, since uint64) {
 	if len(t.records[n]) == 0 {
 		return "", 0
 	}
@@ -243,12 +245,12 @@ func (t *tenancy) first(n name.Rel) (namespace string, since uint64) {
 	return h.List[0].Namespace, h.List[0].First
 }
 
-// holder is the namespace that a base name belongs to, "" for none (S4.6, S6.2).
-func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
+// findHolder returns the namespace that a base name belongs to, "" for none (S4.6, S6.2).
+func (t *tenancy) findHolder(base name.Rel) (namespace string, byRecord bool) {
 	if base.IsApex() || slices.Contains(t.zone.MadeNames, base) {
 		return t.zone.Namespace, true
 	}
-	if first, _ := t.first(base); first != "" {
+	if first, _ := t.findFirst(base); first != "" {
 		return first, true
 	}
 	at, _ := base.In(t.zone.FQDN())
@@ -267,7 +269,7 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 		for _, r := range t.records[up] {
 			holds[r.namespace] = true
 		}
-		if first, _ := t.first(up); len(holds) == 1 {
+		if first, _ := t.findFirst(up); len(holds) == 1 {
 			return first, false
 		}
 		return t.zone.Namespace, false
@@ -280,11 +282,11 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 			}
 			// It ends where another namespace holds a name: that one exists, with all above it.
 			for n := range t.records {
-				if first, _ := t.first(n); first != r.namespace && under(below, n) {
+				if first, _ := t.findFirst(n); first != r.namespace && isUnder(below, n) {
 					return t.byApex(base)
 				}
 			}
-			if slices.ContainsFunc(t.zone.MadeNames, func(host name.Rel) bool { return under(below, host) }) {
+			if slices.ContainsFunc(t.zone.MadeNames, func(host name.Rel) bool { return isUnder(below, host) }) {
 				return t.byApex(base)
 			}
 			return r.namespace, false
@@ -297,7 +299,7 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 // delegatesAway reports whether an adopted NS record stands at n.
 func (t *tenancy) delegatesAway(n name.Rel) bool {
 	for _, r := range t.world.records {
-		if r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && r.record.Type == rdata.NS && r.owner(t.zone) == n {
+		if r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && r.record.Type == rdata.NS && r.ownerIn(t.zone) == n {
 			return true
 		}
 	}
@@ -306,18 +308,18 @@ func (t *tenancy) delegatesAway(n name.Rel) bool {
 
 // byApex is the zone's own namespace where its apex names the host.
 func (t *tenancy) byApex(base name.Rel) (string, bool) {
-	if slices.Contains(t.hosts(), base) {
+	if slices.Contains(t.listHosts(), base) {
 		return t.zone.Namespace, false
 	}
 	return "", false
 }
 
-// hosts are the names below the apex that NS records there name, and MX, SVCB and HTTPS records there of the zone's own
-// namespace, with those of the zone's own name servers.
-func (t *tenancy) hosts() []name.Rel {
+// listHosts returns the names below the apex that NS records there name, and MX, SVCB and HTTPS records there of the
+// zone's own namespace, with those of the zone's own name servers.
+func (t *tenancy) listHosts() []name.Rel {
 	out := slices.Clone(t.zone.MadeNames)
 	for o, r := range t.world.records {
-		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.owner(t.zone).IsApex() {
+		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.ownerIn(t.zone).IsApex() {
 			continue
 		}
 		if r.record.Type != rdata.NS && (o.Namespace != t.zone.Namespace || !slices.Contains([]rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS}, r.record.Type)) {
@@ -355,17 +357,17 @@ func baseName(owner name.Rel) name.Rel {
 	return n
 }
 
-// under reports whether n is up or below it.
-func under(up, n name.Rel) bool {
+// isUnder reports whether n is up or below it.
+func isUnder(up, n name.Rel) bool {
 	return n == up || strings.HasSuffix(n.String(), "."+up.String()) || up.IsApex()
 }
 
-// quiet reports whether nothing is on its way, so that what stands decides.
-func (w *world) quiet() bool {
+// isQuiet reports whether nothing is on its way, so that what stands decides.
+func (w *world) isQuiet() bool {
 	if len(w.outbox)+len(w.pendingCuts) > 0 {
 		return false
 	}
-	for _, k := range w.holdings() {
+	for _, k := range w.listHoldingKeys() {
 		if h := w.facts[k].(*law.Holding); len(h.Works) > 0 {
 			return false
 		}
@@ -373,8 +375,8 @@ func (w *world) quiet() bool {
 	return true
 }
 
-// longest is the longest zone at or above a record's name, and that name.
-func (w *world) longest(r *law.Record) (*law.Zone, name.Name) {
+// findLongest returns the longest zone at or above a record's name, and that name.
+func (w *world) findLongest(r *law.Record) (*law.Zone, name.Name) {
 	view := r.View
 	fqdn, err := name.Parse(r.DomainName)
 	if ref := r.ZoneRef; ref != nil {

@@ -37,8 +37,8 @@ var (
 	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS, rdata.DNAME, rdata.DS, rdata.A}}
 )
 
-// generous allows everything to every namespace, so that what refuses is not S4.1.
-func generous() []law.Rule {
+// allowEverything allows everything to every namespace, so that what refuses is not S4.1.
+func allowEverything() []law.Rule {
 	every, apex := pattern.Pattern{}, pattern.Pattern{}
 	_, _ = every.UnmarshalText([]byte("*")), apex.UnmarshalText([]byte("@"))
 	all := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX, rdata.HTTPS, rdata.SVCB, rdata.NS, rdata.DNAME, rdata.DS}
@@ -52,7 +52,7 @@ func generous() []law.Rule {
 func drawRules(t *rapid.T) []law.Rule {
 	var rules []law.Rule
 	if rapid.Bool().Draw(t, "generous") {
-		rules = generous()
+		rules = allowEverything()
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "rules") {
 		var r law.Rule
@@ -79,7 +79,7 @@ func drawRef(t *rapid.T) *law.Ref {
 
 func drawZone(t *rapid.T) law.ZoneSpec {
 	o := rapid.SampledFrom(someZones).Draw(t, "zone")
-	s := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, ZoneSettings: settings(drawRules(t), 0, 0)}
+	s := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, ZoneSettings: makeSettings(drawRules(t), 0, 0)}
 	switch rapid.IntRange(0, 3).Draw(t, "named") {
 	case 0:
 		s.ZoneRef, s.DomainName = drawRef(t), rapid.SampledFrom(someRelatives).Draw(t, "relative")
@@ -146,19 +146,19 @@ func drawRecord(t *rapid.T) law.Record {
 	return r
 }
 
-// state is all of the world that a refusal must leave alone.
-func (w *world) state() string {
+// describeState returns all of the world that a refusal must leave alone.
+func (w *world) describeState() string {
 	var lines []string
 	for k, v := range w.facts {
-		lines = append(lines, fmt.Sprintf("%v=%s", k, fingerprint(v)))
+		lines = append(lines, fmt.Sprintf("%v=%s", k, writeFingerprint(v)))
 	}
 	for o, r := range w.records {
-		lines = append(lines, fmt.Sprintf("record %s %s %s", o, fingerprint(r.record), fingerprint(r.placed)))
+		lines = append(lines, fmt.Sprintf("record %s %s %s", o, writeFingerprint(r.record), writeFingerprint(r.placed)))
 	}
 	for o, z := range w.zones {
-		lines = append(lines, fmt.Sprintf("zone %s %s %s", o, fingerprint(z.spec.Header), fingerprint(z.zone.Serial)))
+		lines = append(lines, fmt.Sprintf("zone %s %s %s", o, writeFingerprint(z.spec.Header), writeFingerprint(z.zone.Serial)))
 	}
-	lines = append(lines, fingerprint(w.outbox), fingerprint(w.pendingCuts), fmt.Sprint(len(w.waiting)))
+	lines = append(lines, writeFingerprint(w.outbox), writeFingerprint(w.pendingCuts), fmt.Sprint(len(w.waiting)))
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
@@ -180,7 +180,7 @@ func TestForest(t *testing.T) {
 				}
 			}()
 			do()
-			for _, line := range w.check() {
+			for _, line := range w.checkAll() {
 				t.Errorf("%s: %s", what, line)
 			}
 			if t.Failed() {
@@ -192,7 +192,7 @@ func TestForest(t *testing.T) {
 				return
 			}
 			t.Logf("  refused: %s", refusal.Message)
-			if after := w.state(); after != before {
+			if after := w.describeState(); after != before {
 				t.Fatalf("S7.1: a refused write changes something:\n%s\n%s", before, after)
 			}
 			for _, o := range sortedObjects(w.records) {
@@ -203,7 +203,7 @@ func TestForest(t *testing.T) {
 		}
 		settled := func() {
 			act("settle", func() {
-				w.settle()
+				w.settleAll()
 				for _, line := range w.checkSettled() {
 					t.Errorf("%s", line)
 				}
@@ -211,12 +211,12 @@ func TestForest(t *testing.T) {
 		}
 		record := func(t *rapid.T) {
 			r := drawRecord(t)
-			before := w.state()
+			before := w.describeState()
 			act("record", func() {
-				in, fqdn := w.longest(&r)
+				in, fqdn := w.findLongest(&r)
 				refuses, judged := false, false
-				if in != nil && w.quiet() {
-					refuses, judged = w.holderTwin(w.union(in), &r, fqdn)
+				if in != nil && w.isQuiet() {
+					refuses, judged = w.holderTwin(w.uniteRules(in), &r, fqdn)
 				}
 				plan, refusal := w.putRecord(r)
 				refused(before, refusal)
@@ -233,7 +233,7 @@ func TestForest(t *testing.T) {
 					t.Errorf("S4.6, S4.7: %s %s of %s is taken in by zone %s, where the name is another namespace's", fqdn, r.Type, r.Namespace, in.FQDN())
 				}
 				if plan != nil {
-					t.Logf("  %s/%s %s", r.Namespace, r.Name, placed(plan.Record))
+					t.Logf("  %s/%s %s", r.Namespace, r.Name, describePlacement(plan.Record))
 				}
 			})
 		}
@@ -242,7 +242,7 @@ func TestForest(t *testing.T) {
 			for i, fqdn := range []string{"org.", "example.org."} {
 				o := someZones[i]
 				act("plant", func() {
-					rules := generous()
+					rules := allowEverything()
 					for i := range rules {
 						rules[i].DS = rapid.Bool().Draw(t, "ds")
 					}
@@ -254,7 +254,7 @@ func TestForest(t *testing.T) {
 						apex, _ := pattern.Parse("@")
 						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
 					}
-					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, ZoneSettings: settings(rules, 0, 30)}, true); refusal != nil {
+					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, ZoneSettings: makeSettings(rules, 0, 30)}, true); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})
@@ -274,7 +274,7 @@ func TestForest(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"zone": func(t *rapid.T) {
 				spec, establish, anew := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0, rapid.IntRange(0, 2).Draw(t, "anew") == 0
-				before := w.state()
+				before := w.describeState()
 				act("zone", func() {
 					_, refusal := w.putZone(spec, establish)
 					refused(before, refusal)
@@ -321,7 +321,7 @@ func TestForest(t *testing.T) {
 					t.Skip("no zones")
 				}
 				o := rapid.SampledFrom(standing).Draw(t, "object")
-				act("sign", func() { w.sign(o, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) })
+				act("sign", func() { w.signZone(o, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) })
 			},
 			"delete record": func(t *rapid.T) {
 				if len(w.records) == 0 {
@@ -386,7 +386,7 @@ func TestForest(t *testing.T) {
 			"settle": func(t *rapid.T) { settled() },
 			"run": func(t *rapid.T) {
 				by := time.Duration(rapid.IntRange(1, 30).Draw(t, "hours")) * time.Hour
-				act("run", func() { w.run(by) })
+				act("run", func() { w.passTime(by) })
 			},
 			"clock": func(t *rapid.T) {
 				w.now = w.now.Add(time.Duration(rapid.IntRange(-100, 2000).Draw(t, "hours")) * time.Hour)
@@ -407,9 +407,9 @@ func TestHeldChild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-		rules := map[bool][]law.Rule{true: generous()}
+		rules := map[bool][]law.Rule{true: allowEverything()}
 		zone := func(o object, fqdn string, ref *law.Ref, delegates bool) {
-			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header, ZoneSettings: settings(rules[delegates], 3600, 30)}
+			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header, ZoneSettings: makeSettings(rules[delegates], 3600, 30)}
 			_, _ = w.putZone(spec, true)
 		}
 		record := func(name, owner string, values ...string) {
@@ -447,7 +447,7 @@ func TestHeldChild(t *testing.T) {
 		for i := range 11 {
 			record(fmt.Sprint("r", i), fmt.Sprint("r", i), "A 192.0.2.3")
 		}
-		w.settle()
+		w.settleAll()
 		w.now = w.now.Add(time.Hour)
 		for i := range 11 {
 			remove(fmt.Sprint("r", i))
@@ -458,7 +458,7 @@ func TestHeldChild(t *testing.T) {
 		act := func(do func(*rapid.T)) func(*rapid.T) {
 			return func(t *rapid.T) {
 				do(t)
-				for _, line := range w.check() {
+				for _, line := range w.checkAll() {
 					t.Fatalf("%s", line)
 				}
 			}
@@ -488,7 +488,9 @@ func TestHeldChild(t *testing.T) {
 				_, _ = w.putRecord(r)
 			}),
 			"child": act(func(t *rapid.T) { child(rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "name")) }),
-			"sign":  act(func(t *rapid.T) { w.sign(object{"a", "child"}, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) }),
+			"sign": act(func(t *rapid.T) {
+				w.signZone(object{"a", "child"}, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS")))
+			}),
 			"servers": act(func(t *rapid.T) {
 				switch name := rapid.SampledFrom([]string{"ns", "ns1", "ns2"}).Draw(t, "record"); {
 				case w.records[object{"a", name}] != nil && rapid.Bool().Draw(t, "goes"):
@@ -505,7 +507,7 @@ func TestHeldChild(t *testing.T) {
 					w.outbox = w.outbox[1:]
 				}
 			}),
-			"settle": act(func(t *rapid.T) { w.settle() }),
+			"settle": act(func(t *rapid.T) { w.settleAll() }),
 		})
 	})
 }

@@ -63,13 +63,13 @@ func TestScenarios(t *testing.T) {
 					w = newWorld()
 					return ""
 				}
-				return w.command(t, d)
+				return w.runCommand(t, d)
 			})
 		})
 	}
 }
 
-func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
+func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	defer func() {
 		if r := recover(); r != nil {
 			if text, ok := r.(string); ok && strings.HasPrefix(text, "invariant: ") {
@@ -84,7 +84,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 	switch d.Cmd {
 	case "zone":
 		plan, refusal := w.putZone(parseZone(t, d), d.HasArg("establish"))
-		out = w.outcome(plan, refusal)
+		out = w.describeOutcome(plan, refusal)
 	case "delegation":
 		o := parseObject(t, d, d.CmdArgs[0].Key)
 		spec := law.DelegationSpec{Zone: d.CmdArgs[1].Key}
@@ -97,18 +97,18 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 			spec.Rule.Records, spec.Rule.Zones = append(spec.Rule.Records, r.Records...), append(spec.Rule.Zones, r.Zones...)
 		}
 		plan, refusal := w.putDelegation(o, spec)
-		out = w.outcome(plan, refusal)
+		out = w.describeOutcome(plan, refusal)
 	case "sign":
-		out = w.outcome(w.sign(parseObject(t, d, d.CmdArgs[0].Key), parseSigners(t, d)), nil)
+		out = w.describeOutcome(w.signZone(parseObject(t, d, d.CmdArgs[0].Key), parseSigners(t, d)), nil)
 	case "record":
 		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
-		out = w.outcome(plan, refusal)
+		out = w.describeOutcome(plan, refusal)
 	case "try":
-		out = w.try(t, d)
+		out = w.tryRecords(t, d)
 	case "fill":
-		out = w.fill(t, d)
+		out = w.fillZone(t, d)
 	case "drop":
-		out = w.drop(t, d)
+		out = w.dropRecords(t, d)
 	case "delete":
 		o := parseObject(t, d, d.CmdArgs[1].Key)
 		var plan *law.Plan
@@ -120,16 +120,16 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		default:
 			plan = w.deleteRecord(o)
 		}
-		out = w.outcome(plan, nil)
+		out = w.describeOutcome(plan, nil)
 	case "terminate":
 		spec := w.zones[parseObject(t, d, d.CmdArgs[1].Key)].spec
 		spec.Terminating = true
 		plan, refusal := w.putZone(spec, false)
-		out = w.outcome(plan, refusal)
+		out = w.describeOutcome(plan, refusal)
 	case "deleting":
 		w.records[parseObject(t, d, d.CmdArgs[1].Key)].record.Terminating = true
 	case "settle":
-		out = w.aloud(w.settle)
+		out = w.tellChanges(w.settleAll)
 		for _, line := range w.checkSettled() {
 			t.Errorf("%s: %s", d.Pos, line)
 		}
@@ -141,31 +141,31 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 			d.Fatalf(t, "%v", err)
 		}
 	case "overdue":
-		out = w.overdue()
+		out = w.endOverdue()
 	case "floor":
-		floor := &law.LastSerial{Serial: serial.Serial(number32(t, d, d.CmdArgs[0].Key)), Left: serial.KeptSeconds}
+		floor := &law.LastSerial{Serial: serial.Serial(parseNumber(t, d, d.CmdArgs[0].Key)), Left: serial.KeptSeconds}
 		var jump string
 		d.MaybeScanArgs(t, "jump", &jump)
-		floor.Jump = number32(t, d, jump)
+		floor.Jump = parseNumber(t, d, jump)
 		w.facts[law.Key{Kind: law.KindFloor}] = floor
 	case "run":
 		by, err := time.ParseDuration(d.CmdArgs[0].Key)
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		out = w.aloud(func() { w.run(by) })
+		out = w.tellChanges(func() { w.passTime(by) })
 	case "show":
-		out = w.show(t, d)
+		out = w.showObject(t, d)
 	default:
 		d.Fatalf(t, "no such command: %s", d.Cmd)
 	}
-	for _, line := range w.check() {
+	for _, line := range w.checkAll() {
 		t.Errorf("%s: %s", d.Pos, line)
 	}
 	return out
 }
 
-func number32(t *testing.T, d *datadriven.TestData, text string) uint32 {
+func parseNumber(t *testing.T, d *datadriven.TestData, text string) uint32 {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
@@ -327,7 +327,7 @@ func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) l
 	return r
 }
 
-func (w *world) try(t *testing.T, d *datadriven.TestData) string {
+func (w *world) tryRecords(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	for _, line := range strings.Split(d.Input, "\n") {
 		text, ref, _ := strings.Cut(line, " ; ref=")
@@ -340,7 +340,7 @@ func (w *world) try(t *testing.T, d *datadriven.TestData) string {
 		}
 		w.now = w.now.Add(time.Second)
 		plan, refusal := w.putRecord(r)
-		fmt.Fprintf(&out, "%s: %s", line, w.outcome(plan, refusal))
+		fmt.Fprintf(&out, "%s: %s", line, w.describeOutcome(plan, refusal))
 		if plan != nil {
 			w.deleteRecord(o)
 		}
@@ -348,7 +348,7 @@ func (w *world) try(t *testing.T, d *datadriven.TestData) string {
 	return out.String()
 }
 
-func (w *world) fill(t *testing.T, d *datadriven.TestData) string {
+func (w *world) fillZone(t *testing.T, d *datadriven.TestData) string {
 	count, err := strconv.Atoi(d.CmdArgs[2].Key)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
@@ -363,14 +363,14 @@ func (w *world) fill(t *testing.T, d *datadriven.TestData) string {
 		if plan != nil && plan.Record.Zone != nil {
 			adopted++
 		} else {
-			last = w.outcome(plan, refusal)
+			last = w.describeOutcome(plan, refusal)
 		}
 	}
 	return fmt.Sprintf("adopted %d of %d\n%s", adopted, count, last)
 }
 
-// drop deletes records that fill has made, one at a time.
-func (w *world) drop(t *testing.T, d *datadriven.TestData) string {
+// dropRecords deletes records that fill has made, one at a time.
+func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 	var every string
 	d.MaybeScanArgs(t, "every", &every)
 	by, err := time.ParseDuration(cmp.Or(every, "0s"))
@@ -395,7 +395,7 @@ func (w *world) drop(t *testing.T, d *datadriven.TestData) string {
 		h := plan.Zone.Holding.Held
 		if fqdn := plan.Zone.Zone.FQDN().String(); held[fqdn] != (h != nil) {
 			if held[fqdn] = h != nil; plan.Zone.Held {
-				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, excess(plan.Zone.Excess))
+				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, describeExcess(plan.Zone.Excess))
 			}
 		}
 	}
@@ -403,7 +403,7 @@ func (w *world) drop(t *testing.T, d *datadriven.TestData) string {
 	return out.String()
 }
 
-func excess(e *law.Excess) string {
+func describeExcess(e *law.Excess) string {
 	text := fmt.Sprintf("%d of %d RRsets", e.Gone, e.RRsets)
 	if e.NameServers {
 		text += " and the last NS at the apex"
@@ -413,8 +413,8 @@ func excess(e *law.Excess) string {
 
 var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid", law.Duplicate: "422 Duplicate"}
 
-// outcome tells what a client is told.
-func (w *world) outcome(plan *law.Plan, refusal *law.Refusal) string {
+// describeOutcome tells what a client is told.
+func (w *world) describeOutcome(plan *law.Plan, refusal *law.Refusal) string {
 	var out strings.Builder
 	if refusal != nil {
 		fmt.Fprintf(&out, "%s %s", refusalKinds[refusal.Kind], refusal.Reason)
@@ -452,12 +452,12 @@ func zoneLine(z *zoneObject) string {
 	return fmt.Sprintf("zone %s serial %d, Delegated=%s %s, Servable=%s %s\n", z.zone.FQDN(), z.zone.Serial, z.delegated.Status, z.delegated.Reason, z.servable.Status, z.servable.Reason)
 }
 
-// aloud does something and tells what changed meanwhile.
-func (w *world) aloud(do func()) string {
+// tellChanges does something and tells what changed meanwhile.
+func (w *world) tellChanges(do func()) string {
 	state := func() map[string]string {
 		lines := map[string]string{}
 		for o, r := range w.records {
-			lines["record "+o.String()] = placed(&r.placed) + "\n"
+			lines["record "+o.String()] = describePlacement(&r.placed) + "\n"
 		}
 		for o, z := range w.zones {
 			lines["zone "+o.String()] = zoneLine(z)
@@ -476,22 +476,22 @@ func (w *world) aloud(do func()) string {
 	return out.String()
 }
 
-func (w *world) overdue() string {
+func (w *world) endOverdue() string {
 	var out strings.Builder
-	for _, k := range w.holdings() {
+	for _, k := range w.listHoldingKeys() {
 		h := w.facts[k].(*law.Holding)
 		if !h.OverdueAt(w.now.Unix()) {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		o := w.decide(func(s *law.Seen) law.Outcome { return law.DecideOverdue(s, place, w.now.Unix()) })
-		w.apply(object{h.Namespace, h.Ref.Name}, true, o.Plan, nil)
+		o := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideOverdue(s, place, w.now.Unix()) })
+		w.applyPlan(object{h.Namespace, h.Ref.Name}, true, o.Plan, nil)
 		fmt.Fprintf(&out, "%s is delivered as it is\n", k.Name)
 	}
 	return out.String()
 }
 
-func (w *world) holdings() []law.Key {
+func (w *world) listHoldingKeys() []law.Key {
 	var keys []law.Key
 	for k := range w.facts {
 		if k.Kind == law.KindHolding {
@@ -502,7 +502,7 @@ func (w *world) holdings() []law.Key {
 	return keys
 }
 
-func (w *world) show(t *testing.T, d *datadriven.TestData) string {
+func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	var z *zoneObject
@@ -517,7 +517,7 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 	switch d.CmdArgs[0].Key {
 	case "record":
 		if r := w.records[o]; r != nil {
-			say("%s", placed(&r.placed))
+			say("%s", describePlacement(&r.placed))
 		}
 	case "zone":
 		say("%s", strings.TrimSuffix(zoneLine(z), "\n"))
@@ -526,10 +526,10 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 		}
 		if !z.zone.Pending {
 			say("  Servable: %s", z.servable.Message)
-			h := w.holding(z.zone)
+			h := w.holdingOf(z.zone)
 			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
 			if h.Held != nil {
-				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, excess(z.excess), z.excess.Percent)
+				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.excess), z.excess.Percent)
 			}
 		}
 	case "holders":

@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// rests counts the facts of a decision, and those of them that must hold when it commits and
+// countFacts counts the facts of a decision, and those of them that must hold when it commits and
 // that neither the zone's own revision covers nor, as the names above it, one range (I5).
-func (w *world) rests(seen *law.Seen, zone string) (all, guarded int) {
+func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
 	for k := range seen.All() {
 		all++
 		if seen.Guarded(k) && k.Zone != zone && k.Kind != law.KindHolding {
@@ -26,12 +26,12 @@ func (w *world) rests(seen *law.Seen, zone string) (all, guarded int) {
 	return all, guarded
 }
 
-// decided is a Seen with all that the decision about a creation asks for, and its outcome.
-func (w *world) decided(r law.Record) (*law.Seen, law.Outcome) {
-	return w.learned(law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace, WorkID: "work"})
+// decideCreation returns a Seen with all that the decision about a creation asks for, and its outcome.
+func (w *world) decideCreation(r law.Record) (*law.Seen, law.Outcome) {
+	return w.lookUpFacts(law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace, WorkID: "work"})
 }
 
-func (w *world) learned(ask law.RecordAsk) (*law.Seen, law.Outcome) {
+func (w *world) lookUpFacts(ask law.RecordAsk) (*law.Seen, law.Outcome) {
 	seen := law.NewSeen()
 	for {
 		out := law.DecideRecord(seen, ask)
@@ -39,17 +39,18 @@ func (w *world) learned(ask law.RecordAsk) (*law.Seen, law.Outcome) {
 			return seen, out
 		}
 		for _, k := range out.Need {
-			seen.Put(k, w.answer(k))
+			seen.Put(k, w.answerKey(k))
 		}
 	}
 }
 
-func settings(rules []law.Rule, grace, maxDeletePercent int64) law.ZoneSettings {
+func makeSettings(rules []law.Rule, grace, maxDeletePercent int64) law.ZoneSettings {
 	return law.ZoneSettings{ZoneRules: law.ZoneRules{Rules: rules}, Grace: grace, MaxDeletePercent: maxDeletePercent}
 }
 
 func specOf(ns, object, domain string) law.ZoneSpec {
-	return law.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, ZoneSettings: settings(generous(), 3600, 100),
+	return law.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, ZoneSettings: makeSettings(allowEverything(), 3600,
+		100),
 		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 }
 
@@ -75,7 +76,7 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 			if _, refusal := w.putZone(s, true); refusal != nil {
 				t.Fatal(refusal)
 			}
-			w.settle()
+			w.settleAll()
 		}
 		put(specOf("owner", "org", "org."))
 		below := "org."
@@ -88,15 +89,15 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 		for _, o := range gone {
 			w.deleteZone(o)
 		}
-		few, _ := w.decided(recordOf("b", "few", "x."+below, rdata.A, "192.0.2.1"))
+		few, _ := w.decideCreation(recordOf("b", "few", "x."+below, rdata.A, "192.0.2.1"))
 		zone := w.zoneOf("", name.MustParse("org.")).UID
-		_, most := w.rests(few, zone)
+		_, most := w.countFacts(few, zone)
 		for _, labels := range []int{34, 120} {
-			deep, out := w.decided(recordOf("b", "deep", strings.Repeat("x.", labels-removed-1)+below, rdata.A, "192.0.2.1"))
+			deep, out := w.decideCreation(recordOf("b", "deep", strings.Repeat("x.", labels-removed-1)+below, rdata.A, "192.0.2.1"))
 			if out.Plan == nil {
 				t.Fatal(out.Refusal)
 			}
-			all, guarded := w.rests(deep, zone)
+			all, guarded := w.countFacts(deep, zone)
 			t.Logf("%d zones removed, %d labels: %d facts, %d guarded", removed, labels, all, guarded)
 			if guarded > most {
 				t.Errorf("%d zones removed, %d labels: %d facts of other zones are guarded, and %d at a name of %d labels", removed, labels, guarded, most, removed+2)
@@ -117,15 +118,15 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_2(t *testing.T) {
 	if _, refusal := w.putZone(spec, true); refusal != nil {
 		t.Fatal(refusal)
 	}
-	w.settle()
+	w.settleAll()
 	for _, ns := range []string{"owner", "b"} {
 		facts := map[int]int{}
 		for _, n := range []int{8, 100} {
-			seen, out := w.decided(recordOf(ns, "mx", "org.", rdata.MX, deepHosts(n)...))
+			seen, out := w.decideCreation(recordOf(ns, "mx", "org.", rdata.MX, deepHosts(n)...))
 			if out.Plan == nil {
 				t.Fatal(out.Refusal)
 			}
-			facts[n], _ = w.rests(seen, "")
+			facts[n], _ = w.countFacts(seen, "")
 		}
 		t.Logf("facts for hosts: %v", facts)
 		if facts[100]-facts[8] > 2*100 { // the data at each host, that an MX warns of (S5.8)
@@ -141,7 +142,7 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_5(t *testing.T) {
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
 		t.Fatal(refusal)
 	}
-	w.settle()
+	w.settleAll()
 	below := law.Key{Kind: law.KindOwnersBelow, Zone: w.zoneOf("", name.MustParse("org.")).UID, Owner: name.MustRel("x")}
 	r := recordOf("a", "ns", "x.org.", rdata.NS, "ns.example.net.")
 	for _, asks := range []bool{true, false} {
@@ -151,9 +152,9 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_5(t *testing.T) {
 				t.Fatal(refusal)
 			}
 			was := w.records[object{"a", "ns"}]
-			ask.UID, ask.Before, ask.After = was.record.UID, was.adopted(), nil
+			ask.UID, ask.Before, ask.After = was.record.UID, was.readContribution(), nil
 		}
-		seen, out := w.learned(ask)
+		seen, out := w.lookUpFacts(ask)
 		if out.Plan == nil {
 			t.Fatal(out.Refusal)
 		}
@@ -170,7 +171,7 @@ func TestScans_ofHostsThatTheApexNoLongerNames_S6_2(t *testing.T) {
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
 		t.Fatal(refusal)
 	}
-	w.settle()
+	w.settleAll()
 	var hosts []string
 	for i := range 100 {
 		hosts = append(hosts, fmt.Sprintf("10 h%d.a.org.", i))

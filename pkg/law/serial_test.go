@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-func u32(v uint32) *uint32 { return &v }
+func pointTo(v uint32) *uint32 { return &v }
 
 // TestNextSerial holds S6.5 sentence by sentence.
 func TestNextSerial(t *testing.T) {
@@ -38,16 +38,16 @@ func TestNextSerial(t *testing.T) {
 		{"UTC, not the wall", 5, time.Date(2026, 1, 1, 1, 0, 0, 0, time.FixedZone("", 7200)), nil, nil, 2025123100, false},
 		{"0 is skipped at the wrap", 4294967295, day(2100, 1, 1), nil, nil, 1, false},
 		{"across the wrap the day is ahead", 4294967290, day(2026, 1, 1), nil, nil, 2026010100, false},
-		{"a minimum that is ahead", 7, day(2100, 1, 1), u32(100), nil, 100, true},
-		{"a minimum that is next is consumed too", 7, day(2100, 1, 1), u32(8), nil, 8, true},
-		{"a minimum that is behind", 7, day(2100, 1, 1), u32(3), nil, 8, false},
-		{"a consumed minimum", 7, day(2100, 1, 1), u32(100), u32(100), 8, false},
-		{"another one than the consumed", 7, day(2100, 1, 1), u32(101), u32(100), 101, true},
-		{"undefined is not ahead", 7, day(2100, 1, 1), u32(8 + 1<<31), nil, 8, false},
+		{"a minimum that is ahead", 7, day(2100, 1, 1), pointTo(100), nil, 100, true},
+		{"a minimum that is next is consumed too", 7, day(2100, 1, 1), pointTo(8), nil, 8, true},
+		{"a minimum that is behind", 7, day(2100, 1, 1), pointTo(3), nil, 8, false},
+		{"a consumed minimum", 7, day(2100, 1, 1), pointTo(100), pointTo(100), 8, false},
+		{"another one than the consumed", 7, day(2100, 1, 1), pointTo(101), pointTo(100), 101, true},
+		{"undefined is not ahead", 7, day(2100, 1, 1), pointTo(8 + 1<<31), nil, 8, false},
 		{"a day undefined against last is not ahead of it", 4173493748, day(2026, 1, 1), nil, nil, 4173493749, false},
-		{"ahead of the day and behind last: not yet", 1, day(2026, 1, 1), u32(4000000000), nil, 2026010100, false},
-		{"and then it is taken", 2026010100, day(2026, 1, 1), u32(4000000000), nil, 4000000000, true},
-		{"0 is no minimum", 4000000000, day(2100, 1, 1), u32(0), nil, 4000000001, false},
+		{"ahead of the day and behind last: not yet", 1, day(2026, 1, 1), pointTo(4000000000), nil, 2026010100, false},
+		{"and then it is taken", 2026010100, day(2026, 1, 1), pointTo(4000000000), nil, 4000000000, true},
+		{"0 is no minimum", 4000000000, day(2100, 1, 1), pointTo(0), nil, 4000000001, false},
 		{"the first of all", 0, day(2026, 1, 1), nil, nil, 2026010100, false},
 	} {
 		next, used := law.NextSerial(c.last, c.now, c.minimum, c.consumed)

@@ -13,15 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/test/must"
 )
 
 func parsePattern(t *testing.T, text string) pattern.Pattern {
 	t.Helper()
-	p, err := pattern.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(pattern.Parse(text))(t)
 }
 
 // A change of the zone's rules has what stands decided anew, and a change of another setting does not (S2.5). So a new
@@ -65,12 +62,12 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 			return
 		}
 		w := newWorld()
-		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: settings(generous(), 3600, 30),
+		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: makeSettings(allowEverything(), 3600, 30),
 			Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 		if _, refusal := w.putZone(spec, true); refusal != nil {
 			t.Fatal(refusal)
 		}
-		w.settle()
+		w.settleAll()
 		change(&spec.ZoneSettings)
 		plan, refusal := w.putZone(spec, true)
 		if refusal != nil {
@@ -108,10 +105,7 @@ func TestRule_isStoredWhole_S4_8(t *testing.T) {
 			}
 		}
 	}
-	data, err := json.Marshal(rule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(rule))(t)
 	var read law.Rule
 	if err := json.Unmarshal(data, &read); err != nil || !reflect.DeepEqual(read, rule) {
 		t.Errorf("%s is read as %+v, %v, want %+v", data, read, err, rule)

@@ -14,11 +14,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// settle carries out everything owed. It panics when that does not end.
-func (w *world) settle() {
+// settleAll carries out everything owed. It panics when that does not end.
+func (w *world) settleAll() {
 	for n := 0; len(w.outbox) > 0; n++ {
 		if n > 500 {
-			bug("the cascades feed each other without end: %s", w.outbox[0].Reason)
+			panicInvariant("the cascades feed each other without end: %s", w.outbox[0].Reason)
 		}
 		w.carryOut(w.outbox[0])
 		w.outbox = w.outbox[1:]
@@ -38,10 +38,10 @@ func (w *world) carryOut(work *law.Work) {
 	w.takeIn(work)
 	for _, scan := range work.Scans {
 		if scan.Kind == law.ScanZones {
-			w.reparent(scan)
+			w.reparentZones(scan)
 		}
 	}
-	for _, c := range w.candidates(work) {
+	for _, c := range w.listCandidates(work) {
 		if c.zone {
 			w.reconsiderZone(work, c)
 		} else {
@@ -50,8 +50,8 @@ func (w *world) carryOut(work *law.Work) {
 	}
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
-		w.apply(object{place.Namespace, place.Name}, true, out.Plan, nil)
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
+		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 	if work.Purge == "" {
 		return
@@ -64,15 +64,15 @@ func (w *world) carryOut(work *law.Work) {
 	delete(w.views, work.Purge)
 	delete(w.journal, work.Purge)
 	if work.Ended != nil {
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideEnded(s, work, w.now.Unix()) })
-		w.apply(object{work.Ended.Namespace, work.Ended.Name}, true, out.Plan, nil)
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideEnded(s, work, w.now.Unix()) })
+		w.applyPlan(object{work.Ended.Namespace, work.Ended.Name}, true, out.Plan, nil)
 	}
 }
 
-// run is what a server does that runs for so long: it counts it for each zone whose rule went, and ends those whose
-// time is over (S3.4).
-func (w *world) run(d time.Duration) {
-	for _, k := range w.holdings() {
+// passTime is what a server does that runs for so long: it counts it for each zone whose rule went, and ends those
+// whose time is over (S3.4).
+func (w *world) passTime(d time.Duration) {
+	for _, k := range w.listHoldingKeys() {
 		h, ok := w.facts[k].(*law.Holding)
 		if !ok || h.Withdrawn == nil {
 			continue
@@ -81,20 +81,21 @@ func (w *world) run(d time.Duration) {
 		z := w.zones[o]
 		zone, spec := *z.zone, z.spec
 		spec.DS = zone.DS
-		ask := law.EndAsk{Zone: &zone, Spec: &spec, Counted: *h.Withdrawn, Passed: int64(d.Seconds()), Now: w.now, WorkID: w.fresh("work")}
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideEnd(s, ask) })
+		ask := law.EndAsk{Zone: &zone, Spec: &spec, Counted: *h.Withdrawn, Passed: int64(d.Seconds()), Now: w.now,
+			WorkID: w.makeUID("work")}
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideEnd(s, ask) })
 		if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
 			z.waits = out.Plan.Orphan
 		}
-		w.apply(o, true, out.Plan, nil)
+		w.applyPlan(o, true, out.Plan, nil)
 		w.countPendingCuts()
 	}
 }
 
-// candidates of a work in the order of S2.7: zones, since they take records in;
+// listCandidates of a work in the order of S2.7: zones, since they take records in;
 // the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held
 // none; of each by age, then uid.
-func (w *world) candidates(work *law.Work) []candidate {
+func (w *world) listCandidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
 		switch scan.Kind {
@@ -104,7 +105,7 @@ func (w *world) candidates(work *law.Work) []candidate {
 			}
 		case law.ScanMembers:
 			for k, v := range w.facts {
-				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
+				if k.Kind == law.KindMember && k.Zone == scan.Zone && isBelow(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
 					m := v.(*law.Member)
 					c := candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}
 					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
@@ -166,11 +167,11 @@ func (w *world) candidates(work *law.Work) []candidate {
 	return all
 }
 
-// again is the request of a cascade to decide a record anew.
-func (w *world) again(o object, work *law.Work) law.RecordAsk {
+// askAgain returns the request of a cascade to decide a record anew.
+func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 	r := w.records[o]
 	record := r.record
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.adopted(), Waits: r.waits, After: &record, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits, After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
 		if ask.WorkBy = work.By; !work.Unmarked {
 			ask.Work = work.ID
@@ -189,28 +190,29 @@ func (w *world) again(o object, work *law.Work) law.RecordAsk {
 func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 	for step := 0; ; step++ {
 		if step > 2 {
-			bug("record %s moves on and on", c.object)
+			panicInvariant("record %s moves on and on", c.object)
 		}
 		r := w.records[c.object]
 		if r == nil || r.record.UID != c.uid {
 			return
 		}
-		ask := w.again(c.object, work)
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		ask := w.askAgain(c.object, work)
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 		if out.Refusal != nil {
-			bug("a cascade is refused, and would be for ever: %v", out.Refusal)
+			panicInvariant("a cascade is refused, and would be for ever: %v", out.Refusal)
 		}
 		plan := out.Plan
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = r.placed.Serial
 		}
 		if ask.Stood && plan.Record.Reason == law.ReasonNameHeld && !w.isIn(ask.Before) && r.placed.FQDN == plan.Record.FQDN && !w.stoodTwin(&r.record, ask.Held) {
-			bug("S2.7: %s stood at its name where it comes from, and no record holds it in the zone: %s", c.object, plan.Record.Message)
+			panicInvariant("S2.7: %s stood at its name where it comes from, and no record holds it in the zone: %s", c.object,
+				plan.Record.Message)
 		}
-		if !ask.Held && w.takes(&r.record, plan) {
-			bug("S2.7: %s takes a name that it did not hold, and that is another namespace's: %s", c.object, plan.Record.Message)
+		if !ask.Held && w.takesHolder(&r.record, plan) {
+			panicInvariant("S2.7: %s takes a name that it did not hold, and that is another namespace's: %s", c.object, plan.Record.Message)
 		}
-		w.apply(c.object, false, plan, work)
+		w.applyPlan(c.object, false, plan, work)
 		r.placed, r.waits = *plan.Record, plan.Orphan
 		w.countPendingCuts()
 		if plan.Record.Reason != law.ReasonMoving {
@@ -226,24 +228,24 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 	}
 	out := w.decideAnew(z)
 	z.waits = out.Plan.Orphan
-	w.apply(c.object, true, out.Plan, work)
+	w.applyPlan(c.object, true, out.Plan, work)
 	w.countPendingCuts()
 }
 
 // decideAnew decides a pending zone as a cascade does.
 func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
-	ask := law.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	ask := law.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
 	if out.Refusal != nil {
-		bug("a cascade is refused: %v", out.Refusal)
+		panicInvariant("a cascade is refused: %v", out.Refusal)
 	}
 	return out
 }
 
-// reparent decides anew which zone is the parent of each zone below a name is.
-func (w *world) reparent(scan law.Scan) {
-	below := w.answer(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}).(*law.ZonesBelow)
+// reparentZones decides anew which zone is the parent of each zone below a name is.
+func (w *world) reparentZones(scan law.Scan) {
+	below := w.answerKey(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}).(*law.ZonesBelow)
 	for _, b := range below.Zones {
 		o := object{b.Namespace, b.Holding.Name}
 		z := w.zones[o]
@@ -257,7 +259,7 @@ func (w *world) reparent(scan law.Scan) {
 			continue
 		}
 		out := w.decideParent(z)
-		w.apply(o, true, out.Plan, nil)
+		w.applyPlan(o, true, out.Plan, nil)
 		w.countPendingCuts()
 	}
 }
@@ -268,7 +270,7 @@ func (w *world) decideParent(z *zoneObject) law.Outcome {
 	if z.delegated != nil {
 		says = z.delegated.Message
 	}
-	return w.decide(func(s *law.Seen) law.Outcome {
+	return w.decideAll(func(s *law.Seen) law.Outcome {
 		return law.DecideParent(s, law.ParentAsk{Zone: &zone, Says: says, Now: w.now})
 	})
 }
@@ -285,27 +287,27 @@ func (w *world) countPendingCuts() {
 		}
 		parent := *p.zone
 		ask := law.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
-		if h := w.standing(d.Child); h != nil {
+		if h := w.findStanding(d.Child); h != nil {
 			ask.Own = h.RemovedBy(&parent)
 		}
-		if ask.Cut = w.cut(&parent, d.Child); w.counts(&parent, d.Child) {
+		if ask.Cut = w.computeCut(&parent, d.Child); w.countsChild(&parent, d.Child) {
 			child := w.zones[object{d.Child.Namespace, d.Child.Name}].zone
-			ask.Holding, ask.FQDN, ask.DS = w.standing(d.Child), child.FQDN(), child.DS
+			ask.Holding, ask.FQDN, ask.DS = w.findStanding(d.Child), child.FQDN(), child.DS
 		}
-		standing := w.gaining(d)
+		standing := w.findGaining(d)
 		if standing != nil {
 			ask.Work, ask.WorkBy = standing.ID, standing.By
 		}
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideCut(s, ask) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideCut(s, ask) })
 		if out.Refusal != nil {
-			bug("a cut is refused: %v", out.Refusal)
+			panicInvariant("a cut is refused: %v", out.Refusal)
 		}
-		w.apply(o, true, out.Plan, standing)
+		w.applyPlan(o, true, out.Plan, standing)
 	}
 }
 
-// gaining is the cascade that brings the parent's records to the child (S7.2).
-func (w *world) gaining(d law.PendingCut) *law.Work {
+// findGaining returns the cascade that brings the parent's records to the child (S7.2).
+func (w *world) findGaining(d law.PendingCut) *law.Work {
 	h := w.zoneOf(d.View, d.FQDN)
 	if h == nil || h.UID != d.Child.UID {
 		return nil
@@ -318,31 +320,31 @@ func (w *world) gaining(d law.PendingCut) *law.Work {
 	return nil
 }
 
-// standing is the holding of a zone, nil where it does not stand.
-func (w *world) standing(zone law.Ref) *law.Holding {
+// findStanding returns the holding of a zone, nil where it does not stand.
+func (w *world) findStanding(zone law.Ref) *law.Holding {
 	z := w.zones[object{zone.Namespace, zone.Name}]
 	if z == nil || z.zone.UID != zone.UID || z.zone.Pending {
 		return nil
 	}
-	if h := w.holding(z.zone); h != nil && h.UID == zone.UID {
+	if h := w.holdingOf(z.zone); h != nil && h.UID == zone.UID {
 		return h
 	}
 	return nil
 }
 
-// counts reports whether parent counts the child.
-func (w *world) counts(parent *law.Zone, child law.Ref) bool {
-	h := w.standing(child)
+// countsChild reports whether parent counts the child.
+func (w *world) countsChild(parent *law.Zone, child law.Ref) bool {
+	h := w.findStanding(child)
 	return h != nil && h.CountedBy(parent)
 }
 
-// cut is what the child has that parent would count; nil for nothing.
-func (w *world) cut(parent *law.Zone, child law.Ref) *law.CountedCut {
-	if !w.counts(parent, child) {
+// computeCut returns what the child has that parent would count; nil for nothing.
+func (w *world) computeCut(parent *law.Zone, child law.Ref) *law.CountedCut {
+	if !w.countsChild(parent, child) {
 		return nil
 	}
 	z := w.zones[object{child.Namespace, child.Name}].zone
-	sets := w.sets(z)
+	sets := w.listRRsets(z)
 	cut := &law.CountedCut{Sets: content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 		i := slices.IndexFunc(sets, func(s content.RRset) bool { return s.Owner == owner && s.Type == t })
 		if i < 0 {
@@ -356,49 +358,49 @@ func (w *world) cut(parent *law.Zone, child law.Ref) *law.CountedCut {
 	return cut
 }
 
-// counted is what parent has counted for the child.
-func (w *world) counted(parent, child string) *law.CountedCut {
+// readCountedCut returns what parent has counted for the child.
+func (w *world) readCountedCut(parent, child string) *law.CountedCut {
 	c, _ := w.facts[law.CutKey(parent, child)].(*law.CountedCut)
 	return c
 }
 
-// count is what parent counts for a child now; nil for nothing.
-func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
-	if !w.counts(parent, child) {
+// countChild returns what parent counts for a child now; nil for nothing.
+func (w *world) countChild(parent *law.Zone, child law.Ref) *law.CountedCut {
+	if !w.countsChild(parent, child) {
 		return nil
 	}
 	z := w.zones[object{child.Namespace, child.Name}].zone
-	return w.standing(child).Counts(parent.FQDN(), z.FQDN(), w.counted(parent.UID, child.UID), w.cut(parent, child), z.DS)
+	return w.findStanding(child).Counts(parent.FQDN(), z.FQDN(), w.readCountedCut(parent.UID, child.UID), w.computeCut(parent, child), z.DS)
 }
 
-// sets are the RRsets of a zone's records, from the record objects alone.
-func (w *world) sets(z *law.Zone) []content.RRset {
+// listRRsets returns the RRsets of a zone's records, from the record objects alone.
+func (w *world) listRRsets(z *law.Zone) []content.RRset {
 	var sets []content.RRset
 	for _, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
 		}
-		sets = merge(sets, r.set(z))
+		sets = mergeRRset(sets, r.makeRRset(z))
 	}
 	slices.SortFunc(sets, content.RRset.Compare)
 	return sets
 }
 
-// owner of an adopted record in its zone.
-func (r *recordObject) owner(z *law.Zone) name.Rel {
+// ownerIn of an adopted record in its zone.
+func (r *recordObject) ownerIn(z *law.Zone) name.Rel {
 	n, err := name.ParseIn(r.record.DomainName, z.FQDN())
 	if err != nil {
-		bug("record %s/%s: %v", r.record.Namespace, r.record.Name, err)
+		panicInvariant("record %s/%s: %v", r.record.Namespace, r.record.Name, err)
 	}
 	owner, ok := n.Rel(z.FQDN())
 	if !ok {
-		bug("record %s/%s at %s is in zone %s", r.record.Namespace, r.record.Name, n, z.FQDN())
+		panicInvariant("record %s/%s at %s is in zone %s", r.record.Namespace, r.record.Name, n, z.FQDN())
 	}
 	return owner
 }
 
-func (r *recordObject) set(z *law.Zone) content.RRset {
-	s := content.RRset{Owner: r.owner(z), Type: r.record.Type, TTL: content.InheritTTL()}
+func (r *recordObject) makeRRset(z *law.Zone) content.RRset {
+	s := content.RRset{Owner: r.ownerIn(z), Type: r.record.Type, TTL: content.InheritTTL()}
 	if r.record.TTL != nil {
 		s.TTL = content.ExplicitTTL(*r.record.TTL)
 	}
@@ -409,7 +411,7 @@ func (r *recordObject) set(z *law.Zone) content.RRset {
 	return s
 }
 
-func merge(sets []content.RRset, s content.RRset) []content.RRset {
+func mergeRRset(sets []content.RRset, s content.RRset) []content.RRset {
 	for i := range sets {
 		if sets[i].Owner == s.Owner && sets[i].Type == s.Type {
 			sets[i] = sets[i].Merge(s)

@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// check is the whole-state checker: it recomputes every stored fact from the
+// checkAll runs the whole-state checker: it recomputes every stored fact from the
 // objects, the dumb way, and reports all that differs.
-func (w *world) check() []string {
+func (w *world) checkAll() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	standing := map[string]*law.Zone{}
@@ -85,7 +85,7 @@ func (w *world) check() []string {
 
 func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zone, report func(string, ...any)) {
 	z := zo.zone
-	h := w.holding(z)
+	h := w.holdingOf(z)
 	if h == nil || h.UID != z.UID {
 		report("S1.6: zone %s stands at %s and does not hold it", o, z.FQDN())
 		return
@@ -112,7 +112,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
 		}
-		owner := r.owner(z)
+		owner := r.ownerIn(z)
 		if n, _ := owner.In(z.FQDN()); n != r.placed.FQDN && len(w.outbox) == 0 {
 			report("S6.8: record %s says it is %s and is %s", ro, r.placed.FQDN, n)
 		}
@@ -153,7 +153,8 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		}
 		for _, v := range r.record.Values {
 			i := slices.IndexFunc(at.Values, func(x law.OwnerValue) bool {
-				return x.Type == r.record.Type && x.Digest == law.DigestOf(v.Text) && fingerprint(x.TTL) == fingerprint(r.record.TTL)
+				return x.Type == r.record.Type && x.Digest == law.DigestOf(v.Text) &&
+					writeFingerprint(x.TTL) == writeFingerprint(r.record.TTL)
 			})
 			if i >= 0 {
 				at.Values[i].Count++
@@ -273,7 +274,7 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 				continue
 			}
 			for ro, r := range w.records {
-				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.owner(z) == k.Owner && r.record.Type == x.Type && ro.Namespace == z.Namespace {
+				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.ownerIn(z) == k.Owner && r.record.Type == x.Type && ro.Namespace == z.Namespace {
 					report("S7.5: %s %s of zone %s is said not to be put back, and record %s stands there", k.Owner, x.Type, o, ro)
 				}
 			}
@@ -299,22 +300,22 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
-		enclosing = w.enclosing(z.View, up)
+		enclosing = w.findEnclosing(z.View, up)
 	}
 	var want []law.Link
 	if h.Parent != nil {
 		want = append(slices.Clone(enclosing.Lineage), law.Link{UID: enclosing.UID, Namespace: enclosing.Namespace, Labels: standing[enclosing.UID].FQDN().NumLabels()})
 	}
-	if (h.Parent != nil || enclosing == nil) && fingerprint(want) != fingerprint(h.Lineage) {
-		report("S3.4: zone %s came by %s, and says by %s", o, fingerprint(want), fingerprint(h.Lineage))
+	if (h.Parent != nil || enclosing == nil) && writeFingerprint(want) != writeFingerprint(h.Lineage) {
+		report("S3.4: zone %s came by %s, and says by %s", o, writeFingerprint(want), writeFingerprint(h.Lineage))
 	}
 	if (h.Enclosed == nil) != (enclosing == nil) || h.Enclosed != nil && (h.Enclosed.By != enclosing.UID || h.Enclosed.N > standing[enclosing.UID].N) {
-		report("S4.7: zone %s says that it is enclosed by %s", o, fingerprint(h.Enclosed))
+		report("S4.7: zone %s says that it is enclosed by %s", o, writeFingerprint(h.Enclosed))
 	}
 	went := false
 	for i, l := range h.Lineage {
 		if i > 0 && l.Labels <= h.Lineage[i-1].Labels || l.Labels >= z.FQDN().NumLabels() {
-			report("S3.4: the lineage of zone %s is out of order: %s", o, fingerprint(h.Lineage))
+			report("S3.4: the lineage of zone %s is out of order: %s", o, writeFingerprint(h.Lineage))
 		}
 		next, of := z.FQDN(), z.Namespace
 		for i+1 < len(h.Lineage) && next.NumLabels() > h.Lineage[i+1].Labels {
@@ -322,7 +323,7 @@ func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map
 			of = h.Lineage[i+1].Namespace
 		}
 		if q := standing[l.UID]; q != nil && q.View == z.View && q.FQDN().Encloses(next) && q.FQDN().NumLabels() == l.Labels {
-			went = went || !w.union(q).DelegatesZone(next, of)
+			went = went || !w.uniteRules(q).DelegatesZone(next, of)
 		}
 	}
 	if withdrawn := h.Parent == nil && went; withdrawn != (h.Withdrawn != nil) {
@@ -346,13 +347,13 @@ func (w *world) cutValues(parent string, owner name.Rel) int {
 }
 
 func ownerValue(x law.OwnerValue) string {
-	return fmt.Sprintf("%s %x %s", x.Type, x.Digest[:4], fingerprint(x.TTL))
+	return fmt.Sprintf("%s %x %s", x.Type, x.Digest[:4], writeFingerprint(x.TTL))
 }
 
 // checkContent recomputes what the zone contains and compares state, rows,
 // journal and S5.5 with it.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
-	sets := w.sets(z)
+	sets := w.listRRsets(z)
 	var apexNS []string
 	for _, s := range sets {
 		if s.Owner.IsApex() && s.Type == rdata.NS {
@@ -361,7 +362,7 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 	apexHosts := map[string]int{} // S6.2
 	for o, r := range w.records {
-		if t := r.record.Type; o.Namespace != z.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != z.UID || !r.owner(z).IsApex() || t != rdata.MX && t != rdata.SVCB && t != rdata.HTTPS {
+		if t := r.record.Type; o.Namespace != z.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != z.UID || !r.ownerIn(z).IsApex() || t != rdata.MX && t != rdata.SVCB && t != rdata.HTTPS {
 			continue
 		}
 		for _, v := range r.record.Values {
@@ -381,18 +382,18 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 			continue
 		}
 		for _, s := range cut.Sets {
-			all = merge(all, s)
+			all = mergeRRset(all, s)
 		}
 		if got, want := w.derivedDS(z, k.Object, cut); !slices.Equal(got, want) {
 			report("S6.10: %s contains DS %q of a child that has %q", z.FQDN(), got, want)
 		}
-		if fingerprint(w.countOf(z, k.Object)) != fingerprint(cut) {
-			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), fingerprint(cut), fingerprint(w.countOf(z, k.Object)))
+		if writeFingerprint(w.countOf(z, k.Object)) != writeFingerprint(cut) {
+			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), writeFingerprint(cut), writeFingerprint(w.countOf(z, k.Object)))
 		}
 	}
 	for _, c := range w.zones {
 		ref := c.zone.Ref
-		if w.counted(z.UID, ref.UID) == nil && w.count(z, ref) != nil {
+		if w.readCountedCut(z.UID, ref.UID) == nil && w.countChild(z, ref) != nil {
 			report("S6.1: %s does not count its child %s", z.FQDN(), c.zone.FQDN())
 		}
 	}
@@ -435,7 +436,7 @@ func (w *world) checkHolds(report func(string, ...any)) {
 			if z.zone.UID != uid || z.zone.Pending || z.zone.FQDN() != hold.at {
 				continue
 			}
-			h := w.holding(z.zone)
+			h := w.holdingOf(z.zone)
 			if h.Held == nil {
 				report("S7.5: zone %s was held, and no transaction has ended that", hold.at)
 				continue
@@ -452,7 +453,7 @@ func (w *world) checkHolds(report func(string, ...any)) {
 				report("S6.10: the held zone %s keeps DS for its next parent", hold.at)
 			}
 			counted := map[content.Row]bool{}
-			if c := w.counted(p.UID, uid); c != nil {
+			if c := w.readCountedCut(p.UID, uid); c != nil {
 				for _, s := range c.Sets {
 					if s.Type == rdata.DS {
 						continue // they are of the keys, whatever is served (S6.10)
@@ -487,7 +488,7 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 		if c.zone.UID != child || c.zone.Pending {
 			continue
 		}
-		if h := w.standing(c.zone.Ref); h != nil && h.CountedBy(parent) && h.DS && servers {
+		if h := w.findStanding(c.zone.Ref); h != nil && h.CountedBy(parent) && h.DS && servers {
 			want = c.zone.DS
 		}
 		return got, want
@@ -498,7 +499,7 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {
 	for _, c := range w.zones {
 		if c.zone.UID == child {
-			return w.count(parent, c.zone.Ref)
+			return w.countChild(parent, c.zone.Ref)
 		}
 	}
 	return nil
@@ -549,8 +550,8 @@ func (w *world) checkSettled() []string {
 		return []string{"something is owed still"}
 	}
 	for o, r := range w.records {
-		ask := w.again(o, nil)
-		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		ask := w.askAgain(o, nil)
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 		if out.Refusal != nil {
 			report("deciding record %s anew is refused: %v", o, out.Refusal)
 			continue
@@ -562,8 +563,9 @@ func (w *world) checkSettled() []string {
 		if r.record.ZoneRef != nil && p.Zone == nil && r.placed.Zone == nil && p.Reason == law.ReasonZoneTerminating {
 			continue // nor does one that comes have what waits for that zone decided: it takes nothing in
 		}
-		if fingerprint(p.Zone) != fingerprint(r.placed.Zone) || p.FQDN != r.placed.FQDN || p.Reason != r.placed.Reason && p.Zone != nil {
-			report("record %s was forgotten: it is %s, decided anew it is %s", o, placed(&r.placed), placed(p))
+		if writeFingerprint(p.Zone) != writeFingerprint(r.placed.Zone) || p.FQDN != r.placed.FQDN || p.Reason != r.placed.Reason &&
+			p.Zone != nil {
+			report("record %s was forgotten: it is %s, decided anew it is %s", o, describePlacement(&r.placed), describePlacement(p))
 		}
 	}
 	for o, z := range w.zones {
@@ -578,8 +580,8 @@ func (w *world) checkSettled() []string {
 			}
 			continue
 		}
-		if h := w.holding(z.zone); h.Parent != nil {
-			p := w.union(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)
+		if h := w.holdingOf(z.zone); h.Parent != nil {
+			p := w.uniteRules(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)
 			ds := slices.ContainsFunc(p.Rules, func(r law.Rule) bool {
 				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) && slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
 			})
@@ -587,7 +589,7 @@ func (w *world) checkSettled() []string {
 				report("S4.9: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)
 			}
 		}
-		if h := w.holding(z.zone); len(h.Works) > 0 {
+		if h := w.holdingOf(z.zone); len(h.Works) > 0 {
 			report("S7.2: zone %s has marks of cascades that are through: %v", o, h.Works)
 		}
 		if out := w.decideParent(z); out.Plan.Zone != nil && len(out.Plan.Writes) > 0 {
@@ -598,7 +600,7 @@ func (w *world) checkSettled() []string {
 	return wrong
 }
 
-func placed(p *law.Placement) string {
+func describePlacement(p *law.Placement) string {
 	if p.Zone == nil {
 		return fmt.Sprintf("not adopted: %s: %s", p.Reason, p.Message)
 	}

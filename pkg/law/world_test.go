@@ -87,15 +87,15 @@ func newWorld() *world {
 	}
 }
 
-func bug(format string, args ...any) { panic(fmt.Sprintf("invariant: "+format, args...)) }
+func panicInvariant(format string, args ...any) { panic(fmt.Sprintf("invariant: "+format, args...)) }
 
-func (w *world) fresh(kind string) string {
+func (w *world) makeUID(kind string) string {
 	w.uid++
 	return fmt.Sprintf("%s-%d", kind, w.uid)
 }
 
-// answer computes the fact of any key.
-func (w *world) answer(k law.Key) any {
+// answerKey computes the fact of any key.
+func (w *world) answerKey(k law.Key) any {
 	switch k.Kind {
 	case law.KindZone:
 		if z := w.zones[object{k.Namespace, k.Object}]; z != nil {
@@ -106,7 +106,7 @@ func (w *world) answer(k law.Key) any {
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for key, v := range w.facts {
-			if key.Kind != law.KindOwner || key.Zone != k.Zone || key.Owner == k.Owner || !below(key.Owner, k.Owner) {
+			if key.Kind != law.KindOwner || key.Zone != k.Zone || key.Owner == k.Owner || !isBelow(key.Owner, k.Owner) {
 				continue
 			}
 			out.Any = out.Any || len(v.(*law.Owner).Values) > 0
@@ -125,7 +125,7 @@ func (w *world) answer(k law.Key) any {
 		}
 		return nil
 	case law.KindTenantsBelow:
-		return w.members(k)
+		return w.listMembers(k)
 	case law.KindArriving:
 		out := &law.Arriving{}
 		for o, r := range w.records {
@@ -153,7 +153,7 @@ func (w *world) answer(k law.Key) any {
 func (w *world) heldBelow(k law.Key) any {
 	var bases []law.Key
 	for key := range w.facts {
-		if key.Kind == law.KindHolders && key.Zone == k.Zone && key.Owner != k.Owner && below(key.Owner, k.Owner) {
+		if key.Kind == law.KindHolders && key.Zone == k.Zone && key.Owner != k.Owner && isBelow(key.Owner, k.Owner) {
 			bases = append(bases, key)
 		}
 	}
@@ -165,10 +165,10 @@ func (w *world) heldBelow(k law.Key) any {
 	return out
 }
 
-func (w *world) members(k law.Key) any {
+func (w *world) listMembers(k law.Key) any {
 	tenants := map[string]*law.Tenant{}
 	for key, v := range w.facts {
-		if key.Kind != law.KindMember || key.Zone != k.Zone || !below(key.Owner, k.Owner) {
+		if key.Kind != law.KindMember || key.Zone != k.Zone || !isBelow(key.Owner, k.Owner) {
 			continue
 		}
 		m := v.(*law.Member)
@@ -192,7 +192,7 @@ func (w *world) members(k law.Key) any {
 	return out
 }
 
-func below(sub, up name.Rel) bool {
+func isBelow(sub, up name.Rel) bool {
 	for r, ok := sub, true; ok; r, ok = r.Parent() {
 		if r == up {
 			return true
@@ -201,39 +201,39 @@ func below(sub, up name.Rel) bool {
 	return false
 }
 
-// decide runs the law until it has what it asks for. It proves that asking
+// decideAll runs the law until it has what it asks for. It proves that asking
 // ends, that the answer is a function of the facts, and that the facts handed
 // in are not changed by it (promise 1 of the package).
-func (w *world) decide(ask func(*law.Seen) law.Outcome) law.Outcome {
+func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
 	for round := 1; ; round++ {
 		if round > 20 {
-			bug("the law asks without end: %v", seen)
+			panicInvariant("the law asks without end: %v", seen)
 		}
 		w.asked = max(w.asked, round)
-		before := w.proof(seen)
+		before := w.proveFacts(seen)
 		out := ask(seen)
-		if after := w.proof(seen); after != before {
-			bug("a decision changed its facts:\n%s\n%s", before, after)
+		if after := w.proveFacts(seen); after != before {
+			panicInvariant("a decision changed its facts:\n%s\n%s", before, after)
 		}
 		if len(out.Need) > 0 {
 			if out.Plan != nil || out.Refusal != nil {
-				bug("Need beside an answer")
+				panicInvariant("Need beside an answer")
 			}
 			grown := false
 			for _, k := range out.Need {
 				if _, known := seen.Get(k); !known {
 					grown = true
 				}
-				seen.Put(k, w.answer(k))
+				seen.Put(k, w.answerKey(k))
 			}
 			if !grown {
-				bug("the law takes facts of one moment for stale: %v", out.Need)
+				panicInvariant("the law takes facts of one moment for stale: %v", out.Need)
 			}
 			continue
 		}
 		if (out.Plan == nil) == (out.Refusal == nil) {
-			bug("neither or both of Plan and Refusal")
+			panicInvariant("neither or both of Plan and Refusal")
 		}
 		if w.quick {
 			return out
@@ -247,62 +247,62 @@ func (w *world) decide(ask func(*law.Seen) law.Outcome) law.Outcome {
 			}
 			less.Put(k, fact)
 		}
-		if again := ask(clone); fingerprint(again) != fingerprint(out) {
-			bug("same facts, other answer:\n%s\n%s", fingerprint(out), fingerprint(again))
+		if again := ask(clone); writeFingerprint(again) != writeFingerprint(out) {
+			panicInvariant("same facts, other answer:\n%s\n%s", writeFingerprint(out), writeFingerprint(again))
 		}
-		if again := ask(less); fingerprint(again) != fingerprint(out) {
-			bug("the answer rests on more than it says:\n%s\n%s", fingerprint(out), fingerprint(again))
+		if again := ask(less); writeFingerprint(again) != writeFingerprint(out) {
+			panicInvariant("the answer rests on more than it says:\n%s\n%s", writeFingerprint(out), writeFingerprint(again))
 		}
 		return out
 	}
 }
 
-func (w *world) proof(seen *law.Seen) string {
+func (w *world) proveFacts(seen *law.Seen) string {
 	if w.quick {
 		return ""
 	}
-	return fingerprint(seen)
+	return writeFingerprint(seen)
 }
 
-// fingerprint writes out everything a pointer leads to.
-func fingerprint(v any) string {
+// writeFingerprint writes out everything a pointer leads to.
+func writeFingerprint(v any) string {
 	if seen, ok := v.(*law.Seen); ok {
 		var lines []string
 		for k, fact := range seen.All() {
-			lines = append(lines, fmt.Sprintf("%v=%s", k, fingerprint(fact)))
+			lines = append(lines, fmt.Sprintf("%v=%s", k, writeFingerprint(fact)))
 		}
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
 	}
 	if out, ok := v.(law.Outcome); ok && out.Plan == nil {
-		return fmt.Sprint(out.Need) + fingerprint(out.Refusal)
+		return fmt.Sprint(out.Need) + writeFingerprint(out.Refusal)
 	} else if ok {
 		plan := *out.Plan
 		var writes []string
 		for _, x := range plan.Writes {
-			writes = append(writes, fmt.Sprintf("%v=%s", x.Key, fingerprint(x.Value)))
+			writes = append(writes, fmt.Sprintf("%v=%s", x.Key, writeFingerprint(x.Value)))
 		}
 		plan.Writes = nil
-		return fingerprint(plan) + strings.Join(writes, "\n")
+		return writeFingerprint(plan) + strings.Join(writes, "\n")
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		bug("%T: %v", v, err)
+		panicInvariant("%T: %v", v, err)
 	}
 	return string(b)
 }
 
-// apply does what one transaction would with a plan for an object. standing is
+// applyPlan does what one transaction would with a plan for an object. standing is
 // the cascade that makes the step, nil for a client's write.
-func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work) {
+func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
 		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut, law.KindRules, law.KindListed:
 		default:
-			bug("a plan writes the computed fact %v", x.Key)
+			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}
 		if x.Key.Zone != "" && (plan.Zone == nil || plan.Zone.Zone.UID != x.Key.Zone) {
-			bug("I5: a key of zone %s changes and the zone does not: %v", x.Key.Zone, x.Key)
+			panicInvariant("I5: a key of zone %s changes and the zone does not: %v", x.Key.Zone, x.Key)
 		}
 		if x.Value == nil {
 			delete(w.facts, x.Key)
@@ -341,12 +341,12 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	z := w.zones[o]
 	if c.Gone {
 		if c.Step != nil {
-			bug("a zone that goes has a step")
+			panicInvariant("a zone that goes has a step")
 		}
 		return
 	}
 	if z == nil {
-		bug("plan for zone %s, which is not there", o)
+		panicInvariant("plan for zone %s, which is not there", o)
 	}
 	before := z.zone
 	after := *c.Zone
@@ -365,17 +365,17 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	if before != nil && !before.Pending && !after.Pending {
 		// I3: serial, state and N change with a step and only with one.
 		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N || before.Rows != after.Rows || before.RRsets != after.RRsets || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
-			bug("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
+			panicInvariant("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
 		}
 		if c.Step != nil && !after.Serial.Ahead(before.Serial) {
-			bug("S6.5: serial of %s from %d to %d", after.FQDN(), before.Serial, after.Serial)
+			panicInvariant("S6.5: serial of %s from %d to %d", after.FQDN(), before.Serial, after.Serial)
 		}
 	}
 	if len(after.DS) > 0 && (after.Pending || before == nil || before.Pending || before.FQDN() != after.FQDN()) {
-		bug("S12.2: zone %s has DS with a new name, or none: %q", after.FQDN(), after.DS)
+		panicInvariant("S12.2: zone %s has DS with a new name, or none: %q", after.FQDN(), after.DS)
 	}
 	if c.Step != nil {
-		w.step(&after, *c.Step)
+		w.followStep(&after, *c.Step)
 	}
 	if !after.Pending && c.Settled() {
 		after.SettledSerial = after.Serial
@@ -392,10 +392,10 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	}
 }
 
-// step follows the journal as a view does, there and back.
-func (w *world) step(z *law.Zone, step content.Step) {
+// followStep follows the journal as a view does, there and back.
+func (w *world) followStep(z *law.Zone, step content.Step) {
 	if step.N != z.N || step.Serial != z.Serial || step.State != sethash.State(z.State) {
-		bug("the step of %s is not its zone's: %+v", z.FQDN(), step)
+		panicInvariant("the step of %s is not its zone's: %+v", z.FQDN(), step)
 	}
 	w.journal[z.UID] = append(w.journal[z.UID], step)
 	identity := zoneview.Zone{UID: z.UID, View: z.View, Namespace: z.Namespace, Name: z.Name}
@@ -403,21 +403,21 @@ func (w *world) step(z *law.Zone, step content.Step) {
 	if was == nil {
 		set := zoneview.NewSet(zoneview.Config{})
 		if err := set.Apply(z.UID, content.Transaction{Steps: []content.Step{step}}, identity); err != nil {
-			bug("first step of %s: %v", z.FQDN(), err)
+			panicInvariant("first step of %s: %v", z.FQDN(), err)
 		}
 		w.views[z.UID], _ = set.ByUID(z.UID)
 		return
 	}
 	is, err := was.Apply(step)
 	if err != nil {
-		bug("step of %s: %v", z.FQDN(), err)
+		panicInvariant("step of %s: %v", z.FQDN(), err)
 	}
 	back, err := is.Undo(step)
 	if err != nil {
-		bug("undoing a step of %s: %v", z.FQDN(), err)
+		panicInvariant("undoing a step of %s: %v", z.FQDN(), err)
 	}
 	if back.Hash() != was.Hash() || back.Serial() != was.Serial() || back.Len() != was.Len() {
-		bug("undoing a step of %s leads elsewhere", z.FQDN())
+		panicInvariant("undoing a step of %s leads elsewhere", z.FQDN())
 	}
 	w.views[z.UID] = is
 }
@@ -436,8 +436,8 @@ func waitKeys(x *law.Waiting, o object, isZone bool) []waitKey {
 	return out
 }
 
-// adopted is what a record contributes now, as its object tells it.
-func (r *recordObject) adopted() *law.Adopted {
+// readContribution returns what a record contributes now, as its object tells it.
+func (r *recordObject) readContribution() *law.Adopted {
 	if r.placed.Zone == nil {
 		return nil
 	}
@@ -453,21 +453,21 @@ func (r *recordObject) adopted() *law.Adopted {
 func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	o := object{r.Namespace, r.Name}
 	was := w.records[o]
-	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.fresh("work")}
+	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.makeUID("work")}
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
-		ask.Before, ask.Waits = was.adopted(), was.waits
+		ask.Before, ask.Waits = was.readContribution(), was.waits
 		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View && (was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
-			fingerprint(was.record.ZoneRef) == fingerprint(r.ZoneRef)
+			writeFingerprint(was.record.ZoneRef) == writeFingerprint(r.ZoneRef)
 	} else {
-		r.UID, r.Created = w.fresh("record"), w.now.Unix()
+		r.UID, r.Created = w.makeUID("record"), w.now.Unix()
 	}
 	ask.UID = r.UID
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
-	w.apply(o, false, out.Plan, nil)
+	w.applyPlan(o, false, out.Plan, nil)
 	w.records[o] = &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
 	w.countPendingCuts()
 	return out.Plan, nil
@@ -475,12 +475,12 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.adopted(), Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.fresh("work")}
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 	if out.Refusal != nil {
-		bug("S2.4: deleting %s is refused: %v", o, out.Refusal)
+		panicInvariant("S2.4: deleting %s is refused: %v", o, out.Refusal)
 	}
-	w.apply(o, false, out.Plan, nil)
+	w.applyPlan(o, false, out.Plan, nil)
 	delete(w.records, o)
 	w.countPendingCuts()
 	return out.Plan
@@ -494,13 +494,13 @@ func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refu
 	return w.writeZone(spec, establish)
 }
 
-// sign says which DS the parent of a zone is to have (S12.2).
-func (w *world) sign(o object, ds []string) *law.Plan {
+// signZone says which DS the parent of a zone is to have (S12.2).
+func (w *world) signZone(o object, ds []string) *law.Plan {
 	spec := w.zones[o].spec
 	spec.DS = ds
 	plan, refusal := w.writeZone(spec, false)
 	if refusal != nil {
-		bug("S12.2: a controller is refused: %v", refusal)
+		panicInvariant("S12.2: a controller is refused: %v", refusal)
 	}
 	return plan
 }
@@ -508,7 +508,7 @@ func (w *world) sign(o object, ds []string) *law.Plan {
 func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	o := object{spec.Namespace, spec.Name}
 	was := w.zones[o]
-	ask := law.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.fresh("work")}
+	ask := law.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.makeUID("work")}
 	created := w.now.Unix()
 	if was != nil {
 		spec.UID, created = was.spec.UID, was.created
@@ -519,13 +519,13 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 			ask.Renames = "spec.domainName"
 		case was.spec.View != spec.View:
 			ask.Renames = "spec.view"
-		case fingerprint(was.spec.ZoneRef) != fingerprint(spec.ZoneRef):
+		case writeFingerprint(was.spec.ZoneRef) != writeFingerprint(spec.ZoneRef):
 			ask.Renames = "spec.zoneRef"
 		}
 	} else {
-		spec.UID = w.fresh("zone")
+		spec.UID = w.makeUID("zone")
 	}
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -535,7 +535,7 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 	}
 	was.spec, was.waits = spec, out.Plan.Orphan
 	was.spec.DS = nil // they are of the zone's status
-	w.apply(o, true, out.Plan, nil)
+	w.applyPlan(o, true, out.Plan, nil)
 	w.countPendingCuts()
 	return out.Plan, nil
 }
@@ -543,12 +543,12 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 func (w *world) deleteZone(o object) *law.Plan {
 	was := w.zones[o]
 	before := *was.zone
-	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.fresh("work")}
-	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
 	if out.Refusal != nil {
-		bug("S8.1: deleting zone %s is refused: %v", o, out.Refusal)
+		panicInvariant("S8.1: deleting zone %s is refused: %v", o, out.Refusal)
 	}
-	w.apply(o, true, out.Plan, nil)
+	w.applyPlan(o, true, out.Plan, nil)
 	delete(w.zones, o)
 	w.countPendingCuts()
 	return out.Plan
@@ -560,8 +560,8 @@ func (w *world) zoneOf(view string, n name.Name) *law.Holding {
 	return h
 }
 
-// enclosing finds the longest zone at or above a name.
-func (w *world) enclosing(view string, n name.Name) *law.Holding {
+// findEnclosing finds the longest zone at or above a name.
+func (w *world) findEnclosing(view string, n name.Name) *law.Holding {
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		if h := w.zoneOf(view, at); h != nil {
 			return h
@@ -570,4 +570,4 @@ func (w *world) enclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-func (w *world) holding(z *law.Zone) *law.Holding { return w.zoneOf(z.View, z.FQDN()) }
+func (w *world) holdingOf(z *law.Zone) *law.Holding { return w.zoneOf(z.View, z.FQDN()) }

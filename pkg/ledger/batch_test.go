@@ -26,7 +26,7 @@ type gate struct {
 	open    chan struct{}
 }
 
-func (g *gate) pass(point string) {
+func (g *gate) passPoint(point string) {
 	g.mu.Lock()
 	reached, open := g.reached, g.open
 	held := point == g.point
@@ -37,8 +37,8 @@ func (g *gate) pass(point string) {
 	}
 }
 
-// set holds at another point; what the old one held goes on.
-func (g *gate) set(point string) {
+// holdAt holds at another point; what the old one held goes on.
+func (g *gate) holdAt(point string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open != nil {
@@ -54,9 +54,9 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)
 	g := &gate{}
-	server, other := s.Server(func(c *ledger.Config) { c.Fault = g.pass }), s.Server()
+	server, other := s.Server(func(c *ledger.Config) { c.Fault = g.passPoint }), s.Server()
 	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	outcomes := make(chan error, 3)
 	create := func(ctx context.Context, r *v1alpha1.Record) {
 		_, err := server.CreateRecord(ctx, r)
@@ -78,7 +78,7 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 		}
 		store.Eventually(t, "a write waits at the zone", func() bool { return server.Ledger.Waiting("infra", "z") == i+1 })
 	}
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	if err := <-outcomes; err != nil { // alone
 		t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	if err := <-outcomes; err == nil {
 		t.Error("a write that was held is acknowledged")
 	}
-	<-outcomes // the object is changed
-	g.set("")  // the batch is lost to the other server, and decided anew
+	<-outcomes   // the object is changed
+	g.holdAt("") // the batch is lost to the other server, and decided anew
 	if err := <-outcomes; err != nil {
 		t.Errorf("a caller that stays: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
 			g := &gate{}
-			server := s.Server(func(c *ledger.Config) { c.Fault = g.pass })
+			server := s.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
 			zones := []string{"one", "two"} // which find out at once
 			for _, z := range zones {
 				store.Must(server.CreateZone(store.Zone("infra", z, z+".example.org.", store.Allow("", "*"))))
@@ -129,7 +129,7 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 			const n = 40
 			outcomes := make(chan error, len(zones)*n)
 			for round := range 2 {
-				g.set("before-commit")
+				g.holdAt("before-commit")
 				for _, z := range zones {
 					for i := range n {
 						go func() {
@@ -144,11 +144,11 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 						store.Eventually(t, "a write waits at the zone", func() bool { return server.Ledger.Waiting("infra", z) == i })
 					}
 				}
-				g.set("before-commit")
+				g.holdAt("before-commit")
 				for range zones {
 					<-g.reached // both batches are decided
 				}
-				g.set("")
+				g.holdAt("")
 				for range len(zones) * n {
 					if err := <-outcomes; err != nil {
 						t.Error(err)
@@ -175,7 +175,7 @@ func createAt(s *store.Server, i int) error {
 func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
+	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "z", "z.example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "r", "r.z.example.org.", "A", "192.0.2.1")))
 	s.Run()
@@ -187,12 +187,12 @@ func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 			outcomes <- err
 		}()
 	}
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	update(func(r *v1alpha1.Record) { r.Spec.DomainName = "other.z.example.org." })
 	<-g.reached
 	update(func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} })
 	store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == 1 })
-	g.set("")
+	g.holdAt("")
 	for range 2 {
 		if err := <-outcomes; err != nil {
 			t.Error(err)

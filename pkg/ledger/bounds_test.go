@@ -13,11 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// served is a zone of team-a with so many name servers in it, each with so many addresses.
-func served(name, domain string, hosts, addresses int, below string) *v1alpha1.Zone {
+// makeServedZone returns a zone of team-a with so many name servers in it, each with so many addresses.
+func makeServedZone(name, domain string, hosts, addresses int, below string) *v1alpha1.Zone {
 	z := store.Zone("team-a", name, domain, store.Allow("team-a", "@", "*"))
 	z.Spec.NameServers = nil
 	for i := range hosts {
@@ -38,7 +39,7 @@ func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
 	s := st.Server()
 	s.Run()
 	for i, labels := range []int{1, 38, 100} {
-		z := served(fmt.Sprintf("kid%d", i), fmt.Sprintf("k%d", i)+strings.Repeat(".a", labels), 90, 1, "")
+		z := makeServedZone(fmt.Sprintf("kid%d", i), fmt.Sprintf("k%d", i)+strings.Repeat(".a", labels), 90, 1, "")
 		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "top"}
 		store.Must(s.CreateZone(z))
 	}
@@ -62,7 +63,7 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 	store.Must(s.CreateZone(parent))
 	alone := s.Zone("infra", "top").Status
 	below := "." + strings.Repeat("x", 60) + "." + strings.Repeat("y", 60) + "." + strings.Repeat("z", 40)
-	kid := served("kid", "kid.example.org.", 40, 12, below)
+	kid := makeServedZone("kid", "kid.example.org.", 40, 12, below)
 	store.Must(s.CreateZone(kid))
 	for i := range 4 {
 		var values []string
@@ -105,9 +106,7 @@ func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 		t.Errorf("%d facts of a zone that no client writes", n)
 	}
 	store.Must(s.UpdateRecord(t.Context(), "team-a", "www", func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.2" }))
-	if err := s.DeleteRecord(t.Context(), "team-a", "www"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team-a", "www"))
 	st.MustBeClean()
 }
 
@@ -127,7 +126,7 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 		t.Run(x.what, func(t *testing.T) {
 			st := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
 			s := st.Server()
-			store.Must(s.CreateZone(served("z", "example.org.", 70, 1, "")))
+			store.Must(s.CreateZone(makeServedZone("z", "example.org.", 70, 1, "")))
 			replace := func(from, to int) error {
 				_, err := s.UpdateZone("team-a", "z", func(z *v1alpha1.Zone) {
 					for i := from; i < to; i++ {

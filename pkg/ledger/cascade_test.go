@@ -17,15 +17,16 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// fill creates n records of a zone by eight writers.
-func fill(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.Record) {
+// fillZone creates n records of a zone by eight writers.
+func fillZone(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.Record) {
 	t.Helper()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	var next atomic.Int64
-	parallel(8, func(int) {
+	runParallel(8, func(int) {
 		for {
 			i := int(next.Add(1)) - 1
 			if i >= n {
@@ -39,8 +40,8 @@ func fill(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.Recor
 	})
 }
 
-// until waits for a fact, a minute at most.
-func until(t *testing.T, what string, is func() bool) {
+// waitUntil waits for a fact, a minute at most.
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -53,9 +54,9 @@ func until(t *testing.T, what string, is func() bool) {
 // bug would or by the end of its context as a restart does.
 type mishap struct{ left atomic.Int64 }
 
-// interrupted runs fresh servers, each of which is struck after a few fault
+// runInterrupted runs fresh servers, each of which is struck after a few fault
 // points, until nothing is owed; after each the store is checked.
-func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {
+func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(7, uint64(len(t.Name()))))
 	for i := 0; ; i++ {
@@ -65,7 +66,7 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 		var m mishap
 		ctx, cancel := context.WithCancel(t.Context())
 		// Longer and longer, so that it ends, however big the work.
-		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scale(4, 2), 10))))
+		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scaleTo(4, 2), 10))))
 		softly := i%2 == 0
 		s := st.Server(func(c *ledger.Config) {
 			c.Fault = func(string) {
@@ -109,7 +110,7 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
-	n := scale(120, 40)
+	n := scaleTo(120, 40)
 	in := func(i int) *v1alpha1.Record {
 		return store.Record(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.dev.example.org.", i), "A", fmt.Sprintf("192.0.2.%d", i%250))
 	}
@@ -119,7 +120,7 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	stop := s.Run()
 	st.Settle()
 	stop()
-	fill(t, s, n, in)
+	fillZone(t, s, n, in)
 	count := func(zone string) (in int) {
 		for _, r := range s.ListRecords("") {
 			if r.Status.ZoneRef != nil && r.Status.ZoneRef.Name == zone {
@@ -130,17 +131,17 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	}
 	// A child takes them over, is withdrawn from by its rules, given them back, and removed.
 	store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
-	times := interrupted(t, st, nil)
+	times := runInterrupted(t, st, nil)
 	if got := count("dev"); got != n {
 		t.Errorf("%d of %d records in the child", got, n)
 	}
 	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-0", "*")} }))
-	times += interrupted(t, st, nil)
+	times += runInterrupted(t, st, nil)
 	if got := count("dev"); got != (n+2)/3 {
 		t.Errorf("%d records in the child, want the %d of team-0", got, (n+2)/3)
 	}
 	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "*")} }))
-	times += interrupted(t, st, func(i int) { // clients go on meanwhile
+	times += runInterrupted(t, st, func(i int) { // clients go on meanwhile
 		if _, err := s.CreateRecord(t.Context(), store.Record("team-9", fmt.Sprintf("between-%d", i), fmt.Sprintf("between-%d.dev.example.org.", i), "TXT", "x")); err != nil {
 			t.Errorf("a client's write between: %v", err)
 		}
@@ -148,10 +149,8 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	if got, all := count("dev"), len(s.ListRecords("")); got != all {
 		t.Errorf("%d of %d records in the child", got, all)
 	}
-	if err := s.DeleteZone("infra", "dev"); err != nil {
-		t.Fatal(err)
-	}
-	times += interrupted(t, st, nil)
+	must.Succeed(t, s.DeleteZone("infra", "dev"))
+	times += runInterrupted(t, st, nil)
 	if got, all := count("example"), len(s.ListRecords("")); got != all {
 		t.Errorf("%d of %d records back in the parent", got, all)
 	}
@@ -165,13 +164,11 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 	s := st.Server()
 	stop := s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	n := scale(2000, 400)
-	fill(t, s, n, func(i int) *v1alpha1.Record {
+	n := scaleTo(2000, 400)
+	fillZone(t, s, n, func(i int) *v1alpha1.Record {
 		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 	})
-	if err := s.DeleteZone("infra", "example"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", "example"))
 	stop()
 	started := time.Now()
 	s.Run()
@@ -201,9 +198,9 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	store.Must(servers[0].CreateZone(store.Zone("team-a", "dev", "dev.example.org.", store.Allow("", "@", "*"))))
 	st.Settle()
-	ctx := deadline(t)
-	writes := scale(40, 8)
-	parallel(8, func(w int) {
+	ctx := withDeadline(t)
+	writes := scaleTo(40, 8)
+	runParallel(8, func(w int) {
 		s := servers[w%2]
 		for i := range writes {
 			var err error
@@ -270,7 +267,7 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 		return in
 	}
 	for _, team := range []string{"a", "b"} {
-		fill(t, s, n, func(i int) *v1alpha1.Record {
+		fillZone(t, s, n, func(i int) *v1alpha1.Record {
 			return store.Record(team, fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.%s.example.org.", i, team), "A", "192.0.2.1")
 		})
 	}
@@ -278,7 +275,7 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	store.Must(s.CreateZone(store.Zone("a", "a", "a.example.org.", store.Allow("", "*"))))
 	<-reached
 	store.Must(s.CreateZone(store.Zone("b", "b", "b.example.org.", store.Allow("", "*"))))
-	until(t, "b's records are in its zone", func() bool { return in("b") == n })
+	waitUntil(t, "b's records are in its zone", func() bool { return in("b") == n })
 	if got := in("a"); got > 0 {
 		t.Fatalf("%d of a's records are in a zone whose cascade stands still", got)
 	}
@@ -286,12 +283,12 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 		z := s.Zone(ns, zone).Status
 		return z.SettledSerial == z.Serial
 	}
-	until(t, "b's zone is settled", func() bool { return settled("b", "b") })
+	waitUntil(t, "b's zone is settled", func() bool { return settled("b", "b") })
 	if settled("infra", "example") {
 		t.Fatal("the parent is settled while a's records leave it")
 	}
 	late.Store(true)
-	until(t, "the parent is delivered as it is", func() bool { return settled("infra", "example") })
+	waitUntil(t, "the parent is delivered as it is", func() bool { return settled("infra", "example") })
 	close(goOn)
 	st.Settle()
 	stop()

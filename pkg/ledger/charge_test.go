@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -26,7 +27,7 @@ type bill struct {
 	of map[string]int
 }
 
-func (b *bill) charge(namespace string, octets int) {
+func (b *bill) chargeNamespace(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of == nil {
@@ -35,8 +36,8 @@ func (b *bill) charge(namespace string, octets int) {
 	b.of[namespace] += octets
 }
 
-// take is the bill since the last call.
-func (b *bill) take() map[string]int {
+// takeBill returns the bill since the last call.
+func (b *bill) takeBill() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	of := b.of
@@ -44,10 +45,10 @@ func (b *bill) take() map[string]int {
 	return of
 }
 
-func metered(b *bill) func(*ledger.Config) {
+func meterClient(b *bill) func(*ledger.Config) {
 	return func(c *ledger.Config) {
 		client := clientv3.NewCtxClient(c.Client.Ctx())
-		client.KV, client.Watcher, client.Lease = etcd.Metered(c.Client.KV, b.charge), c.Client.Watcher, c.Client.Lease
+		client.KV, client.Watcher, client.Lease = etcd.Metered(c.Client.KV, b.chargeNamespace), c.Client.Watcher, c.Client.Lease
 		c.Client = client
 	}
 }
@@ -58,7 +59,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
 	st := store.New(t)
-	s := st.Server(metered(&b))
+	s := st.Server(meterClient(&b))
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "fat", "example.org.", store.Allow("team-b", "*"), store.Allow("team-a", "*"), v1alpha1.DelegationRule{Namespace: "team-c", Zones: []string{"*"}})))
 	fatten := func(z *v1alpha1.Zone) {
@@ -70,16 +71,16 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	st.Settle()
 	zone := s.Zone("infra", "fat")
 	octets := zone.Spec.Size()
-	b.take()
+	b.takeBill()
 	only := func(what, namespace string, least, most int) {
 		t.Helper()
-		if of := b.take(); len(of) != 1 || of[namespace] < least || of[namespace] > most {
+		if of := b.takeBill(); len(of) != 1 || of[namespace] < least || of[namespace] > most {
 			t.Errorf("%s: %v, want %d to %d of %s", what, of, least, most, namespace)
 		}
 	}
 	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")))
 	only("a record in a large zone of another", "team-b", octets, octets+8<<10)
-	if _, err := s.CreateRecord(t.Context(), store.Record("team-x", "www", "www.example.org.", "A", "192.0.2.1")); err == nil || len(b.take()) > 0 {
+	if _, err := s.CreateRecord(t.Context(), store.Record("team-x", "www", "www.example.org.", "A", "192.0.2.1")); err == nil || len(b.takeBill()) > 0 {
 		t.Errorf("a refusal costs, or there is none: %v", err)
 	}
 	store.Must(s.UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Labels = map[string]string{"a": "b"} }))
@@ -91,8 +92,8 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 
 	// A batch: the zone is written once, and its writers share the charge.
 	g := &gate{}
-	batch := st.Server(metered(&b), func(c *ledger.Config) { c.Fault = g.pass })
-	b.take()
+	batch := st.Server(meterClient(&b), func(c *ledger.Config) { c.Fault = g.passPoint })
+	b.takeBill()
 	writes := map[string]func() error{}
 	for i := range 10 {
 		writes[fmt.Sprint("b", i)] = func() error {
@@ -105,14 +106,14 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if of := b.take(); of["team-b"] > octets+64<<10 || of["team-b"] < 10*1000 || len(of) != 2 {
+	if of := b.takeBill(); of["team-b"] > octets+64<<10 || of["team-b"] < 10*1000 || len(of) != 2 {
 		t.Errorf("ten records in one batch, beside one of team-a: %v, the zone has %d octets", of, octets)
 	}
 
 	// The owner withdraws the rule: the cascade is the owner's, not the tenant's.
 	store.Must(s.UpdateZone("infra", "fat", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[1:] }))
 	st.Settle()
-	if of := b.take(); of["team-b"] > 0 || of["infra"] < 2*octets {
+	if of := b.takeBill(); of["team-b"] > 0 || of["infra"] < 2*octets {
 		t.Errorf("a cascade: %v", of)
 	}
 }
@@ -134,7 +135,7 @@ func (s *sizes) Add(namespace string, octets int64) {
 	}
 }
 
-func (s *sizes) now() map[string]int64 {
+func (s *sizes) readSizes() map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := map[string]int64{}
@@ -153,7 +154,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 	s.Run()
 	early := &sizes{}
 	go s.Ledger.FollowSizes(t.Context(), early)
-	until(t, "the empty store is counted", func() bool { early.mu.Lock(); defer early.mu.Unlock(); return early.counted > 0 })
+	waitUntil(t, "the empty store is counted", func() bool { early.mu.Lock(); defer early.mu.Unlock(); return early.counted > 0 })
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	for i := range 20 {
 		name := fmt.Sprintf("r%d", i)
@@ -161,7 +162,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 	}
 	for i := range 4 {
 		name := fmt.Sprintf("fat%d", i)
-		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "TXT", fat("x", i)...)))
+		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues("x", i)...)))
 		store.Must(s.UpdateRecord(t.Context(), "team-b", name, func(r *v1alpha1.Record) { r.Spec.Values = r.Spec.Values[:1] }))
 	}
 	// Many short values take more in the fact of their name than in their Records.
@@ -175,9 +176,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 	}
 	store.Must(s.CreateDelegation(store.Delegation("infra", "two", "example", []string{"team-a", "team-b"}, "*.two")))
 	store.Must(s.CreateDelegation(store.Delegation("infra", "gone", "example", []string{"team-a"}, "*.gone")))
-	if err := errors.Join(s.DeleteDelegation("infra", "gone"), s.DeleteRecord(t.Context(), "team-a", "r0")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(s.DeleteDelegation("infra", "gone"), s.DeleteRecord(t.Context(), "team-a", "r0")))
 	st.Settle()
 	stored, keys := map[string]int64{}, s.Ledger.Layout()
 	all := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix()))
@@ -202,23 +201,21 @@ func TestFollowSizes_S9_1(t *testing.T) {
 			own += int64(len(key) + len(kv.Value))
 		}
 	}
-	same := func(x *sizes) bool { return fmt.Sprint(x.now()) == fmt.Sprint(stored) }
-	until(t, "the follower has it", func() bool { return same(early) })
+	same := func(x *sizes) bool { return fmt.Sprint(x.readSizes()) == fmt.Sprint(stored) }
+	waitUntil(t, "the follower has it", func() bool { return same(early) })
 	late := &sizes{}
 	go s.Ledger.FollowSizes(t.Context(), late)
-	until(t, "the one that starts has it", func() bool { return same(late) })
+	waitUntil(t, "the one that starts has it", func() bool { return same(late) })
 	t.Logf("%v; the ledger's own keys take %d octets beside the journal, and are reckoned as %d", stored, own, reckoned)
 	if 2*own > 3*reckoned || own < reckoned/4 {
 		t.Errorf("the ledger's own keys take %d octets, and are reckoned as %d", own, reckoned)
 	}
 	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
 		for _, r := range s.ListRecords(namespace) {
-			if err := s.DeleteRecord(t.Context(), namespace, r.Name); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.DeleteRecord(t.Context(), namespace, r.Name))
 		}
 	}
-	until(t, "nothing is left of them", func() bool { return len(early.now()) == 1 && len(late.now()) == 1 })
+	waitUntil(t, "nothing is left of them", func() bool { return len(early.readSizes()) == 1 && len(late.readSizes()) == 1 })
 }
 
 // S9.2: a write that waits for its zone pays for what it writes and reads as one that finds the zone free.
@@ -227,10 +224,10 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
 	st, g := store.New(t), &gate{}
-	s := st.Server(metered(&b), func(c *ledger.Config) { c.Fault = g.pass })
+	s := st.Server(meterClient(&b), func(c *ledger.Config) { c.Fault = g.passPoint })
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	parallel(8, func(w int) { // what a name server below reads
+	runParallel(8, func(w int) { // what a name server below reads
 		for i := range 100 {
 			name := fmt.Sprintf("n%d-%d", w, i)
 			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+"."+strings.Repeat("x", 60)+".sub.example.org.", "A", "192.0.2.1")))
@@ -250,7 +247,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 		namespace, _, _ := strings.Cut(what, " ")
 		paid := map[int]int{}
 		for waiting := range 3 { // it finds the zone free, waits alone, waits with another
-			b.take()
+			b.takeBill()
 			writes := map[string]func() error{"b": func() error { return write(context.Background(), "r") }}
 			if waiting == 2 {
 				writes["a"] = func() error {
@@ -265,7 +262,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 			} else {
 				store.Must(0, write(t.Context(), "r"))
 			}
-			paid[waiting] = b.take()[namespace]
+			paid[waiting] = b.takeBill()[namespace]
 			store.Must(0, s.DeleteRecord(t.Context(), namespace, "r"))
 			if waiting > 0 {
 				store.Must(0, s.DeleteRecord(t.Context(), "team-a", "alone"))
@@ -312,10 +309,10 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	if ctx.Err() == nil || s.Record("team", "ns").Status.ZoneRef == nil {
 		t.Fatal("the writer's time is not up")
 	}
-	st.Server(metered(&b)).Run()
+	st.Server(meterClient(&b)).Run()
 	store.Eventually(t, "the parent counts it", func() bool { return s.Zone("infra", "org").Status.Serial != before })
 	st.Settle()
-	if of := b.take(); of["infra"] > 0 || of["team"] < 500 {
+	if of := b.takeBill(); of["infra"] > 0 || of["team"] < 500 {
 		t.Errorf("what its writer left is paid: %v", of)
 	}
 	st.MustBeClean()
@@ -327,15 +324,15 @@ func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
 	st := store.New(t)
-	s := st.Server(metered(&b))
+	s := st.Server(meterClient(&b))
 	s.Run()
-	_, none := kids(t, s, 0)
+	_, none := makeKidsZone(t, s, 0)
 	st.Settle()
-	b.take()
-	rules(s, none)
-	store.Eventually(t, "it ended", func() bool { return !standing(s, "kids") && !standing(s, "low") })
+	b.takeBill()
+	setRules(s, none)
+	store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") && !isStanding(s, "low") })
 	st.Settle()
-	if of := b.take(); of["infra"] < 1000 || of["team-a"] > 0 {
+	if of := b.takeBill(); of["infra"] < 1000 || of["team-a"] > 0 {
 		t.Errorf("the end of zones whose rule went: %v", of)
 	}
 }

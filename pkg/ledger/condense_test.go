@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -66,23 +67,23 @@ func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 	for _, compacted := range []bool{false, true} {
 		b := newBrakeOn(t, store.On(t, store.Fresh(t), "/registry/kubizone"), 1, 200, func(c *ledger.Config) { c.JournalSteps = 10 }, ledger.JournalOctets(bound))
 		for i := range 20 {
-			store.Must(b.first().CreateZone(store.Zone("infra", fmt.Sprint("other", i), fmt.Sprintf("other%d.example.", i), store.Allow("infra", "*"))))
+			store.Must(b.pickFirst().CreateZone(store.Zone("infra", fmt.Sprint("other", i), fmt.Sprintf("other%d.example.", i), store.Allow("infra", "*"))))
 		}
-		b.drop("infra", "r", 1, 61)
-		z := b.held(true)
-		was := rows(t, list(t, b.first()).bases["infra/example"], true)
+		b.deleteRecords("infra", "r", 1, 61)
+		z := b.expectHeld(true)
+		was := rowsOf(t, followLedger(t, b.pickFirst()).bases["infra/example"], true)
 		round := 0
 		churn := func() {
 			from := condensedTo(b, z)
-			listed := uint64(b.zone().Status.ContentGeneration)
+			listed := uint64(b.getZone().Status.ContentGeneration)
 			for ; from <= listed; from = condensedTo(b, z) {
 				round++
-				b.each(1, 200, func(s *store.Server, i int) error {
+				b.runEach(1, 200, func(s *store.Server, i int) error {
 					r := store.Record("team", fmt.Sprint("t", round, "-", i), fmt.Sprintf("t%d.example.org.", i%10), "TXT", fmt.Sprint("v", i, strings.Repeat("x", 200)))
 					_, err := s.CreateRecord(t.Context(), r)
 					return err
 				})
-				b.each(1, 200, func(s *store.Server, i int) error {
+				b.runEach(1, 200, func(s *store.Server, i int) error {
 					return s.DeleteRecord(t.Context(), "team", fmt.Sprint("t", round, "-", i))
 				})
 			}
@@ -106,9 +107,7 @@ func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 					}
 				}
 			}
-			if err := b.Server(b.change...).Ledger.Follow(ctx, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, b.Server(b.change...).Ledger.Follow(ctx, s))
 			cancel()
 		}
 		want := 1
@@ -119,7 +118,7 @@ func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 			t.Errorf("compacted %t: %d starts, and %d wanted; %d zones; steps of the held one %v", compacted, s.resets, want, len(s.bases), s.since)
 		}
 		base := s.bases["infra/example"]
-		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) || !maps.Equal(rows(t, base, true), was) {
+		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) || !maps.Equal(rowsOf(t, base, true), was) {
 			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled, len(base.Since), base.Zone.SettledSerial)
 		}
 	}
@@ -140,27 +139,28 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 30)
-	b.drop("infra", "r", 1, 20)
-	first := b.held(true)
-	b.publish(first.Status.SettledSerial)
-	b.held(false)
+	b.deleteRecords("infra", "r", 1, 20)
+	first := b.expectHeld(true)
+	b.publishDeletions(first.Status.SettledSerial)
+	b.expectHeld(false)
 	b.clock.Add(int64(11 * time.Minute))
-	b.fill("infra", "s", 20)
-	b.drop("infra", "s", 1, 20)
-	b.fill("team", "t", 3)
-	second := b.held(true)
-	was := rows(t, list(t, b.first()).bases["infra/example"], true)
+	b.fillRecords("infra", "s", 20)
+	b.deleteRecords("infra", "s", 1, 20)
+	b.fillRecords("team", "t", 3)
+	second := b.expectHeld(true)
+	was := rowsOf(t, followLedger(t, b.pickFirst()).bases["infra/example"], true)
 	n := uint64(second.Status.ContentGeneration) - 2
 	if to, err := b.servers[1].Ledger.Condense(t.Context(), second, n); err != nil || to != n {
 		t.Fatalf("condensed to step %d, and not to %d: %v", to, n, err)
 	}
-	if to, err := b.first().Ledger.Condense(t.Context(), first, uint64(first.Status.ContentGeneration)-1); err != nil || to != 0 {
+	if to, err := b.pickFirst().Ledger.Condense(t.Context(), first, uint64(first.Status.ContentGeneration)-1); err != nil || to != 0 {
 		t.Errorf("condensed for the first hold, to step %d: %v", to, err)
 	}
 	// As trim does behind condense.
 	l := layout.Keys{Prefix: b.Prefix}
 	store.Must(b.Client.Client.Delete(t.Context(), l.Room("journal")+string(second.UID)+"/", clientv3.WithRange(fmt.Sprintf("%s%s/%016x", l.Room("journal"), second.UID, n))))
-	if base := list(t, b.Server(b.change...)).bases["infra/example"]; len(base.Since) == 0 || !maps.Equal(rows(t, base, true), was) {
+	if base := followLedger(t, b.Server(b.change...)).bases["infra/example"]; len(base.Since) == 0 ||
+		!maps.Equal(rowsOf(t, base, true), was) {
 		t.Errorf("settled %t, %d steps since serial %d", base.Settled, len(base.Since), base.Zone.SettledSerial)
 	}
 }
@@ -170,10 +170,10 @@ func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
-	b.drop("infra", "r", 1, 20)
-	z := b.held(true)
+	b.deleteRecords("infra", "r", 1, 20)
+	z := b.expectHeld(true)
 	n := uint64(z.Status.ContentGeneration) - 3
-	if to, err := b.first().Ledger.Condense(t.Context(), z, n); err != nil || to != n {
+	if to, err := b.pickFirst().Ledger.Condense(t.Context(), z, n); err != nil || to != n {
 		t.Fatalf("condensed to step %d, and not to %d: %v", to, n, err)
 	}
 	kvs := store.Must(b.Client.Client.Get(t.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs
@@ -182,7 +182,7 @@ func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 		c.Fault = func(point string) {
 			if point == "condense" {
 				reached++
-				b.Should(b.first().DeleteZone("infra", "example"))
+				b.Should(b.pickFirst().DeleteZone("infra", "example"))
 				b.Settle()
 			}
 		}
@@ -196,7 +196,7 @@ func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 	for _, kv := range kvs {
 		store.Must(b.Client.Client.Put(t.Context(), string(kv.Key), string(kv.Value)))
 	}
-	b.Should(b.first().Ledger.SweepCondensed(t.Context()))
+	b.Should(b.pickFirst().Ledger.SweepCondensed(t.Context()))
 	if keys := condensedKeys(b); len(keys) > 0 {
 		t.Errorf("left of a zone that is gone: %v", keys)
 	}
@@ -207,11 +207,11 @@ func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 func TestCondense_sweepsParts_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
-	b.drop("infra", "r", 1, 20)
-	z := b.held(true)
+	b.deleteRecords("infra", "r", 1, 20)
+	z := b.expectHeld(true)
 	sweep := func(want int) {
 		t.Helper()
-		b.Should(b.first().Ledger.SweepCondensed(t.Context()))
+		b.Should(b.pickFirst().Ledger.SweepCondensed(t.Context()))
 		if keys := condensedKeys(b); len(keys) != want {
 			t.Errorf("%d keys are left, and not %d: %v", len(keys), want, keys)
 		}
@@ -223,12 +223,12 @@ func TestCondense_sweepsParts_S7_5(t *testing.T) {
 		part(string(z.UID), i)
 	}
 	sweep(3)
-	if to, err := b.first().Ledger.Condense(t.Context(), z, uint64(z.Status.ContentGeneration)-3); err != nil || to == 0 {
+	if to, err := b.pickFirst().Ledger.Condense(t.Context(), z, uint64(z.Status.ContentGeneration)-3); err != nil || to == 0 {
 		t.Fatalf("condensed to step %d: %v", to, err)
 	}
 	sweep(5)
-	b.publish(z.Status.SettledSerial)
-	b.held(false)
+	b.publishDeletions(z.Status.SettledSerial)
+	b.expectHeld(false)
 	sweep(0)
 	part(string(z.UID), 0)
 	sweep(0)

@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -29,7 +30,7 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	st.Settle()
 	stop()
 	n := 40
-	fill(t, s, n, func(i int) *v1alpha1.Record {
+	fillZone(t, s, n, func(i int) *v1alpha1.Record {
 		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 	})
 	keys := layout.Keys{Prefix: st.Prefix}
@@ -74,8 +75,8 @@ func TestCascade_givesItsPlaceUp(t *testing.T) {
 	}
 	st.Settle()
 	stop()
-	n := scale(400, 200)
-	fill(t, s, n, func(i int) *v1alpha1.Record {
+	n := scaleTo(400, 200)
+	fillZone(t, s, n, func(i int) *v1alpha1.Record {
 		ns := "team-a"
 		if i%10 == 0 {
 			ns = "team-b"
@@ -93,9 +94,7 @@ func TestCascade_givesItsPlaceUp(t *testing.T) {
 	for len(order) < 2 {
 		for _, e := range (<-ends).Events {
 			var w law.Work
-			if err := json.Unmarshal(e.PrevKv.Value, &w); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal(e.PrevKv.Value, &w))
 			order = append(order, w.By)
 		}
 	}

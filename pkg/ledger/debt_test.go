@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -35,7 +36,7 @@ func TestCut_isCountedInSteps_S6_1(t *testing.T) {
 		return out
 	}
 	for _, prefix := range []string{"a", "b"} {
-		fill(t, s, n, func(i int) *v1alpha1.Record {
+		fillZone(t, s, n, func(i int) *v1alpha1.Record {
 			return store.Record("team", fmt.Sprint(prefix, i), fmt.Sprintf("%s%d.sub.example.org.", prefix, i), "A", "192.0.2.1")
 		})
 	}
@@ -56,8 +57,6 @@ func TestCut_isCountedInSteps_S6_1(t *testing.T) {
 	if steps := s.Zone("infra", "org").Status.Serial - before; steps < 3 {
 		t.Errorf("the parent followed in %d steps: too few to show anything", steps)
 	}
-	if err := s.DeleteRecord(t.Context(), "team", "ns"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "ns"))
 	entries(none)
 }

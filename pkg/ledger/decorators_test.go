@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -30,9 +31,7 @@ func promises[T any, O interface {
 	get := func() O {
 		t.Helper()
 		o := O(new(T))
-		if err := s.Get(ctx, key, storage.GetOptions{}, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Get(ctx, key, storage.GetOptions{}, o))
 		return o
 	}
 	update := func(pre *storage.Preconditions, cached runtime.Object, change func(O)) (O, int, error) {

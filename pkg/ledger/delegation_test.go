@@ -17,10 +17,11 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-func accepted(d *v1alpha1.Delegation) string {
+func describeAccepted(d *v1alpha1.Delegation) string {
 	c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionAccepted)
 	if c == nil {
 		return "nothing"
@@ -35,7 +36,7 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(ledger.UsageEvery(20*time.Millisecond)), st.Server()
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	zone := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	st.Settle()
 	waits := store.Record("a", "waits", "waits", "A", "192.0.2.1")
@@ -45,7 +46,7 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 	}
 	before := s.Zone("infra", "example")
 	d := store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	if accepted(d) != "True Accepted" || d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != zone.UID || d.Status.ObservedGeneration != d.Generation {
+	if describeAccepted(d) != "True Accepted" || d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != zone.UID || d.Status.ObservedGeneration != d.Generation {
 		t.Errorf("made: %+v", d.Status)
 	}
 	if after := s.Zone("infra", "example"); after.ResourceVersion == before.ResourceVersion && after.Status.Serial == before.Status.Serial {
@@ -67,9 +68,7 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 	if z := s.Zone("infra", "example"); !meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) || z.Status.SettledSerial != z.Status.Serial {
 		t.Errorf("S7.2: %+v", z.Status)
 	}
-	if _, err := s.UpdateDelegation("infra", "team-a", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"b"} }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.UpdateDelegation("infra", "team-a", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"b"} }))(t)
 	st.Settle()
 	for _, name := range []string{"waits", "www"} {
 		if r := s.Record("a", name); r.Status.ZoneRef != nil {
@@ -79,9 +78,7 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 	if _, err := s.CreateRecord(ctx, store.Record("b", "www", "b.example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("the namespace that it names now: %v", err)
 	}
-	if err := s.DeleteDelegation("infra", "team-a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteDelegation("infra", "team-a"))
 	st.Settle()
 	if r := s.Record("b", "www"); r.Status.ZoneRef != nil {
 		t.Error("S2.5: it is still in the zone")
@@ -97,18 +94,18 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 // A Delegation comes before its zone, goes with it and comes back with it, with records and all.
 func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(provided("key"))}} {
+	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := store.New(t, change...)
 			s := st.Server()
 			s.Run()
-			ctx := deadline(t)
+			ctx := withDeadline(t)
 			shared := store.Delegation("infra", "shared", "example", []string{"a", "b"}, "feed")
 			shared.Spec.Records[0].Shared = true
 			for _, d := range []*v1alpha1.Delegation{store.Delegation("infra", "team-a", "example", []string{"a"}, "*.a"), shared} {
-				if d := store.Must(s.CreateDelegation(d)); accepted(d) != "False ZoneNotFound" {
-					t.Errorf("before its zone: %s", accepted(d))
+				if d := store.Must(s.CreateDelegation(d)); describeAccepted(d) != "False ZoneNotFound" {
+					t.Errorf("before its zone: %s", describeAccepted(d))
 				}
 			}
 			store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.a.example.org.", "A", "192.0.2.1")))
@@ -116,17 +113,15 @@ func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 			for round := range 3 {
 				store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 				st.Settle()
-				if d := s.Delegation("infra", "team-a"); accepted(d) != "True Accepted" {
-					t.Errorf("round %d: %s", round, accepted(d))
+				if d := s.Delegation("infra", "team-a"); describeAccepted(d) != "True Accepted" {
+					t.Errorf("round %d: %s", round, describeAccepted(d))
 				}
 				if s.Record("a", "www").Status.ZoneRef == nil || s.Record("b", "feed").Status.ZoneRef == nil {
 					t.Errorf("round %d: what waited was forgotten", round)
 				}
-				if err := s.DeleteZone("infra", "example"); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, s.DeleteZone("infra", "example"))
 				st.Settle()
-				if d := s.Delegation("infra", "team-a"); accepted(d) != "False ZoneNotFound" || d.Status.ZoneRef != nil {
+				if d := s.Delegation("infra", "team-a"); describeAccepted(d) != "False ZoneNotFound" || d.Status.ZoneRef != nil {
 					t.Errorf("round %d: %+v", round, d.Status)
 				}
 			}
@@ -144,7 +139,7 @@ func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
 	st := store.New(t)
 	s := st.Server(ledger.UsageEvery(10 * time.Millisecond))
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	for _, zone := range []string{"here", "there"} {
 		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".test.")))
 		store.Must(s.CreateDelegation(store.Delegation("infra", zone, zone, []string{"a", "b"}, "*")))
@@ -158,9 +153,7 @@ func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
 	store.Must(s.CreateRecord(ctx, store.Record("a", "one", "one.here.test.", "A", "192.0.2.1")))
 	store.Must(s.CreateRecord(ctx, store.Record("b", "two", "two.here.test.", "A", "192.0.2.1")))
 	count("two are here", 2, 0)
-	if err := s.DeleteRecord(ctx, "b", "two"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(ctx, "b", "two"))
 	store.Must(s.CreateRecord(ctx, store.Record("b", "two", "two.there.test.", "A", "192.0.2.1")))
 	count("one is made anew", 1, 1)
 	store.Must(s.UpdateDelegation("infra", "there", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"c"} }))
@@ -168,9 +161,7 @@ func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
 	count("it is released", 1, 0)
 	store.Must(s.UpdateDelegation("infra", "there", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"b"} }))
 	count("it is taken in", 1, 1)
-	if err := s.DeleteRecord(ctx, "a", "one"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(ctx, "a", "one"))
 	count("one is deleted", 0, 1)
 }
 
@@ -181,9 +172,9 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("b", "*.b"))))
-	n := scale(1000, 100)
+	n := scaleTo(1000, 100)
 	for round := range 2 {
 		store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*.a")))
 		for i := range n {
@@ -192,9 +183,7 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 			}
 		}
 		st.Settle()
-		if err := s.DeleteDelegation("infra", "team-a"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteDelegation("infra", "team-a"))
 		between := 0
 		for i := 0; ; i++ {
 			r := store.Must(s.CreateRecord(ctx, store.Record("b", fmt.Sprintf("w%d-%d", round, i), fmt.Sprintf("w%d-%d.b.example.org.", round, i), "A", "192.0.2.1")))
@@ -231,9 +220,7 @@ func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
 	}
 	st.Settle()
 	before := s.Zone("infra", "example").Status.SettledSerial
-	if err := s.DeleteDelegation("infra", "team-a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteDelegation("infra", "team-a"))
 	st.Settle()
 	z := s.Zone("infra", "example")
 	if c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion || z.Status.SettledSerial < before || z.Status.SettledSerial == z.Status.Serial {
@@ -261,8 +248,8 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
 	})
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	n := scale(3000, 40)
-	parallel(8, func(w int) {
+	n := scaleTo(3000, 40)
+	runParallel(8, func(w int) {
 		for i := w; i < n; i += 8 {
 			if _, err := s.CreateDelegation(store.Delegation("infra", fmt.Sprint("d", i), "example", []string{fmt.Sprint("t", i)}, "*")); err != nil {
 				t.Error(err)
@@ -275,16 +262,14 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
 		func() error { _, err := s.CreateZone(store.Zone("infra", "example", "example.org.")); return err },
 	} {
 		began := time.Now()
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, change())
 		slow.Store(true)
 		st.Settle()
 		t.Logf("%d Delegations in %v", n, time.Since(began))
 	}
 	for i := range n {
-		if d := s.Delegation("infra", fmt.Sprint("d", i)); accepted(d) != "True Accepted" {
-			t.Errorf("%s: %s", d.Name, accepted(d))
+		if d := s.Delegation("infra", fmt.Sprint("d", i)); describeAccepted(d) != "True Accepted" {
+			t.Errorf("%s: %s", d.Name, describeAccepted(d))
 		}
 	}
 }
@@ -298,9 +283,7 @@ func TestDelegation_bounds_S4_8(t *testing.T) {
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	store.Must(s.CreateDelegation(store.Delegation("infra", "churn", "example", []string{"a"}, "*")))
 	for i := range 50 {
-		if _, err := s.UpdateDelegation("infra", "churn", func(d *v1alpha1.Delegation) { d.Spec.Records[0].Pattern = fmt.Sprint("p", i) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.UpdateDelegation("infra", "churn", func(d *v1alpha1.Delegation) { d.Spec.Records[0].Pattern = fmt.Sprint("p", i) }))(t)
 	}
 	keys := layout.Keys{Prefix: st.Prefix}
 	if r := store.Must(st.Client.Client.Get(t.Context(), keys.Outbox("delegation-"), clientv3.WithPrefix())); len(r.Kvs) != 1 {
@@ -344,21 +327,21 @@ func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
 	store.Must(s.CreateZone(store.Zone("a", "mine", "mine.test.")))
-	if d := store.Must(s.CreateDelegation(store.Delegation("a", "grab", "example", []string{"a"}, "*", "*.example.org."))); accepted(d) != "False ZoneNotFound" {
-		t.Errorf("of a zone elsewhere: %s", accepted(d))
+	if d := store.Must(s.CreateDelegation(store.Delegation("a", "grab", "example", []string{"a"}, "*", "*.example.org."))); describeAccepted(d) != "False ZoneNotFound" {
+		t.Errorf("of a zone elsewhere: %s", describeAccepted(d))
 	}
-	if d := store.Must(s.CreateDelegation(store.Delegation("a", "wide", "mine", []string{"a"}, "*.example.org.", "*"))); accepted(d) != "True Accepted" {
-		t.Errorf("of his own zone: %s", accepted(d))
+	if d := store.Must(s.CreateDelegation(store.Delegation("a", "wide", "mine", []string{"a"}, "*.example.org.", "*"))); describeAccepted(d) != "True Accepted" {
+		t.Errorf("of his own zone: %s", describeAccepted(d))
 	}
 	st.Settle()
 	_, absolute := s.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1"))
 	if !apierrors.IsForbidden(absolute) {
 		t.Errorf("an absolute name: %v", absolute)
 	}
-	for _, r := range []*v1alpha1.Record{referring("a", "example"), referring("a", "never")} {
+	for _, r := range []*v1alpha1.Record{makeReferringRecord("a", "example"), makeReferringRecord("a", "never")} {
 		r.Spec.ZoneRef.Name = r.Name
 		stored := store.Must(s.CreateRecord(ctx, r))
 		c := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted)
@@ -371,9 +354,9 @@ func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
 	}
 }
 
-// total is what all namespaces were charged since the last call.
-func (b *bill) total() (octets int) {
-	for _, n := range b.take() {
+// takeTotal returns what all namespaces were charged since the last call.
+func (b *bill) takeTotal() (octets int) {
+	for _, n := range b.takeBill() {
 		octets += n
 	}
 	return octets
@@ -385,9 +368,9 @@ func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	var w bill
-	s := st.Server(metered(&w))
+	s := st.Server(meterClient(&w))
 	cost := map[string][2]int{}
-	for zone, n := range map[string]int{"few": 1, "many": scale(10000, 300)} {
+	for zone, n := range map[string]int{"few": 1, "many": scaleTo(10000, 300)} {
 		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".test.")))
 		for i := range n {
 			store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprintf("%s-%05d", zone, i), zone, []string{fmt.Sprintf("team-%05d", i)}, fmt.Sprintf("*.t%05d", i))))
@@ -403,11 +386,9 @@ func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
 				return err
 			},
 		} {
-			w.take()
-			if err := write(); err != nil {
-				t.Fatal(err)
-			}
-			c[i] = w.total()
+			w.takeBill()
+			must.Succeed(t, write())
+			c[i] = w.takeTotal()
 		}
 		cost[zone] = c
 	}
@@ -428,7 +409,7 @@ func TestDelegation_waitsForRoom_S4_8(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	wide := strings.Repeat("x", 60)
 	for i := range 20 {
 		d := store.Delegation("infra", fmt.Sprintf("wide-%02d", i), "example", []string{"a"}, fmt.Sprintf("www-%02d", i))
@@ -442,18 +423,16 @@ func TestDelegation_waitsForRoom_S4_8(t *testing.T) {
 	store.Must(s.CreateRecord(ctx, late))
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	st.Settle()
-	if d := s.Delegation("infra", "wide-19"); accepted(d) != "False LimitExceeded" || s.Record("a", "late").Status.ZoneRef != nil {
-		t.Fatalf("twenty of them have room: %s", accepted(d))
+	if d := s.Delegation("infra", "wide-19"); describeAccepted(d) != "False LimitExceeded" || s.Record("a", "late").Status.ZoneRef != nil {
+		t.Fatalf("twenty of them have room: %s", describeAccepted(d))
 	}
 	for i := range 10 {
-		if err := s.DeleteDelegation("infra", fmt.Sprintf("wide-%02d", i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteDelegation("infra", fmt.Sprintf("wide-%02d", i)))
 	}
 	st.Settle()
 	for i := 10; i < 20; i++ {
-		if d := s.Delegation("infra", fmt.Sprintf("wide-%02d", i)); accepted(d) != "True Accepted" {
-			t.Errorf("%s: %s", d.Name, accepted(d))
+		if d := s.Delegation("infra", fmt.Sprintf("wide-%02d", i)); describeAccepted(d) != "True Accepted" {
+			t.Errorf("%s: %s", d.Name, describeAccepted(d))
 		}
 	}
 	if r := s.Record("a", "late"); r.Status.ZoneRef == nil {

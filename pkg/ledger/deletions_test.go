@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
@@ -54,17 +55,17 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	b.servers[0].Run()
 	z := store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("team", "*"))
 	z.Spec.Limits = nil
-	store.Must(b.first().CreateZone(z))
+	store.Must(b.pickFirst().CreateZone(z))
 	b.Settle()
-	b.fill("infra", "r", records)
+	b.fillRecords("infra", "r", records)
 	return b
 }
 
-func (b *brake) first() *store.Server { return b.servers[0] }
+func (b *brake) pickFirst() *store.Server { return b.servers[0] }
 
-func (b *brake) fill(namespace, prefix string, n int) {
+func (b *brake) fillRecords(namespace, prefix string, n int) {
 	b.Helper()
-	b.each(1, n, func(s *store.Server, i int) error {
+	b.runEach(1, n, func(s *store.Server, i int) error {
 		r := store.Record(namespace, fmt.Sprint(prefix, i), fmt.Sprint(prefix, i), "A", "192.0.2.1")
 		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
 		_, err := s.CreateRecord(b.Context(), r)
@@ -72,12 +73,12 @@ func (b *brake) fill(namespace, prefix string, n int) {
 	})
 }
 
-// each carries something out for the numbers, at each server in turn, many at once.
-func (b *brake) each(from, to int, do func(*store.Server, int) error) {
+// runEach carries something out for the numbers, at each server in turn, many at once.
+func (b *brake) runEach(from, to int, do func(*store.Server, int) error) {
 	b.Helper()
 	next := atomic.Int64{}
 	next.Store(int64(from - 1))
-	parallel(16, func(int) {
+	runParallel(16, func(int) {
 		for i := int(next.Add(1)); i <= to && !b.Failed(); i = int(next.Add(1)) {
 			if err := do(b.servers[i%len(b.servers)], i); err != nil {
 				b.Error(err)
@@ -89,30 +90,28 @@ func (b *brake) each(from, to int, do func(*store.Server, int) error) {
 	}
 }
 
-func (b *brake) drop(namespace, prefix string, from, to int) {
+func (b *brake) deleteRecords(namespace, prefix string, from, to int) {
 	b.Helper()
-	b.each(from, to, func(s *store.Server, i int) error {
+	b.runEach(from, to, func(s *store.Server, i int) error {
 		return s.DeleteRecord(b.Context(), namespace, fmt.Sprint(prefix, i))
 	})
 }
 
-// lone deletes one after the other.
-func (b *brake) lone(prefix string, from, to int, every time.Duration) {
+// deleteSingly deletes one after the other.
+func (b *brake) deleteSingly(prefix string, from, to int, every time.Duration) {
 	b.Helper()
 	for i := from; i <= to; i++ {
 		b.clock.Add(int64(every))
-		if err := b.servers[i%len(b.servers)].DeleteRecord(b.Context(), "infra", fmt.Sprint(prefix, i)); err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, b.servers[i%len(b.servers)].DeleteRecord(b.Context(), "infra", fmt.Sprint(prefix, i)))
 	}
 }
 
-func (b *brake) zone() *v1alpha1.Zone { return b.first().Zone("infra", "example") }
+func (b *brake) getZone() *v1alpha1.Zone { return b.pickFirst().Zone("infra", "example") }
 
-// held fails the test unless the zone is held, or is not, and returns it.
-func (b *brake) held(held bool) *v1alpha1.Zone {
+// expectHeld fails the test unless the zone is held, or is not, and returns it.
+func (b *brake) expectHeld(held bool) *v1alpha1.Zone {
 	b.Helper()
-	z := b.zone()
+	z := b.getZone()
 	c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
 	if is := c.Reason == v1alpha1.ReasonMassDeletion; is != held || held == (z.Status.SettledSerial == z.Status.Serial) {
 		b.Fatalf("Settled=%s %s (%s), serial %d of which %d is settled; held is to be %t", c.Status, c.Reason, c.Message, z.Status.Serial, z.Status.SettledSerial, held)
@@ -120,9 +119,9 @@ func (b *brake) held(held bool) *v1alpha1.Zone {
 	return z
 }
 
-func (b *brake) publish(serial int64) {
+func (b *brake) publishDeletions(serial int64) {
 	b.Helper()
-	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		if z.Annotations == nil {
 			z.Annotations = map[string]string{}
 		}
@@ -135,21 +134,21 @@ func (b *brake) publish(serial int64) {
 func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
-	n := scale(1000, 200)
+	n := scaleTo(1000, 200)
 	few := n * 30 / 100
 	for name, every := range map[string]time.Duration{"in a blink": 2 * time.Millisecond, "in two minutes": 2 * time.Minute / time.Duration(n)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBrake(t, 1, n)
-			b.lone("r", 1, few, every)
-			before := b.held(false)
-			b.lone("r", few+1, few+1, every)
-			z := b.held(true)
+			b.deleteSingly("r", 1, few, every)
+			before := b.expectHeld(false)
+			b.deleteSingly("r", few+1, few+1, every)
+			z := b.expectHeld(true)
 			if z.Status.SettledSerial != before.Status.Serial {
 				t.Errorf("serial %d is delivered, and %d was", z.Status.SettledSerial, before.Status.Serial)
 			}
-			b.lone("r", few+2, n, every)
-			if z = b.held(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial || b.told.Load() != 1 {
+			b.deleteSingly("r", few+2, n, every)
+			if z = b.expectHeld(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial || b.told.Load() != 1 {
 				t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial, b.told.Load())
 			}
 			c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
@@ -158,15 +157,15 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 			}
 			// Neither a week nor the patience with cascades ends it.
 			b.clock.Add(int64(7 * 24 * time.Hour))
-			b.fill("team", "t", 1)
-			b.held(true)
-			b.publish(z.Status.SettledSerial)
-			b.held(false)
+			b.fillRecords("team", "t", 1)
+			b.expectHeld(true)
+			b.publishDeletions(z.Status.SettledSerial)
+			b.expectHeld(false)
 			// Removals that were let through stay so until the base moves, ten minutes later.
 			b.clock.Add(int64(11 * time.Minute))
-			b.fill("infra", "s", 20)
-			b.drop("infra", "s", 1, 20)
-			b.held(true)
+			b.fillRecords("infra", "s", 20)
+			b.deleteRecords("infra", "s", 1, 20)
+			b.expectHeld(true)
 		})
 	}
 }
@@ -175,23 +174,23 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 func TestMassDeletion_batches_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 3, 90)
-	b.fill("team", "t", 30)
-	b.drop("infra", "r", 1, 90)
-	z := b.held(true)
+	b.fillRecords("team", "t", 30)
+	b.deleteRecords("infra", "r", 1, 90)
+	z := b.expectHeld(true)
 	if b.told.Load() != 1 || z.Status.RRsetCount != 30 {
 		t.Errorf("%d holds were told, %d RRsets are left", b.told.Load(), z.Status.RRsetCount)
 	}
-	b.fill("team", "r", 60) // that is not theirs to put back
-	b.held(true)
-	b.fill("infra", "r", 53)
-	b.held(true)
-	b.drop("team", "r", 1, 30)
-	b.each(54, 54, func(s *store.Server, i int) error {
+	b.fillRecords("team", "r", 60) // that is not theirs to put back
+	b.expectHeld(true)
+	b.fillRecords("infra", "r", 53)
+	b.expectHeld(true)
+	b.deleteRecords("team", "r", 1, 30)
+	b.runEach(54, 54, func(s *store.Server, i int) error {
 		r := store.Record("infra", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.7")
 		_, err := s.CreateRecord(t.Context(), r)
 		return err
 	})
-	b.held(false) // 36 of 120 are gone
+	b.expectHeld(false) // 36 of 120 are gone
 }
 
 // S7.5: what is no deletion by the zone's own namespace holds nothing back, and a held zone is in no other's way.
@@ -200,29 +199,29 @@ func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*brake){
 		"others' own": func(b *brake) {
-			b.fill("team", "t", 40)
-			b.drop("team", "t", 1, 40)
-			b.held(false)
+			b.fillRecords("team", "t", 40)
+			b.deleteRecords("team", "t", 1, 40)
+			b.expectHeld(false)
 		},
 		"the namespace terminates": func(b *brake) {
 			b.gone.Store("infra", true)
-			b.drop("infra", "r", 1, 20)
-			b.held(false)
-			b.Should(b.first().DeleteZone("infra", "example"))
-			b.drop("infra", "r", 21, 30)
+			b.deleteRecords("infra", "r", 1, 20)
+			b.expectHeld(false)
+			b.Should(b.pickFirst().DeleteZone("infra", "example"))
+			b.deleteRecords("infra", "r", 21, 30)
 			b.gone.Delete("infra")
 			b.Settle()
 		},
 		"another namespace's rule goes with its namespace": func(b *brake) {
-			b.fill("team", "t", 40)
+			b.fillRecords("team", "t", 40)
 			b.gone.Store("team", true)
-			b.drop("team", "t", 1, 40)
-			b.held(false)
+			b.deleteRecords("team", "t", 1, 40)
+			b.expectHeld(false)
 		},
 		"a held zone is deleted": func(b *brake) {
-			b.drop("infra", "r", 1, 20)
-			b.held(true)
-			b.Should(b.first().DeleteZone("infra", "example"))
+			b.deleteRecords("infra", "r", 1, 20)
+			b.expectHeld(true)
+			b.Should(b.pickFirst().DeleteZone("infra", "example"))
 			b.Settle()
 			keys := layout.Keys{Prefix: b.Prefix}
 			for _, room := range []string{"deletions", "deleted"} {
@@ -230,32 +229,32 @@ func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 					b.Errorf("%d keys of %s are left", len(r.Kvs), room)
 				}
 			}
-			store.Must(b.first().CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
+			store.Must(b.pickFirst().CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
 			b.Settle()
-			b.held(false)
+			b.expectHeld(false)
 		},
 		"records move into a child zone": func(b *brake) {
-			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+			store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
 			}))
 			for i := range 20 {
 				r := store.Record("infra", fmt.Sprint("below", i), fmt.Sprintf("b%d.child.example.org.", i), "A", "192.0.2.1")
-				store.Must(b.first().CreateRecord(b.Context(), r))
+				store.Must(b.pickFirst().CreateRecord(b.Context(), r))
 			}
-			store.Must(b.first().CreateZone(store.Zone("infra", "child", "child.example.org.", store.Allow("infra", "*"))))
+			store.Must(b.pickFirst().CreateZone(store.Zone("infra", "child", "child.example.org.", store.Allow("infra", "*"))))
 			b.Settle()
-			b.held(false)
-			b.Should(b.first().DeleteZone("infra", "child"))
+			b.expectHeld(false)
+			b.Should(b.pickFirst().DeleteZone("infra", "child"))
 			b.Settle()
-			b.held(false)
+			b.expectHeld(false)
 		},
 		"no limit": func(b *brake) {
-			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+			store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 				off := int32(100)
 				z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: &off}
 			}))
-			b.drop("infra", "r", 1, 30)
-			b.held(false)
+			b.deleteRecords("infra", "r", 1, 30)
+			b.expectHeld(false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -278,21 +277,21 @@ func (b *brake) Should(err error) {
 func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
-	b.fill("team", "t", 30)
+	b.fillRecords("team", "t", 30)
 	rules := func(publish int64, delegations ...v1alpha1.DelegationRule) {
-		store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 			z.Spec.Delegations, z.Annotations = delegations, map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(publish)}
 		}))
 	}
 	rules(0, store.Allow("infra", "*"))
 	b.Settle()
-	b.held(true)
+	b.expectHeld(true)
 	rules(0, store.Allow("infra", "*"), store.Allow("team", "*"))
 	b.Settle()
-	z := b.held(false)
+	z := b.expectHeld(false)
 	rules(z.Status.Serial, store.Allow("infra", "*"))
 	b.Settle()
-	b.held(false)
+	b.expectHeld(false)
 	if n := b.told.Load(); n != 1 {
 		t.Errorf("%d holds were told", n)
 	}
@@ -304,12 +303,12 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*brake, *v1alpha1.Zone){
 		"let through": func(b *brake, child *v1alpha1.Zone) {
-			store.Must(b.first().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
+			store.Must(b.pickFirst().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
 				z.Annotations = map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(child.Status.SettledSerial)}
 			}))
 		},
 		"put back": func(b *brake, _ *v1alpha1.Zone) {
-			b.each(1, 20, func(s *store.Server, i int) error {
+			b.runEach(1, 20, func(s *store.Server, i int) error {
 				_, err := s.CreateRecord(b.Context(), store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.example.org.", i), "A", "192.0.2.2"))
 				return err
 			})
@@ -318,43 +317,41 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBrake(t, 2, 0)
-			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+			store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Namespaces: []string{"team"}})
 			}))
 			z := store.Zone("team", "child", "child.example.org.", store.Allow("team", "*", "@"))
 			z.Spec.Limits = nil
-			store.Must(b.first().CreateZone(z))
+			store.Must(b.pickFirst().CreateZone(z))
 			ns := []*v1alpha1.Record{store.Record("team", "ns", "child.example.org.", "NS", "ns2.child.example.org."), store.Record("team", "ns2", "ns2.child.example.org.", "A", "192.0.2.53")}
 			for _, r := range ns {
-				store.Must(b.first().CreateRecord(t.Context(), r))
+				store.Must(b.pickFirst().CreateRecord(t.Context(), r))
 			}
-			b.each(1, 20, func(s *store.Server, i int) error {
+			b.runEach(1, 20, func(s *store.Server, i int) error {
 				_, err := s.CreateRecord(b.Context(), store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.example.org.", i), "A", "192.0.2.1"))
 				return err
 			})
 			b.Settle()
-			parent := b.zone()
-			b.drop("team", "c", 1, 20)
+			parent := b.getZone()
+			b.deleteRecords("team", "c", 1, 20)
 			for _, r := range ns {
-				if err := b.servers[1].DeleteRecord(t.Context(), "team", r.Name); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, b.servers[1].DeleteRecord(t.Context(), "team", r.Name))
 			}
 			b.Settle() // fsck compares what the parent counts
-			child := b.first().Zone("team", "child")
+			child := b.pickFirst().Zone("team", "child")
 			if c := meta.FindStatusCondition(child.Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
 				t.Fatalf("the child is Settled=%s %s", c.Status, c.Reason)
 			}
-			if z := b.zone(); z.Status.Serial != parent.Status.Serial || z.Status.Hash != parent.Status.Hash {
+			if z := b.getZone(); z.Status.Serial != parent.Status.Serial || z.Status.Hash != parent.Status.Hash {
 				t.Errorf("the parent was at serial %d with %d entries, and is at %d with %d", parent.Status.Serial, parent.Status.EntryCount, z.Status.Serial, z.Status.EntryCount)
 			}
 			end(b, child)
 			b.Settle()
 			b.MustBeClean()
-			if child = b.first().Zone("team", "child"); child.Status.SettledSerial != child.Status.Serial {
+			if child = b.pickFirst().Zone("team", "child"); child.Status.SettledSerial != child.Status.Serial {
 				t.Errorf("serial %d of the child is settled, and it is at %d", child.Status.SettledSerial, child.Status.Serial)
 			}
-			if z := b.held(false); z.Status.EntryCount != parent.Status.EntryCount-2 {
+			if z := b.expectHeld(false); z.Status.EntryCount != parent.Status.EntryCount-2 {
 				t.Errorf("the parent has %d entries, and had %d, two of them the child's", z.Status.EntryCount, parent.Status.EntryCount)
 			}
 		})
@@ -366,21 +363,21 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 0)
-	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Namespaces: []string{"team", "infra"}})
 	}))
 	child := store.Zone("team", "child", "child.b.example.org.", store.Allow("team", "*", "@"))
 	child.Spec.Limits, child.Spec.NameServers = nil, nil
-	store.Must(b.first().CreateZone(child))
+	store.Must(b.pickFirst().CreateZone(child))
 	records := []*v1alpha1.Record{store.Record("team", "ns", "child.b.example.org.", "NS", "ns1.child.b.example.org."), store.Record("team", "ns1", "ns1.child.b.example.org.", "A", "192.0.2.53")}
 	for i := range 10 {
 		records = append(records, store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.b.example.org.", i), "A", "192.0.2.1"))
 	}
 	for _, r := range records {
-		store.Must(b.first().CreateRecord(t.Context(), r))
+		store.Must(b.pickFirst().CreateRecord(t.Context(), r))
 	}
 	b.Settle()
-	entries := b.zone().Status.EntryCount
+	entries := b.getZone().Status.EntryCount
 	for i := range records { // the name servers last
 		b.Should(b.servers[i%2].DeleteRecord(t.Context(), "team", records[len(records)-1-i].Name))
 	}
@@ -388,7 +385,7 @@ func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	counts := func(zone string, want int64) {
 		t.Helper()
 		b.Settle() // fsck compares what each parent counts
-		if z := b.first().Zone("infra", zone); z.Status.EntryCount != want || z.Status.SettledSerial != z.Status.Serial {
+		if z := b.pickFirst().Zone("infra", zone); z.Status.EntryCount != want || z.Status.SettledSerial != z.Status.Serial {
 			t.Errorf("zone %s has %d entries, of serials %d and %d, want %d", zone, z.Status.EntryCount, z.Status.Serial, z.Status.SettledSerial, want)
 		}
 	}
@@ -399,9 +396,9 @@ func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	store.Must(b.servers[1].CreateZone(between))
 	counts("example", entries-2+1)
 	counts("b", 2+2)
-	b.Should(b.first().DeleteZone("infra", "b"))
+	b.Should(b.pickFirst().DeleteZone("infra", "b"))
 	counts("example", entries)
-	store.Must(b.first().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
+	store.Must(b.pickFirst().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
 		z.Annotations = map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(z.Status.SettledSerial)}
 	}))
 	counts("example", entries-2)
@@ -466,8 +463,8 @@ func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// rows are what a base has, before the steps since what is delivered where they are undone.
-func rows(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
+// rowsOf returns what a base has, before the steps since what is delivered where they are undone.
+func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()
 	out := map[content.Row]bool{}
 	for _, set := range base.Sets {
@@ -500,34 +497,34 @@ func TestMassDeletion_restart_S7_5(t *testing.T) {
 	t.Parallel()
 	const bound = 16 << 10
 	b := newBrake(t, 2, 200, func(c *ledger.Config) { c.JournalSteps = 10 }, ledger.JournalOctets(bound), ledger.SerialsEvery(200*time.Millisecond))
-	b.drop("infra", "r", 1, 60)
-	whole := rows(t, list(t, b.first()).bases["infra/example"], false)
-	b.drop("infra", "r", 61, 61)
-	z, before := b.held(true), list(t, b.first()).bases["infra/example"]
+	b.deleteRecords("infra", "r", 1, 60)
+	whole := rowsOf(t, followLedger(t, b.pickFirst()).bases["infra/example"], false)
+	b.deleteRecords("infra", "r", 61, 61)
+	z, before := b.expectHeld(true), followLedger(t, b.pickFirst()).bases["infra/example"]
 	if z.Status.RRsetCount != 139 {
 		t.Fatalf("%d RRsets are left", z.Status.RRsetCount)
 	}
-	b.drop("infra", "r", 62, 200)
-	restarted := b.first()
+	b.deleteRecords("infra", "r", 62, 200)
+	restarted := b.pickFirst()
 	most := 0
 	for day := range 5 {
 		b.clock.Add(int64(24 * time.Hour))
-		b.each(1, 100, func(s *store.Server, i int) error {
+		b.runEach(1, 100, func(s *store.Server, i int) error {
 			r := store.Record("team", fmt.Sprint("t", day, "-", i), fmt.Sprintf("t%d.example.org.", i%10), "TXT", fmt.Sprint("v", day, "-", i, strings.Repeat("x", 100)))
 			_, err := s.CreateRecord(t.Context(), r)
 			return err
 		})
-		b.each(1, 100, func(s *store.Server, i int) error {
+		b.runEach(1, 100, func(s *store.Server, i int) error {
 			return s.DeleteRecord(t.Context(), "team", fmt.Sprint("t", day, "-", i))
 		})
 		_, octets := journalOf(t, b.Store, string(z.UID))
 		most = max(most, octets+condensedOf(b, string(z.UID)))
 		restarted = b.Server(b.change...)
-		base := list(t, restarted).bases["infra/example"]
+		base := followLedger(t, restarted).bases["infra/example"]
 		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) || base.Zone.SettledSerial != serial.Serial(z.Status.SettledSerial) {
 			t.Fatalf("day %d: settled %t, %d steps since serial %d", day, base.Settled, len(base.Since), base.Zone.SettledSerial)
 		}
-		if got := rows(t, base, true); !maps.Equal(got, rows(t, before, true)) || len(got) != len(whole) {
+		if got := rowsOf(t, base, true); !maps.Equal(got, rowsOf(t, before, true)) || len(got) != len(whole) {
 			t.Fatalf("day %d: %d rows are delivered, and %d were", day, len(got), len(whole))
 		}
 		b.MustBeClean()
@@ -541,9 +538,9 @@ func TestMassDeletion_restart_S7_5(t *testing.T) {
 	}
 	// It counts on from what is stored.
 	b.servers = append(b.servers, restarted)
-	b.publish(z.Status.SettledSerial)
-	b.held(false)
-	b.fill("team", "u", 60)
+	b.publishDeletions(z.Status.SettledSerial)
+	b.expectHeld(false)
+	b.fillRecords("team", "u", 60)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		keys, _ := journalOf(t, b.Store, string(z.UID))
 		if len(keys) < 50 {
@@ -552,7 +549,7 @@ func TestMassDeletion_restart_S7_5(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d keys of the journal are left", len(keys))
 		}
-		b.fill("team", fmt.Sprint("v", time.Now().UnixNano()), 1)
+		b.fillRecords("team", fmt.Sprint("v", time.Now().UnixNano()), 1)
 	}
 	for deadline := time.Now().Add(time.Minute); condensedOf(b, string(z.UID)) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -573,7 +570,7 @@ func condensedOf(b *brake, uid string) (octets int) {
 func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30, ledger.SerialsEvery(20*time.Millisecond))
-	b.drop("infra", "r", 1, 9)
+	b.deleteRecords("infra", "r", 1, 9)
 	marks := func() int {
 		return len(store.Must(b.Client.Client.Get(t.Context(), layout.Keys{Prefix: b.Prefix}.Room("deleted"), clientv3.WithPrefix())).Kvs)
 	}
@@ -584,23 +581,23 @@ func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
 	store.Eventually(t, "all marks are swept", func() bool { return marks() == 0 })
 	// Those of the hour go though others count: the namespace of the zone removes one more every nine minutes.
 	for i := range 8 {
-		b.drop("infra", "r", 10+i, 10+i)
+		b.deleteRecords("infra", "r", 10+i, 10+i)
 		b.clock.Add(int64(9 * time.Minute))
 	}
 	store.Eventually(t, "of the marks of 8 RRsets those two are left that count", func() bool { return marks() <= 2 })
 	b.MustBeClean()
 	b.clock.Add(int64(2 * time.Hour))
-	b.fill("infra", "s", 10)
-	b.drop("infra", "s", 1, 6)
-	b.held(false)
-	b.drop("infra", "s", 7, 10)
-	b.held(true)
+	b.fillRecords("infra", "s", 10)
+	b.deleteRecords("infra", "s", 1, 6)
+	b.expectHeld(false)
+	b.deleteRecords("infra", "s", 7, 10)
+	b.expectHeld(true)
 	// A record that another namespace makes and removes meanwhile leaves no mark, however long the hold lasts.
 	store.Eventually(t, "the marks of before are swept", func() bool { return marks() == 10 })
-	b.fill("team", "t", 20)
-	b.drop("team", "t", 1, 20)
-	b.fill("infra", "u", 5)
-	b.drop("infra", "u", 1, 5)
+	b.fillRecords("team", "t", 20)
+	b.deleteRecords("team", "t", 1, 20)
+	b.fillRecords("infra", "u", 5)
+	b.deleteRecords("infra", "u", 1, 5)
 	if n := marks(); n != 10 {
 		t.Errorf("%d marks, and 10 before another namespace made 20 RRsets and removed them", n)
 	}
@@ -616,29 +613,29 @@ func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 		n = 10000
 	}
 	b := newBrake(t, 2, 30, ledger.JournalOctets(16<<10))
-	b.fill("team", "t", n)
-	was := list(t, b.first()).bases["infra/example"]
+	b.fillRecords("team", "t", n)
+	was := followLedger(t, b.pickFirst()).bases["infra/example"]
 	rules := func(delegations ...v1alpha1.DelegationRule) time.Duration {
 		began := time.Now()
-		store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = delegations }))
+		store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = delegations }))
 		b.Settle()
 		return time.Since(began)
 	}
 	took := rules(store.Allow("infra", "*"))
-	z := b.held(true)
+	z := b.expectHeld(true)
 	if z.Status.RRsetCount != 30 || z.Status.SettledSerial != int64(was.Zone.Serial) || b.told.Load() != 1 {
 		t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial, b.told.Load())
 	}
 	_, octets := journalOf(t, b.Store, string(z.UID))
 	t.Logf("%d records went in %v; %d octets of journal, and %d of what was condensed", n, took, octets, condensedOf(b, string(z.UID)))
 	for _, s := range []*store.Server{b.servers[1], b.Server(b.change...)} {
-		base := list(t, s).bases["infra/example"]
-		if got := rows(t, base, true); base.Settled || !maps.Equal(got, rows(t, was, false)) {
-			t.Errorf("settled %t, %d rows are delivered, and %d were", base.Settled, len(got), len(rows(t, was, false)))
+		base := followLedger(t, s).bases["infra/example"]
+		if got := rowsOf(t, base, true); base.Settled || !maps.Equal(got, rowsOf(t, was, false)) {
+			t.Errorf("settled %t, %d rows are delivered, and %d were", base.Settled, len(got), len(rowsOf(t, was, false)))
 		}
 	}
 	t.Logf("they came back in %v", rules(store.Allow("infra", "*"), store.Allow("team", "*")))
-	if z = b.held(false); int(z.Status.RRsetCount) != n+30 {
+	if z = b.expectHeld(false); int(z.Status.RRsetCount) != n+30 {
 		t.Errorf("%d RRsets are back", z.Status.RRsetCount)
 	}
 }
@@ -648,32 +645,30 @@ func TestMassDeletion_lastNS_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	b := newBrake(t, 2, 20)
-	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "@")) }))
+	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "@")) }))
 	ns := store.Record("infra", "apex-ns", "@", "NS", "ns.example.net.")
 	ns.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example"}
-	store.Must(b.first().CreateRecord(b.Context(), ns.DeepCopy()))
-	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.NameServers = nil }))
+	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
+	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.NameServers = nil }))
 	b.Settle()
-	before := b.zone()
+	before := b.getZone()
 	says := func(want string) {
 		t.Helper()
-		z := b.held(true)
+		z := b.expectHeld(true)
 		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
 		want = fmt.Sprintf("the zone's own namespace has removed %s, or this lets the deletions through: kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", want, before.Status.Serial)
 		if want = strings.ReplaceAll(want, "SERIAL", fmt.Sprint(before.Status.Serial)); c.Message != want {
 			t.Errorf("the condition says\n%s\nand not\n%s", c.Message, want)
 		}
 	}
-	if err := b.first().DeleteRecord(b.Context(), "infra", "apex-ns"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.pickFirst().DeleteRecord(b.Context(), "infra", "apex-ns"))
 	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
-	b.drop("infra", "r", 1, 9)
+	b.deleteRecords("infra", "r", 1, 9)
 	says("the last NS record at the apex, and 10 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 9 RRsets are missing")
-	b.drop("infra", "r", 10, 10)
-	store.Must(b.first().CreateRecord(b.Context(), ns.DeepCopy()))
+	b.deleteRecords("infra", "r", 10, 10)
+	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
 	says("10 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 9 RRsets are missing")
-	b.fill("infra", "r", 1)
-	b.held(false)
+	b.fillRecords("infra", "r", 1)
+	b.expectHeld(false)
 	b.MustBeClean()
 }

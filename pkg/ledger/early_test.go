@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -115,9 +116,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	}
 
 	// The zone goes behind our back: the record waits for one (S2.3), it is not forbidden.
-	if err := other.DeleteZone("platform", "example-org"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.DeleteZone("platform", "example-org"))
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, store.Record("team-c", "www", "www.example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("the zone is gone, and it refuses early: %v", err)
 	}

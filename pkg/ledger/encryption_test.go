@@ -27,12 +27,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// provided is what upstream makes of an encryption configuration that names
+// makeTransformer returns what upstream makes of an encryption configuration that names
 // these keys of the secretbox provider, or "identity", for a resource.
-func provided(names ...string) value.Transformer {
+func makeTransformer(names ...string) value.Transformer {
 	var providers []value.PrefixTransformer
 	for _, name := range names {
 		p := value.PrefixTransformer{Prefix: []byte("k8s:enc:secretbox:v1:" + name + ":"), Transformer: secretbox.NewSecretboxTransformer(sha256.Sum256([]byte(name)))}
@@ -47,8 +48,8 @@ func provided(names ...string) value.Transformer {
 // secrets are what a tenant's names and data are made of, in values; keys have the names in them.
 var secrets = []string{"quokka", "numbat", "bilby", "wombat", "echidna", "192.0.2.77", "192.0.2.53", "dingo"}
 
-// story makes each kind of internal key, and takes most of them away again.
-func story(t *testing.T, st *store.Store) {
+// writeStory makes each kind of internal key, and takes most of them away again.
+func writeStory(t *testing.T, st *store.Store) {
 	t.Helper()
 	a, b := st.Server(), st.Server()
 	stop := a.Run()
@@ -96,9 +97,9 @@ func story(t *testing.T, st *store.Store) {
 	st.MustBeClean()
 }
 
-// seen returns how many values under the store's prefix ever stood in etcd, and the keys of those in which a secret is
-// in sight.
-func seen(t *testing.T, st *store.Store) (events int, in map[string][]string) {
+// listSeen returns how many values under the store's prefix ever stood in etcd, and the keys of those in which a secret
+// is in sight.
+func listSeen(t *testing.T, st *store.Store) (events int, in map[string][]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -131,16 +132,16 @@ func TestEncryption_noValueInEtcdShowsData(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	plain := store.New(t)
-	story(t, plain)
-	wanted, in := seen(t, plain)
+	writeStory(t, plain)
+	wanted, in := listSeen(t, plain)
 	for _, secret := range secrets {
 		if !strings.Contains(strings.Join(in[secret], " "), "/ledger/") {
 			t.Errorf("without encryption nothing internal has %q: this test proves nothing of it", secret)
 		}
 	}
-	st := store.New(t, store.Encrypted(provided("one")))
-	story(t, st)
-	events, in := seen(t, st)
+	st := store.New(t, store.Encrypted(makeTransformer("one")))
+	writeStory(t, st)
+	events, in := listSeen(t, st)
 	for secret, keys := range in {
 		t.Errorf("%q is in sight at %d keys: %.5q", secret, len(keys), keys)
 	}
@@ -157,16 +158,14 @@ func isEncrypted(t *testing.T, st *store.Store) bool {
 		Key    []byte
 	}
 	kv := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Config())).Kvs[0]
-	if err := json.Unmarshal(kv.Value, &config); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(kv.Value, &config))
 	if config.Format != ledger.Format {
 		t.Errorf("format %d", config.Format)
 	}
 	return len(config.Key) > 0
 }
 
-func opens(t *testing.T, st *store.Store, with value.Transformer) error {
+func openStore(t *testing.T, st *store.Store, with value.Transformer) error {
 	t.Helper()
 	_, err := ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, with)
 	_, read := ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, with)
@@ -179,14 +178,14 @@ func opens(t *testing.T, st *store.Store, with value.Transformer) error {
 // A server without the key serves nothing, and an older binary neither.
 func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	t.Parallel()
-	st := store.New(t, store.Encrypted(provided("one")))
+	st := store.New(t, store.Encrypted(makeTransformer("one")))
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
 	if !isEncrypted(t, st) {
 		t.Error("it has no key")
 	}
-	for what, with := range map[string]value.Transformer{"no configuration": nil, "another key": provided("two"), "identity": provided("identity")} {
-		if err := opens(t, st, with); !errors.Is(err, ledger.ErrEncrypted) || !strings.Contains(err.Error(), "--encryption-provider-config") {
+	for what, with := range map[string]value.Transformer{"no configuration": nil, "another key": makeTransformer("two"), "identity": makeTransformer("identity")} {
+		if err := openStore(t, st, with); !errors.Is(err, ledger.ErrEncrypted) || !strings.Contains(err.Error(), "--encryption-provider-config") {
 			t.Errorf("%s: %v", what, err)
 		}
 		codec := store.Codec()
@@ -204,13 +203,13 @@ func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 // anew, then the old key goes. Back to no encryption likewise.
 func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	t.Parallel()
-	st := store.New(t, store.Encrypted(provided("one")))
+	st := store.New(t, store.Encrypted(makeTransformer("one")))
 	store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
 	n := 0
 	for _, step := range [][]string{{"one", "two"}, {"two", "one"}, {"two"}, {"identity", "two"}, {"identity"}, nil, {"identity", "three"}, {"three", "identity"}, {"three"}} {
 		st.Encryption = nil
 		if step != nil {
-			st.Encryption = provided(step...)
+			st.Encryption = makeTransformer(step...)
 		}
 		s := st.Server()
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprintf("r%d", n), fmt.Sprintf("r%d.example.org.", n), "A", "192.0.2.1")))
@@ -228,7 +227,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 			t.Fatalf("with the providers %q", step)
 		}
 	}
-	if err := opens(t, st, provided("one")); err == nil {
+	if err := openStore(t, st, makeTransformer("one")); err == nil {
 		t.Error("the first key opens it still")
 	}
 	if got := len(st.Server().ListRecords("")); got != n {
@@ -243,12 +242,12 @@ func TestEncryption_comesLater(t *testing.T) {
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "before", "numbat.example.org.", "A", "192.0.2.1")))
-	if err := opens(t, st, provided("identity", "one")); err != nil || isEncrypted(t, st) {
+	if err := openStore(t, st, makeTransformer("identity", "one")); err != nil || isEncrypted(t, st) {
 		t.Fatalf("with identity first nothing is encrypted: %v", err)
 	}
 	before := store.Must(st.Client.Client.Put(t.Context(), st.Prefix+"/mark", "")).Header.Revision
 
-	st.Encryption = provided("one", "identity")
+	st.Encryption = makeTransformer("one", "identity")
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ledger.FollowFormat(t.Context()) }()
 	later := st.Server()
@@ -266,7 +265,7 @@ func TestEncryption_comesLater(t *testing.T) {
 			t.Errorf("written since: %s = %s", kv.Key, kv.Value)
 		}
 	}
-	if err := opens(t, st, nil); !errors.Is(err, ledger.ErrEncrypted) {
+	if err := openStore(t, st, nil); !errors.Is(err, ledger.ErrEncrypted) {
 		t.Errorf("without it again: %v", err)
 	}
 }
@@ -274,7 +273,7 @@ func TestEncryption_comesLater(t *testing.T) {
 // Servers that start together agree about the key.
 func TestEncryption_firstServersAgree(t *testing.T) {
 	t.Parallel()
-	st := store.New(t, store.Encrypted(provided("one")))
+	st := store.New(t, store.Encrypted(makeTransformer("one")))
 	var all sync.WaitGroup
 	var clients [8]*clientv3.Client
 	for i := range clients {

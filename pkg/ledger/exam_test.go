@@ -37,6 +37,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -265,12 +266,8 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 	client.KV = storagetesting.NewKVRecorder(client.KV, recorder)
 	client.Kubernetes = recorder
 	if !cached {
-		if _, err := client.KV.Delete(t.Context(), "/pods/", clientv3.WithPrefix()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.KV.Delete(t.Context(), "/companions/", clientv3.WithPrefix()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.KV.Delete(t.Context(), "/pods/", clientv3.WithPrefix()))(t)
+		must.Get(client.KV.Delete(t.Context(), "/companions/", clientv3.WithPrefix()))(t)
 	}
 	e := &exam{mode: m, compactor: unmapped, client: client, codec: apitesting.TestCodec(codecs, examplev1.SchemeGroupVersion),
 		transformer: &exchanged{t: storagetesting.NewPrefixTransformer([]byte(prefixed), false)}}
@@ -295,17 +292,14 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 	}
 	e.Interface = below
 	if cached {
-		c, err := cacher.NewCacherFromConfig(cacher.Config{Storage: below, Versioner: versioner, GroupResource: resource,
+		c := must.Get(cacher.NewCacherFromConfig(cacher.Config{Storage: below, Versioner: versioner, GroupResource: resource,
 			EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: "/pods/", KeyFunc: func(obj runtime.Object) (string, error) {
 				if strings.Contains(t.Name(), "ClusterScoped") {
 					return storage.NoNamespaceKeyFunc("/pods/", obj)
 				}
 				return storage.NamespaceKeyFunc("/pods/", obj)
 			},
-			GetAttrsFunc: attributes, NewFunc: newPod, NewListFunc: newPodList, Codec: e.codec, Clock: clock.RealClock{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+			GetAttrsFunc: attributes, NewFunc: newPod, NewListFunc: newPodList, Codec: e.codec, Clock: clock.RealClock{}}))(t)
 		delegator := cacher.NewCacheDelegator(c, below)
 		t.Cleanup(func() { delegator.Stop(); c.Stop() })
 		e.Interface = delegator
@@ -322,16 +316,10 @@ func (e *exam) agree(t *testing.T) {
 		return
 	}
 	ctx := context.Background()
-	r, err := e.client.KV.Get(ctx, e.pods.root+"/companions/", clientv3.WithPrefix())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(e.client.KV.Get(ctx, e.pods.root+"/companions/", clientv3.WithPrefix()))(t)
 	for _, kv := range r.Kvs {
 		namespace := string(kv.Key)[len(e.pods.root+"/companions/"):]
-		have, err := e.client.KV.Get(ctx, e.pods.root+"/pods/"+namespace, clientv3.WithPrefix(), clientv3.WithKeysOnly())
-		if err != nil {
-			t.Fatal(err)
-		}
+		have := must.Get(e.client.KV.Get(ctx, e.pods.root+"/pods/"+namespace, clientv3.WithPrefix(), clientv3.WithKeysOnly()))(t)
 		n := 0
 		for _, pod := range have.Kvs {
 			if e.pods.companion(string(pod.Key)) == string(kv.Key) {
@@ -346,10 +334,7 @@ func (e *exam) agree(t *testing.T) {
 
 // increase makes a revision that is no pod's.
 func (e *exam) increase(ctx context.Context, t *testing.T) int64 {
-	r, err := e.client.KV.Put(ctx, "increase", "ok")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(e.client.KV.Put(ctx, "increase", "ok"))(t)
 	return r.Header.Revision
 }
 

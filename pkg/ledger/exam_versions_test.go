@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"testing"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -42,10 +43,7 @@ func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 	if !rig.Long() {
 		t.Skip("builds upstream's suites anew: KUBIZONE_TEST_LONG=1")
 	}
-	vendored, err := filepath.Abs("../../vendor/k8s.io/apiserver/pkg/storage/testing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	vendored := must.Get(filepath.Abs("../../vendor/k8s.io/apiserver/pkg/storage/testing"))(t)
 	overlay := map[string]string{}
 	for name, changes := range map[string]map[string]string{
 		"store_tests.go": {
@@ -54,10 +52,7 @@ func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 		},
 		"watcher_tests.go": {`(resourceVersion: +)"1"`: `${1}"255"`},
 	} {
-		text, err := os.ReadFile(filepath.Join(vendored, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(vendored, name)))(t)
 		for from, to := range changes {
 			pattern := regexp.MustCompile(from)
 			if !pattern.Match(text) {
@@ -66,19 +61,12 @@ func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 			text = pattern.ReplaceAll(text, []byte(to))
 		}
 		copied := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(copied, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(copied, text, 0o600))
 		overlay[filepath.Join(vendored, name)] = copied
 	}
-	text, err := json.Marshal(map[string]any{"Replace": overlay})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(map[string]any{"Replace": overlay}))(t)
 	file := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, text, 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", file, "-vet=off", "-count=1", "-v", "-run", "^TestSuites_overVersions$", ".")
 	cmd.Env = append(os.Environ(), "KUBIZONE_TEST_RECKONS=1")
 	out, err := cmd.CombinedOutput()

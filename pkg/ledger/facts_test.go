@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -32,24 +33,16 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 		return err
 	}
 	owner := law.OwnerKey(string(z.UID), store.Must(name.ParseRel("www")))
-	if err := s.Ledger.TakeLate(ctx, owner, func() {
-		if err := create("a", "A", "192.0.2.1"); err != nil {
-			t.Fatal(err)
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Ledger.TakeLate(ctx, owner, func() {
+		must.Succeed(t, create("a", "A", "192.0.2.1"))
+	}))
 	if err := create("alias", "CNAME", "example.net."); !apierrors.IsInvalid(err) {
 		t.Errorf("a CNAME beside an A: %v", err)
 	}
 	lost := s.Ledger.Stats().Conflicts.Load()
-	if err := s.Ledger.ReloadLate(ctx, key, func() {
-		if err := create("b", "TXT", "t"); err != nil {
-			t.Fatal(err)
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Ledger.ReloadLate(ctx, key, func() {
+		must.Succeed(t, create("b", "TXT", "t"))
+	}))
 	if err := create("c", "AAAA", "2001:db8::1"); err != nil {
 		t.Error(err)
 	}
@@ -72,13 +65,9 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 		return err
 	}
 	for _, at := range []string{"held", "cut"} { // and what the zone has is known
-		if err := create("team-b", at, "www."+at, "A", "192.0.2.1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, create("team-b", at, "www."+at, "A", "192.0.2.1"))
 	}
-	if err := create("team-a", "first", "first", "A", "192.0.2.1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, create("team-a", "first", "first", "A", "192.0.2.1"))
 	stats := s.Ledger.Stats()
 	reads, transactions := stats.Reads.Load(), stats.Transactions.Load()
 	if err := create("team-a", "alias", "alias", "CNAME", "example.net."); err != nil {
@@ -112,7 +101,7 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("infra", "x", "x.example.org.", "A", "192.0.2.1")))
-	parallel(8, func(w int) {
+	runParallel(8, func(w int) {
 		for i := range 25 {
 			for _, zone := range []string{"example.org.", "example.net."} {
 				if _, err := s.CreateRecord(t.Context(), store.Record("infra", "x", fmt.Sprintf("a.b.c.r%d-%d.%s", w, i, zone), "A", "192.0.2.1")); !storage.IsExist(err) {
@@ -148,17 +137,11 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 			t.Errorf("%s: %d decisions lost without another server; %+v", object, now-lost, r.Status)
 		}
 	}
-	if err := s.Ledger.ReloadLate(t.Context(), key, make); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Ledger.ReloadLate(t.Context(), key, make))
 	write("a", true)
-	if err := s.Ledger.ReloadLate(t.Context(), key, func() {
-		if err := s.DeleteZone("infra", "example"); err != nil {
-			t.Fatal(err)
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Ledger.ReloadLate(t.Context(), key, func() {
+		must.Succeed(t, s.DeleteZone("infra", "example"))
+	}))
 	if stands := s.Ledger.Stands("infra", "example"); stands {
 		t.Error("a late read has brought the zone back")
 	}
@@ -209,9 +192,7 @@ func TestFacts_ofDeepNamesFitWhileCascadesStand_S2_7(t *testing.T) {
 		st.Settle()
 		stop()
 		for i := range 15 {
-			if err := s.DeleteZone("b", fmt.Sprint("z", i)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.DeleteZone("b", fmt.Sprint("z", i)))
 		}
 		for _, labels := range []int{3, 34, 120} {
 			store.Must(s.CreateRecord(t.Context(), store.Record("b", fmt.Sprint("deep", labels), strings.Repeat("a.", labels-1)+"org.", "A", "192.0.2.1")))

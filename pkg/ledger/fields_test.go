@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/must"
 )
 
 // storedFields lists the fields of a stored type by their paths.
@@ -65,7 +66,5 @@ func TestFields_ofObjectsComeWithAFormat(t *testing.T) {
 	if os.Getenv("UPDATE") == "" {
 		t.Fatalf("the fields of stored objects, or the format, have changed: UPDATE=1 go test -run Fields ./pkg/ledger writes %s", file)
 	}
-	if err := os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o644))
 }

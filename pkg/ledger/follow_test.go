@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -30,13 +31,11 @@ func (l *listing) Unreadable(namespace, name string, err error) {
 func (l *listing) Ready()                            { l.ready() }
 func (l *listing) Apply(string, content.Transaction) {}
 
-func list(t *testing.T, s *store.Server) *listing {
+func followLedger(t *testing.T, s *store.Server) *listing {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &listing{ready: cancel}
-	if err := s.Ledger.Follow(ctx, l); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Ledger.Follow(ctx, l))
 	return l
 }
 
@@ -51,16 +50,14 @@ func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 		store.Must(s.CreateZone(store.Zone("dns", object, object+".example.", store.Allow("", "*"))))
 		store.Must(s.CreateRecord(t.Context(), store.Record("dns", object, "www."+object+".example.", "A", "192.0.2.1")))
 	}
-	before := list(t, s)
+	before := followLedger(t, s)
 	if len(before.bases) != 3 || len(before.unreadable) != 0 {
 		t.Fatalf("%d zones, unreadable %v", len(before.bases), before.unreadable)
 	}
 	for _, key := range []string{store.Key("zones", "dns", "headless"), store.Key("records", "dns", "holed")} {
-		if _, err := st.Client.Put(t.Context(), st.Prefix+key, strings.Repeat("\xff", 40)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(st.Client.Put(t.Context(), st.Prefix+key, strings.Repeat("\xff", 40)))(t)
 	}
-	after := list(t, s)
+	after := followLedger(t, s)
 	if len(after.bases) != 2 || after.unreadable["dns/headless"] == nil || len(after.unreadable) != 1 {
 		t.Errorf("%d zones, unreadable %v", len(after.bases), after.unreadable)
 	}

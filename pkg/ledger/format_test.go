@@ -12,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -33,9 +34,7 @@ func TestFollowFormat_endsWithANewerOne(t *testing.T) {
 		if text == string(found.Kvs[0].Value) {
 			t.Fatalf("there is no %s in %s", old, text)
 		}
-		if _, err := st.Client.Client.Put(t.Context(), config, text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(st.Client.Client.Put(t.Context(), config, text))(t)
 	}
 	put(`{`, `{"else":"kept",`)
 	select {

@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -20,16 +21,14 @@ func TestHolders_manyBelow_S4_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the names are put there without their records
 	var b bill
-	s := st.Server(metered(&b))
+	s := st.Server(meterClient(&b))
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"), store.Allow("attacker", "*"))))
 	record := func(ns, name, domain, kind, value string) error {
 		_, err := s.CreateRecord(t.Context(), store.Record(ns, name, domain, kind, value))
 		return err
 	}
 	for _, x := range [][3]string{{"victim", "www", "www.example.org."}, {"victim", "old", "zz.big.example.org."}, {"victim", "x", "x.www.example.org."}, {"attacker", "y", "x.big.example.org."}} {
-		if err := record(x[0], x[1], x[2], "A", "192.0.2.1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, record(x[0], x[1], x[2], "A", "192.0.2.1"))
 	}
 	client := store.Must(st.Connect())
 	all := store.Must(client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix()))
@@ -46,16 +45,14 @@ func TestHolders_manyBelow_S4_7(t *testing.T) {
 			store.Must(client.Txn(t.Context()).Then(puts...).Commit())
 		}
 	}
-	b.take()
+	b.takeBill()
 	if err := record("victim", "challenge", "_acme-challenge.www.example.org.", "TXT", "token"); err != nil {
 		t.Errorf("the holder of a name and of 1,501 below it: %v", err)
 	}
-	if of := b.take(); of["victim"] < 32<<10 { // S9.2
+	if of := b.takeBill(); of["victim"] < 32<<10 { // S9.2
 		t.Errorf("what it read of them is charged as %v", of)
 	}
-	if err := record("attacker", "big", "big.example.org.", "A", "192.0.2.2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, record("attacker", "big", "big.example.org.", "A", "192.0.2.2"))
 	if err := record("attacker", "challenge", "_acme-challenge.big.example.org.", "TXT", "token"); !apierrors.IsForbidden(err) {
 		t.Errorf("above an older name with 1,501 others: %v", err)
 	}

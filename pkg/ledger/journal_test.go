@@ -59,19 +59,20 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 	if rig.Long() {
 		bound, rounds = 1<<20, 60
 	}
-	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
+	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {},
+		"encrypted": store.Encrypted(makeTransformer("one"))} {
 		t.Run(what, func(t *testing.T) {
 			if what == "encrypted" {
 				notUnderRace(t) // the same with other octets
 			}
 			st, g := store.New(t, change), &gate{}
-			servers := []*store.Server{st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.pass }), st.Server(ledger.JournalOctets(bound))}
+			servers := []*store.Server{st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.passPoint }), st.Server(ledger.JournalOctets(bound))}
 			s := servers[0]
 			servers[1].Run()
 			store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 			uid := string(s.Zone("infra", "example").UID)
 			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "small", "small.example.org.", "A", "192.0.2.1")))
-			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "fat", "fat.example.org.", "TXT", fat("<", 0)...)))
+			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "fat", "fat.example.org.", "TXT", makeFatValues("<", 0)...)))
 			before, _ := journalOf(t, st, uid)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -81,7 +82,10 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 			most := 0
 			for i := range rounds {
 				s := servers[i/(rounds/4)%2]
-				store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) { r.Spec.Values = fat("<", i+1) }))
+				store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) {
+					r.Spec.Values = makeFatValues("<",
+						i+1)
+				}))
 				if i == rounds/2 { // a mark that the zone has settled stands among its steps
 					for _, ns := range []string{"team-b", ""} {
 						store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(ns, "*")} }))
@@ -99,7 +103,7 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 			for i := range 10 {
 				name := fmt.Sprintf("t%d", i)
 				writes[name] = func() error {
-					_, err := s.CreateRecord(context.Background(), store.Record("team-b", name, name+".example.org.", "TXT", fat("<", i)...))
+					_, err := s.CreateRecord(context.Background(), store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues("<", i)...))
 					return err
 				}
 			}
@@ -109,10 +113,10 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 				}
 			}
 			for i := range 2 * bound / (100 << 10) {
-				store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) { r.Spec.Values = fat("<", i) }))
+				store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) { r.Spec.Values = makeFatValues("<", i) }))
 			}
 			st.Settle()
-			until(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= 2*bound })
+			waitUntil(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= 2*bound })
 			keys, _ := journalOf(t, st, uid)
 			z := s.Zone("infra", "example")
 			if newest := fmt.Sprintf("%016x", z.Status.ContentGeneration); keys[0] <= before[len(before)-1] || !strings.HasPrefix(keys[len(keys)-1], newest) {
@@ -167,22 +171,22 @@ func TestJournal_keepsSoManySteps(t *testing.T) {
 	}
 	now := st.Server(func(c *ledger.Config) { c.JournalSteps = keep })
 	change(now, 1)
-	until(t, "old steps are gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+1 })
+	waitUntil(t, "old steps are gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+1 })
 	most := 0
 	for range 3 * keep {
 		change(now, 1)
 		keys, _ := journalOf(t, st, uid)
 		most = max(most, len(keys))
 	}
-	until(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+1 })
+	waitUntil(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+1 })
 	if most > 3*keep {
 		t.Errorf("there were %d steps, of which %d are kept", most, keep)
 	}
 	st.MustBeClean()
 }
 
-// confirm says in a Delivery of the zone what a provider has confirmed.
-func confirm(st *store.Store, z *v1alpha1.Zone, status v1alpha1.DeliveryStatus) {
+// confirmDelivery says in a Delivery of the zone what a provider has confirmed.
+func confirmDelivery(st *store.Store, z *v1alpha1.Zone, status v1alpha1.DeliveryStatus) {
 	st.T.Helper()
 	st.PutDelivery(&v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Namespace: z.Namespace, Name: z.Name + "-0123456789", UID: "d"},
@@ -190,8 +194,8 @@ func confirm(st *store.Store, z *v1alpha1.Zone, status v1alpha1.DeliveryStatus) 
 	})
 }
 
-// delivered is a zone that the delivery holds.
-func delivered(s *store.Server) *v1alpha1.Zone {
+// makeDeliveredZone returns a zone that the delivery holds.
+func makeDeliveredZone(s *store.Server) *v1alpha1.Zone {
 	z := store.Zone("infra", "example", "example.org.", store.Allow("", "*"))
 	z.Finalizers = []string{v1alpha1.FinalizerDelivery}
 	return store.Must(s.CreateZone(z))
@@ -207,8 +211,8 @@ func stepsOf(t *testing.T, s *store.Server, uid string, since serial.Serial, n u
 	return steps
 }
 
-// chained: the steps lead from one serial to the other without a gap.
-func chained(t *testing.T, steps []content.Step, from, to serial.Serial) {
+// expectChained: the steps lead from one serial to the other without a gap.
+func expectChained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	t.Helper()
 	for _, step := range steps {
 		if step.From != from {
@@ -227,19 +231,20 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	const keep, changes = 10, 75
-	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
+	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {},
+		"encrypted": store.Encrypted(makeTransformer("one"))} {
 		t.Run(what, func(t *testing.T) {
 			st, g := store.New(t, change), &gate{}
 			few := func(c *ledger.Config) { c.JournalSteps = keep }
-			servers := []*store.Server{st.Server(few, func(c *ledger.Config) { c.Fault = g.pass }), st.Server(few)}
+			servers := []*store.Server{st.Server(few, func(c *ledger.Config) { c.Fault = g.passPoint }), st.Server(few)}
 			s := servers[0]
-			made := delivered(s)
+			made := makeDeliveredZone(s)
 			uid := string(made.UID)
 			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")))
 			since := s.Zone("infra", "example").Status.Serial
 			other := made.DeepCopy()
 			other.Name, other.UID = "example-0", "other"
-			confirm(st, other, v1alpha1.DeliveryStatus{Serial: since - 1})
+			confirmDelivery(st, other, v1alpha1.DeliveryStatus{Serial: since - 1})
 			run := func() {
 				for i := range changes {
 					store.Must(servers[i%2].UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
@@ -249,11 +254,11 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 				{Serial: since},
 				{Serial: since + changes, Intent: &v1alpha1.DeliveryIntent{Serial: since + changes, From: since}},
 			} {
-				confirm(st, made, status)
+				confirmDelivery(st, made, status)
 				run()
 				z := s.Zone("infra", "example")
 				for _, s := range servers {
-					chained(t, stepsOf(t, s, uid, serial.Serial(since), uint64(z.Status.ContentGeneration)), serial.Serial(since), serial.Serial(z.Status.Serial))
+					expectChained(t, stepsOf(t, s, uid, serial.Serial(since), uint64(z.Status.ContentGeneration)), serial.Serial(since), serial.Serial(z.Status.Serial))
 				}
 			}
 			writes := map[string]func() error{}
@@ -272,13 +277,13 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			z := s.Zone("infra", "example")
 			newest := uint64(z.Status.ContentGeneration)
 			all := stepsOf(t, s, uid, serial.Serial(since), newest)
-			chained(t, all, serial.Serial(since), serial.Serial(z.Status.Serial))
+			expectChained(t, all, serial.Serial(since), serial.Serial(z.Status.Serial))
 			for i, step := range all { // from within a batch, which are at the end, and up to within one
 				if i%8 > 0 && i < len(all)-2*keep && !rig.Long() {
 					continue
 				}
-				chained(t, stepsOf(t, s, uid, step.From, newest), step.From, serial.Serial(z.Status.Serial))
-				chained(t, stepsOf(t, s, uid, serial.Serial(since), step.N), serial.Serial(since), step.Serial)
+				expectChained(t, stepsOf(t, s, uid, step.From, newest), step.From, serial.Serial(z.Status.Serial))
+				expectChained(t, stepsOf(t, s, uid, serial.Serial(since), step.N), serial.Serial(since), step.Serial)
 				if i > 0 {
 					if _, _, err := s.Ledger.Steps(t.Context(), uid, step.Serial, all[i-1].N); !errors.Is(err, journal.ErrTrimmed) {
 						t.Errorf("from serial %d, which comes after: %v", step.Serial, err)
@@ -289,24 +294,25 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			if err != nil || len(held) < len(all) {
 				t.Fatalf("%d steps are held, %v, want the %d that are not confirmed at least", len(held), err, len(all))
 			}
-			chained(t, held, held[0].From, serial.Serial(z.Status.Serial))
+			expectChained(t, held, held[0].From, serial.Serial(z.Status.Serial))
 			if state, steps, err := s.Ledger.Steps(t.Context(), uid, held[0].From, newest); err != nil || state != before || len(steps) != len(held) {
 				t.Errorf("from the oldest serial held: %d steps, %v, another state before: %t; want %d", len(steps), err, state != before, len(held))
 			}
 			st.MustBeClean()
 
-			confirm(st, made, v1alpha1.DeliveryStatus{Serial: z.Status.Serial})
+			confirmDelivery(st, made, v1alpha1.DeliveryStatus{Serial: z.Status.Serial})
 			run()
-			until(t, "what was confirmed is gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= changes+keep+1 })
+			waitUntil(t, "what was confirmed is gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= changes+keep+1 })
 			now := s.Zone("infra", "example")
 			if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(now.Status.ContentGeneration)); !errors.Is(err, journal.ErrTrimmed) {
 				t.Errorf("steps that everybody has confirmed: %v", err)
 			}
-			chained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
+			expectChained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
 			// When no class delivers the zone any more, it keeps no more than others.
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 			run()
-			until(t, "steps that no follower needs are gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= 2*keep })
+			waitUntil(t, "steps that no follower needs are gone",
+				func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= 2*keep })
 		})
 	}
 }
@@ -319,7 +325,7 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 	const keep, bound = 10, 32 << 10
 	st := store.New(t)
 	s := st.Server(ledger.JournalOctets(bound/2), func(c *ledger.Config) { c.JournalSteps = keep })
-	made := delivered(s)
+	made := makeDeliveredZone(s)
 	uid := string(made.UID)
 	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")))
 	since := s.Zone("infra", "example").Status.Serial
@@ -327,10 +333,10 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 		for i := range 200 {
 			store.Must(s.UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
 			// No write waits for the trim, so it may have to catch up.
-			until(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= bound+bound/2 })
+			waitUntil(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= bound+bound/2 })
 		}
 	}
-	confirm(st, made, v1alpha1.DeliveryStatus{Serial: since})
+	confirmDelivery(st, made, v1alpha1.DeliveryStatus{Serial: since})
 	run()
 	if _, octets := journalOf(t, st, uid); octets < bound/2 {
 		t.Errorf("the journal has %d octets, want some %d", octets, bound)
@@ -352,7 +358,7 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 		name := fmt.Sprintf("w%d", i)
 		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "A", values...)))
 	}
-	until(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
+	waitUntil(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
 }
 
 // S8.2: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal
@@ -363,9 +369,9 @@ func TestRace_journalOfADelivery_S8_2(t *testing.T) {
 	st := store.New(t)
 	few := func(c *ledger.Config) { c.JournalSteps = keep }
 	servers := []*store.Server{st.Server(few), st.Server(few)}
-	made := delivered(servers[0])
+	made := makeDeliveredZone(servers[0])
 	since := made.Status.Serial
-	confirm(st, made, v1alpha1.DeliveryStatus{Serial: since})
+	confirmDelivery(st, made, v1alpha1.DeliveryStatus{Serial: since})
 	var writers sync.WaitGroup
 	for i := range 4 {
 		writers.Go(func() {
@@ -389,11 +395,11 @@ func TestRace_journalOfADelivery_S8_2(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chained(t, steps, serial.Serial(since), serial.Serial(z.Status.Serial))
+			expectChained(t, steps, serial.Serial(since), serial.Serial(z.Status.Serial))
 		}
 		if read%3 == 0 {
 			since = z.Status.Serial
-			confirm(st, made, v1alpha1.DeliveryStatus{Serial: since})
+			confirmDelivery(st, made, v1alpha1.DeliveryStatus{Serial: since})
 		}
 		select {
 		case <-done:
@@ -435,8 +441,8 @@ func (t *rangesTxn) Then(ops ...clientv3.Op) clientv3.Txn {
 	return t
 }
 
-// below is how often a range began at each key below a prefix.
-func (r *ranges) below(prefix string) map[string]int {
+// countBelow returns how often a range began at each key below a prefix.
+func (r *ranges) countBelow(prefix string) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	times := map[string]int{}
@@ -460,12 +466,12 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	uid := string(z.UID)
 	for i := range 40 {
 		store.Must(s.UpdateRecord(t.Context(), "team-b", "small", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
-		until(t, "the journal is trimmed", func() bool {
+		waitUntil(t, "the journal is trimmed", func() bool {
 			keys, _ := journalOf(t, st, uid)
 			return len(keys) <= 8 && trims.Load() == 0
 		})
 	}
-	begins := seen.below(st.Prefix + "/ledger/journal/" + uid + "/")
+	begins := seen.countBelow(st.Prefix + "/ledger/journal/" + uid + "/")
 	for key, times := range begins {
 		if times > 1 {
 			t.Errorf("%d ranges begin at %s", times, key)
@@ -486,7 +492,7 @@ func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
 	const keep = 10
 	s := st.Server(func(c *ledger.Config) { c.JournalSteps = keep })
 	s.Run()
-	allow, none := kids(t, s, 0)
+	allow, none := makeKidsZone(t, s, 0)
 	st.Settle()
 	uid := string(s.Zone("team-a", "kids").UID)
 	change := func(times int) (most int) {
@@ -498,11 +504,11 @@ func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
 		return most
 	}
 	change(6 * keep)
-	rules(s, none)
-	store.Eventually(t, "it ended", func() bool { return !standing(s, "kids") })
+	setRules(s, none)
+	store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") })
 	st.Settle()
-	rules(s, allow)
-	store.Eventually(t, "it stands again", func() bool { return standing(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
+	setRules(s, allow)
+	store.Eventually(t, "it stands again", func() bool { return isStanding(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
 	st.Settle()
 	if most := change(4 * keep); most > 3*keep {
 		t.Errorf("there were %d keys, of which the steps of %d are kept", most, keep)
@@ -510,7 +516,7 @@ func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
 	change(8 * keep)
 	st.Settle()
 	st.MustBeClean()
-	until(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+3 })
+	waitUntil(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+3 })
 }
 
 // A trim that stalls until its zone has ended and stands again takes away no step that the zone has since (S3.4).
@@ -524,7 +530,7 @@ func TestJournal_isNotTrimmedByWhatAZoneWas_S3_4(t *testing.T) {
 			st, g := store.New(t), &gate{}
 			s := st.Server()
 			s.Run()
-			allow, none := kids(t, s, 0)
+			allow, none := makeKidsZone(t, s, 0)
 			st.Settle()
 			change := func(s *store.Server, i int) {
 				store.Must(s.UpdateRecord(t.Context(), "team-a", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i%250)} }))
@@ -532,24 +538,24 @@ func TestJournal_isNotTrimmedByWhatAZoneWas_S3_4(t *testing.T) {
 			for i := range keep + 60 {
 				change(s, i)
 			}
-			slow := st.Server(func(c *ledger.Config) { c.JournalSteps, c.Fault = keep, g.pass })
+			slow := st.Server(func(c *ledger.Config) { c.JournalSteps, c.Fault = keep, g.passPoint })
 			trims := slow.Ledger.CountTrims()
-			g.set(point)
+			g.holdAt(point)
 			change(slow, 251)
 			<-g.reached
-			rules(s, none)
-			store.Eventually(t, "it ended", func() bool { return !standing(s, "kids") })
+			setRules(s, none)
+			store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") })
 			st.Settle()
-			rules(s, allow)
-			store.Eventually(t, "it stands again", func() bool { return standing(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
+			setRules(s, allow)
+			store.Eventually(t, "it stands again", func() bool { return isStanding(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
 			st.Settle()
 			for i := range keep / 2 {
 				change(s, i)
 			}
 			z := s.Zone("team-a", "kids")
 			before, _ := journalOf(t, st, string(z.UID))
-			g.set("")
-			until(t, "the trim has ended", func() bool { return trims.Load() == 0 })
+			g.holdAt("")
+			waitUntil(t, "the trim has ended", func() bool { return trims.Load() == 0 })
 			if after, _ := journalOf(t, st, string(z.UID)); len(after) != len(before) {
 				t.Errorf("of %d keys %d are left", len(before), len(after))
 			}
@@ -575,7 +581,7 @@ func TestPurge_goesOnWhereItDeleted(t *testing.T) {
 		t.Errorf("%d keys are left", left.Count)
 	}
 	pages := 0
-	for key, times := range seen.below(room) {
+	for key, times := range seen.countBelow(room) {
 		if pages++; times > 1 {
 			t.Errorf("%d ranges begin at %s", times, key)
 		}

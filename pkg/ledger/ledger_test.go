@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -42,9 +43,7 @@ func TestWrite_recordTakesItsZoneAlong_S7_1(t *testing.T) {
 	if r.Status.Serial != before.Serial+2 {
 		t.Errorf("serial %d after the update, want %d", r.Status.Serial, before.Serial+2)
 	}
-	if err := s.DeleteRecord(s.Ctx, "default", "www"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(s.Ctx, "default", "www"))
 	z = s.Zone("default", "example-org")
 	if z.Status.SettledSerial != z.Status.Serial {
 		t.Errorf("settledSerial %d, serial %d: nothing holds the zone back", z.Status.SettledSerial, z.Status.Serial)
@@ -86,9 +85,7 @@ func TestWrite_deepNames_S1_4(t *testing.T) {
 		t.Errorf("adopted by %s, not the longest zone", r.Status.ZoneRef.Name)
 	}
 	store.Must(s.UpdateRecord(s.Ctx, "default", "deep2", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
-	if err := s.DeleteRecord(s.Ctx, "default", "deep2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(s.Ctx, "default", "deep2"))
 }
 
 // The object that a zone's write returns is the caller's: changing it changes nothing that

@@ -22,23 +22,26 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/outbox"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
 // namespaces is what one server has heard of namespaces that terminate.
 type namespaces struct{ sync.Map }
 
-func (n *namespaces) set(namespace string, terminates bool) { n.Store(namespace, terminates) }
+func (n *namespaces) setTerminating(namespace string, terminates bool) {
+	n.Store(namespace, terminates)
+}
 
-func (n *namespaces) config(c *ledger.Config) {
+func (n *namespaces) configureNamespaces(c *ledger.Config) {
 	c.Terminating = func(namespace string) bool {
 		terminates, _ := n.Load(namespace)
 		return terminates == true
 	}
 }
 
-// through waits until nothing is owed but a decision about what was left in namespaces that terminate.
-func through(t *testing.T, st *store.Store, left ...string) {
+// waitForCascades waits until nothing is owed but a decision about what was left in namespaces that terminate.
+func waitForCascades(t *testing.T, st *store.Store, left ...string) {
 	t.Helper()
 	keys := layout.Keys{Prefix: st.Prefix}
 	store.Eventually(t, "the cascades are through", func() bool {
@@ -57,7 +60,7 @@ func through(t *testing.T, st *store.Store, left ...string) {
 	})
 }
 
-func referring(ns, name string) *v1alpha1.Record {
+func makeReferringRecord(ns, name string) *v1alpha1.Record {
 	r := store.Record(ns, name, name, "TXT", ns)
 	r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
 	return r
@@ -70,21 +73,21 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	t.Parallel()
 	st := store.New(t)
 	known := &namespaces{}
-	s := st.Server(known.config)
+	s := st.Server(known.configureNamespaces)
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	for _, name := range []string{"r1", "r2", "r3"} {
-		store.Must(s.CreateRecord(ctx, referring("team-a", name)))
+		store.Must(s.CreateRecord(ctx, makeReferringRecord("team-a", name)))
 	}
-	store.Must(s.CreateRecord(ctx, referring("team-b", "b1")))
+	store.Must(s.CreateRecord(ctx, makeReferringRecord("team-b", "b1")))
 	waiting := store.Record("team-a", "waits", "www.example.edu.", "A", "192.0.2.1")
 	store.Must(s.CreateRecord(ctx, waiting))
 	pending := store.Zone("team-a", "kid", "kid", store.Allow("", "*"))
 	pending.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "edu"}
 	store.Must(s.CreateZone(pending))
 	st.Settle()
-	known.set("team-a", true)
+	known.setTerminating("team-a", true)
 
 	count := func(n int64) {
 		t.Helper()
@@ -92,13 +95,11 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 			t.Fatalf("entryCount %d, want %d of records; serial %d, settled %d", z.Status.EntryCount, n, z.Status.Serial, z.Status.SettledSerial)
 		}
 	}
-	if err := s.DeleteRecord(ctx, "team-a", "r1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "r1"))
 	count(3)
 
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("infra", "*")} }))
-	through(t, st, "team-a")
+	waitForCascades(t, st, "team-a")
 	for _, r := range []*v1alpha1.Record{s.Record("team-a", "r2"), s.Record("team-b", "b1")} {
 		if r.Status.ZoneRef != nil {
 			t.Errorf("%s/%s outlives its rule", r.Namespace, r.Name)
@@ -106,14 +107,14 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	}
 	count(0)
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "*")} }))
-	through(t, st, "team-a")
+	waitForCascades(t, st, "team-a")
 	if r := s.Record("team-b", "b1"); r.Status.ZoneRef == nil {
 		t.Error("a rule that came back does not count")
 	}
 	count(1)
 
 	store.Must(s.CreateZone(store.Zone("infra", "edu", "example.edu.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
-	through(t, st, "team-a")
+	waitForCascades(t, st, "team-a")
 	if r := s.Record("team-a", "waits"); r.Status.ZoneRef != nil {
 		t.Error("what waits in a terminating namespace was adopted")
 	}
@@ -127,18 +128,14 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	if err != nil || len(kv.Kvs) != 1 {
 		t.Fatalf("the item: %v, %v", kv, err)
 	}
-	if _, err := st.Client.Client.Delete(ctx, item); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(st.Client.Client.Delete(ctx, item))(t)
 	if r := st.Fsck(); r.Damage.Total != 4 {
 		t.Errorf("with the item lost, want r2, r3, the record that waits and the zone that waits: %s", store.Text(r))
 	}
-	if _, err := st.Client.Client.Put(ctx, item, string(kv.Kvs[0].Value)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(st.Client.Client.Put(ctx, item, string(kv.Kvs[0].Value)))(t)
 
 	// The namespace was finalized by force and made again: what is still there is decided anew.
-	known.set("team-a", false)
+	known.setTerminating("team-a", false)
 	st.Settle()
 	for _, name := range []string{"waits", "r2", "r3"} {
 		if r := s.Record("team-a", name); r.Status.ZoneRef == nil {
@@ -157,12 +154,12 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	platform := store.Allow("infra", "*")
 	rules := []v1alpha1.DelegationRule{store.Allow("", "*"), {Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "deep", Types: []string{"NS"}}}}, {Zones: []string{"*"}}}
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", rules...)))
 	add := func(name, domain, rtype, value string) {
-		r := referring("team-a", name)
+		r := makeReferringRecord("team-a", name)
 		r.Spec.DomainName, r.Spec.Type, r.Spec.Values = domain, rtype, []string{value}
 		store.Must(s.CreateRecord(ctx, r))
 		store.Must(s.UpdateRecord(ctx, "team-a", name, func(r *v1alpha1.Record) {
@@ -195,9 +192,7 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	store.Must(s.CreateRecord(ctx, store.Record("infra", "www", "www.example.org.", "A", "192.0.2.80")))
 	store.Must(s.CreateZone(store.Zone("infra", "deep", "deep.example.org.", platform)))
 	for _, zone := range []string{"sub", "deep"} {
-		if err := s.DeleteZone("infra", zone); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteZone("infra", zone))
 	}
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = rules }))
 	st.Settle()
@@ -207,9 +202,7 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 		}
 	}
 	for _, name := range held {
-		if err := s.DeleteRecord(ctx, "team-a", name); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteRecord(ctx, "team-a", name))
 	}
 	st.Settle()
 }
@@ -220,15 +213,15 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	known := []*namespaces{{}, {}}
-	servers := []*store.Server{st.Server(known[0].config), st.Server(known[1].config)}
+	servers := []*store.Server{st.Server(known[0].configureNamespaces), st.Server(known[1].configureNamespaces)}
 	for _, s := range servers {
 		s.Run()
 	}
 	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	for i := range 24 {
-		r := referring(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i))
+		r := makeReferringRecord(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i))
 		if i%2 == 0 {
 			r.Spec.DomainName += ".dev"
 		}
@@ -241,7 +234,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 		all.Go(func() {
 			rnd := rand.New(rand.NewPCG(2, uint64(i)))
 			for working.Err() == nil {
-				known[i].set(fmt.Sprintf("team-%d", rnd.IntN(3)), rnd.IntN(2) == 0)
+				known[i].setTerminating(fmt.Sprintf("team-%d", rnd.IntN(3)), rnd.IntN(2) == 0)
 				var err error
 				switch rnd.IntN(4) {
 				case 0:
@@ -264,14 +257,14 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 			}
 		})
 	}
-	want := int64(scale(60, 20))
+	want := int64(scaleTo(60, 20))
 	store.Eventually(t, "enough has changed", func() bool { return changes.Load() > want })
 	cancel()
 	all.Wait()
 	tell := func(terminates bool) {
 		for _, k := range known {
 			for i := range 3 {
-				k.set(fmt.Sprintf("team-%d", i), terminates)
+				k.setTerminating(fmt.Sprintf("team-%d", i), terminates)
 			}
 		}
 	}
@@ -279,7 +272,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 	store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-1", "*", "*.dev"), {Zones: []string{"*"}}}
 	}))
-	through(t, st, "team-0", "team-1", "team-2")
+	waitForCascades(t, st, "team-0", "team-1", "team-2")
 	tell(false)
 	st.Settle()
 }

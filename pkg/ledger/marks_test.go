@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -43,7 +44,7 @@ func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 	}
 	allowed(store.Allow("victim", "*"), store.Allow("other", "*"))
 	bare, octets := 0, 0
-	for key, value := range internal(t, st) {
+	for key, value := range readInternal(t, st) {
 		if value == `{"w":true}` || value == `{"y":true}` {
 			bare, octets = bare+1, octets+len(key)+len(value)
 		}
@@ -57,9 +58,7 @@ func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 			t.Fatalf("%s: %+v", r.Name, c)
 		}
 	}
-	if err := s.DeleteRecord(ctx, holder.Namespace, holder.Name); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(ctx, holder.Namespace, holder.Name))
 	st.Settle()
 	for i := range losers {
 		if s.Record("other", fmt.Sprint("r", i)).Status.ZoneRef == nil {
@@ -122,23 +121,19 @@ func TestMarks_ofLosersToTheZoneItself_S2_7(t *testing.T) {
 			store.Must(s.CreateRecord(ctx, store.Record("platform", "own", c.domain, "A", "192.0.2.2")))
 			held(v1alpha1.ReasonNameHeld)
 			if c.apex {
-				if err := s.DeleteRecord(ctx, "platform", "mx"); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, s.DeleteRecord(ctx, "platform", "mx"))
 			} else {
 				store.Must(s.UpdateZone("platform", "top", c.unclaim))
 			}
 			held(v1alpha1.ReasonNameHeld) // the record there holds it
-			if err := s.DeleteRecord(ctx, "platform", "own"); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.DeleteRecord(ctx, "platform", "own"))
 			held(v1alpha1.ReasonAdopted)
 		})
 	}
 }
 
-// internal are the keys of zones that writes of Records change.
-func internal(t *testing.T, st *store.Store) map[string]string {
+// readInternal returns the keys of zones that writes of Records change.
+func readInternal(t *testing.T, st *store.Store) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, room := range []string{"owners", "holders", "names", "members", "counts", "journal"} {

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -34,22 +35,20 @@ func configOf(t *testing.T, st *store.Store) map[string]any {
 	t.Helper()
 	all := map[string]any{}
 	kv := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Config())).Kvs[0]
-	if err := json.Unmarshal(kv.Value, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(kv.Value, &all))
 	return all
 }
 
-// says fails the test where config does not name this format and least reader.
-func says(t *testing.T, st *store.Store, format, least int) {
+// expectFormat fails the test where config does not name this format and least reader.
+func expectFormat(t *testing.T, st *store.Store, format, least int) {
 	t.Helper()
 	if c := configOf(t, st); c["format"] != float64(format) || c["leastReader"] != float64(least) {
 		t.Errorf("config says %v, not format %d and leastReader %d", c, format, least)
 	}
 }
 
-// opening tries to open the store as one more server.
-func opening(t *testing.T, st *store.Store, change ...func(*ledger.Config)) error {
+// tryOpening tries to open the store as one more server.
+func tryOpening(t *testing.T, st *store.Store, change ...func(*ledger.Config)) error {
 	codec := store.Codec()
 	codec.Transformer = st.Encryption
 	config := ledger.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: codec, Records: codec}
@@ -89,7 +88,7 @@ func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 			store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.")))
 			st.SetFormat(format)
 			rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
-			refused := map[string]error{"open": opening(t, st), "check": ledger.CheckFormat(t.Context(), st.Client.Client, st.Prefix)}
+			refused := map[string]error{"open": tryOpening(t, st), "check": ledger.CheckFormat(t.Context(), st.Client.Client, st.Prefix)}
 			_, refused["open the store"] = ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, nil)
 			_, refused["read"] = ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, nil)
 			_, refused["fsck"] = fsck.Run(t.Context(), fsck.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: store.Codec(), Records: store.Codec()})
@@ -109,20 +108,18 @@ func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	if err := opening(t, st, ledger.Migrations(ledger.Migration{Number: ledger.Format + 1, OldersMayWrite: true})); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tryOpening(t, st, ledger.Migrations(ledger.Migration{Number: ledger.Format + 1, OldersMayWrite: true})))
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
-	st.Encryption = provided("one", "identity") // which writes the key too
+	st.Encryption = makeTransformer("one", "identity") // which writes the key too
 	store.Must(st.Server().WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { z.Labels = map[string]string{"a": "b"} }))
 	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["key"] == nil || c["leastReader"] != float64(ledger.LeastReader()) {
 		t.Errorf("config says %v", c)
 	}
 }
 
-// marked is a migration that ends each value of serials/ with a blank, which JSON does not mind.
-func marked(runs *atomic.Int64) ledger.Migration {
+// markSerials returns a migration that ends each value of serials/ with a blank, which JSON does not mind.
+func markSerials(runs *atomic.Int64) ledger.Migration {
 	return ledger.Migration{Number: ledger.Format + 1, Name: "blanks", Run: func(ctx context.Context, m *ledger.Migrating) error {
 		runs.Add(1)
 		return m.Rewrite(ctx, m.Layout().Room("serials"), func(_ string, value []byte) ([]byte, error) {
@@ -131,8 +128,8 @@ func marked(runs *atomic.Int64) ledger.Migration {
 	}}
 }
 
-// serials puts so many last serials of names into the store.
-func serials(t *testing.T, st *store.Store, n int) {
+// putSerials puts so many last serials of names into the store.
+func putSerials(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	room := layout.Keys{Prefix: st.Prefix}.Room("serials") + "@/test."
 	for i := range n {
@@ -159,10 +156,10 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
-	serials(t, st, 20)
+	putSerials(t, st, 20)
 	var runs, opened atomic.Int64
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	step := marked(&runs)
+	step := markSerials(&runs)
 	run := step.Run
 	step.Run = func(ctx context.Context, m *ledger.Migrating) error {
 		close(begun) // twice would panic
@@ -172,20 +169,20 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := opening(t, st, ledger.Migrations(step)); err != nil {
+			if err := tryOpening(t, st, ledger.Migrations(step)); err != nil {
 				t.Error(err)
 			}
 			opened.Add(1)
 		})
 	}
 	<-begun
-	says(t, st, ledger.Format, ledger.Format+1) // before it begins
+	expectFormat(t, st, ledger.Format, ledger.Format+1) // before it begins
 	if n := opened.Load(); n != 0 {
 		t.Errorf("%d servers are open before the migration has ended", n)
 	}
 	close(goOn)
 	all.Wait()
-	says(t, st, ledger.Format+1, ledger.Format+1)
+	expectFormat(t, st, ledger.Format+1, ledger.Format+1)
 	if runs.Load() != 1 {
 		t.Errorf("%d servers have carried it out", runs.Load())
 	}
@@ -217,7 +214,7 @@ func TestMigrate_goesOnAfterAKill(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	st.Server()
 	const n = 1100 // eleven pages
-	serials(t, st, n)
+	putSerials(t, st, n)
 	var runs atomic.Int64
 	tries := 0
 	for through := false; !through; tries++ {
@@ -228,9 +225,7 @@ func TestMigrate_goesOnAfterAKill(t *testing.T) {
 					panic(r)
 				}
 			}()
-			if err := opening(t, st, ledger.Migrations(marked(&runs)), ends); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, tryOpening(t, st, ledger.Migrations(markSerials(&runs)), ends))
 		}()
 		through = !*ended
 		if tries > 100 {
@@ -240,7 +235,7 @@ func TestMigrate_goesOnAfterAKill(t *testing.T) {
 	if tries < 4 {
 		t.Errorf("it was ended %d times only", tries-1)
 	}
-	says(t, st, ledger.Format+1, ledger.Format+1)
+	expectFormat(t, st, ledger.Format+1, ledger.Format+1)
 	allMarked(t, st, n)
 }
 
@@ -249,7 +244,7 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
-	serials(t, st, 150) // two transactions
+	putSerials(t, st, 150) // two transactions
 	var runs, at atomic.Int64
 	stands, goOn := make(chan struct{}), make(chan struct{})
 	slow := func(c *ledger.Config) {
@@ -261,16 +256,14 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 		}
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- opening(t, st, ledger.Migrations(marked(&runs)), slow) }()
+	go func() { ended <- tryOpening(t, st, ledger.Migrations(markSerials(&runs)), slow) }()
 	<-stands
 	locks := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/migrating", clientv3.WithPrefix())).Kvs
 	if len(locks) != 1 {
 		t.Fatalf("%d locks", len(locks))
 	}
 	store.Must(st.Client.Client.Delete(t.Context(), string(locks[0].Key))) // as the end of its lease does
-	if err := opening(t, st, ledger.Migrations(marked(&runs))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tryOpening(t, st, ledger.Migrations(markSerials(&runs))))
 	rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
 	close(goOn)
 	if err := <-ended; err != nil {
@@ -288,12 +281,12 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
-	serials(t, st, 10)
+	putSerials(t, st, 10)
 	dying := store.Must(st.Connect())
 	stands := make(chan struct{})
 	var runs atomic.Int64
 	go func() {
-		_ = opening(t, st, ledger.Migrations(marked(&runs)), func(c *ledger.Config) {
+		_ = tryOpening(t, st, ledger.Migrations(markSerials(&runs)), func(c *ledger.Config) {
 			c.Client = dying
 			c.Fault = func(point string) {
 				if point == "migration" {
@@ -305,9 +298,7 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 		})
 	}()
 	<-stands
-	if err := opening(t, st, ledger.Migrations(marked(&runs))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tryOpening(t, st, ledger.Migrations(markSerials(&runs))))
 	allMarked(t, st, 10)
 }
 
@@ -338,9 +329,7 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 				}
 				return nil
 			}}
-			if err := opening(t, st, ledger.Migrations(step)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, tryOpening(t, st, ledger.Migrations(step)))
 			if may {
 				store.Must(older.CreateZone(store.Zone("platform", "top", "example.org.")))
 				select {
@@ -376,9 +365,7 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	key := keys.Zone("platform", "top")
 	kv := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0]
 	old := &v1alpha1.Zone{}
-	if err := store.Codec().Decode(t.Context(), key, kv.Value, kv.ModRevision, old); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, store.Codec().Decode(t.Context(), key, kv.Value, kv.ModRevision, old))
 	old.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("platform", "b")}
 	store.Must(st.Client.Client.Put(t.Context(), key, string(store.Must(runtime.Encode(store.Codec().Codec, old)))))
 	step := ledger.Migration{Number: ledger.Format + 1, Name: "less is allowed", OldersMayWrite: true, Run: func(ctx context.Context, m *ledger.Migrating) error {

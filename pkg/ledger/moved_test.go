@@ -34,7 +34,7 @@ func TestCascade_objectsThatMoveUnderItHoldUpNoWriter(t *testing.T) {
 		})
 		return err
 	}
-	for i := range scale(600, 200) {
+	for i := range scaleTo(600, 200) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		var err error
 		switch n := rnd.IntN(100); {

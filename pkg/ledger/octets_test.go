@@ -19,12 +19,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// fat is about the longest RRset there may be (S5.6), of values that differ from those of another version. Each octet
-// is of the sort that text encodings make longer.
-func fat(octet string, version int) []string {
+// makeFatValues returns about the longest RRset there may be (S5.6), of values that differ from those of another
+// version. Each octet is of the sort that text encodings make longer.
+func makeFatValues(octet string, version int) []string {
 	var values []string
 	for i := range 14 {
 		values = append(values, `"`+strings.TrimSuffix(strings.Repeat(strings.Repeat(octet, 250)+`" "`, 16), `" "`)+fmt.Sprintf("%02d%02d", version%100, i)+`"`)
@@ -32,8 +33,8 @@ func fat(octet string, version int) []string {
 	return values
 }
 
-// older gives records creation times in the order in which they were made here.
-func older(r *v1alpha1.Record, age int) *v1alpha1.Record {
+// setAge gives records creation times in the order in which they were made here.
+func setAge(r *v1alpha1.Record, age int) *v1alpha1.Record {
 	r.CreationTimestamp = metav1.NewTime(time.Date(2024, 1, 1, 0, 0, age, 0, time.UTC))
 	return r
 }
@@ -54,12 +55,12 @@ func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 			const each = 7
 			for i := range each {
 				name := fmt.Sprintf("t%d", i)
-				store.Must(s.CreateRecord(t.Context(), older(store.Record("team-b", name, name+".example.org.", "TXT", fat(octet, i)...), i)))
+				store.Must(s.CreateRecord(t.Context(), setAge(store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues(octet, i)...), i)))
 			}
-			store.Must(s.UpdateRecord(t.Context(), "team-b", "t0", func(r *v1alpha1.Record) { r.Spec.Values = fat(octet, 90) }))
+			store.Must(s.UpdateRecord(t.Context(), "team-b", "t0", func(r *v1alpha1.Record) { r.Spec.Values = makeFatValues(octet, 90) }))
 			for i := range each {
 				name := fmt.Sprintf("u%d", i)
-				store.Must(s.CreateRecord(t.Context(), older(store.Record("team-b", name, name+".example.org.", "A", "192.0.2.1"), 100+i)))
+				store.Must(s.CreateRecord(t.Context(), setAge(store.Record("team-b", name, name+".example.org.", "A", "192.0.2.1"), 100+i)))
 			}
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
 			s.Run()
@@ -91,7 +92,7 @@ func writeTogether(t *testing.T, s *store.Server, g *gate, writes map[string]fun
 // writeTogetherIn is writeTogether in that zone of namespace infra.
 func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes map[string]func() error) map[string]error {
 	t.Helper()
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	held := make(chan error, 1)
 	go func() {
 		_, err := s.CreateRecord(context.Background(), store.Record("team-a", "alone", "alone.example.org.", "A", "192.0.2.1"))
@@ -107,7 +108,7 @@ func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes
 		go func() { outcomes <- done{name, writes[name]()} }()
 		store.Eventually(t, name+" waits at the zone", func() bool { return s.Ledger.Waiting("infra", zone) == i+1 })
 	}
-	g.set("")
+	g.holdAt("")
 	errs := map[string]error{}
 	for range writes {
 		x := <-outcomes
@@ -120,7 +121,7 @@ func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes
 func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
+	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	const n = 10
 	ctx := context.Background()
@@ -146,11 +147,11 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 		do   func(name string, i int) error
 	}{
 		{"created", func(name string, i int) error {
-			_, err := s.CreateRecord(ctx, store.Record("team-b", name, name+".example.org.", "TXT", fat("<", i)...))
+			_, err := s.CreateRecord(ctx, store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues("<", i)...))
 			return err
 		}},
 		{"updated", func(name string, i int) error {
-			_, err := s.UpdateRecord(ctx, "team-b", name, func(r *v1alpha1.Record) { r.Spec.Values = fat("<", 50+i) })
+			_, err := s.UpdateRecord(ctx, "team-b", name, func(r *v1alpha1.Record) { r.Spec.Values = makeFatValues("<", 50+i) })
 			return err
 		}},
 		{"deleted", func(name string, _ int) error { return s.DeleteRecord(ctx, "team-b", name) }},
@@ -160,9 +161,7 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 				t.Errorf("fat records are %s: %s: %v", x.what, name, err)
 			}
 		}
-		if err := s.DeleteRecord(ctx, "team-a", "alone"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteRecord(ctx, "team-a", "alone"))
 	}
 	if s.Ledger.Stats().Batches.Load() < 3 {
 		t.Error("they did not go together")
@@ -175,18 +174,18 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st, g := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxRequestBytes = 96 << 10 }), "/registry/kubizone"), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
+	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
 	stop := s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	stop()
-	values := func(n int) []string { return fat("x", 0)[:n] } // of 4 KiB each, which are in the record and in the journal
+	values := func(n int) []string { return makeFatValues("x", 0)[:n] } // of 4 KiB each, which are in the record and in the journal
 	const n = 20
 	writes := map[string]func() error{}
 	for i := range n {
 		name := fmt.Sprintf("r%02d", i)
 		writes[name] = func() error {
-			_, err := s.CreateRecord(context.Background(), older(store.Record("team-b", name, name+".example.org.", "TXT", values(3)...), i))
+			_, err := s.CreateRecord(context.Background(), setAge(store.Record("team-b", name, name+".example.org.", "TXT", values(3)...), i))
 			return err
 		}
 	}

@@ -22,14 +22,14 @@ import (
 func TestOutcome_hasAReason(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	alone := func(ctx context.Context) (err error, unwritten bool) {
 		_, err = s.CreateRecord(ctx, store.Record("team", "r", "r.example.org.", "A", "192.0.2.1"))
 		return err, false
 	}
 	inASet := func(ctx context.Context) (error, bool) {
-		set, errs := inSet(ctx, s, created(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")), created(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
+		set, errs := inSet(ctx, s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")), createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
 		if set.Failed() != nil {
 			return set.Failed(), set.Unwritten()
 		}
@@ -48,7 +48,7 @@ func TestOutcome_hasAReason(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			g.set("before-commit")
+			g.holdAt("before-commit")
 			first := make(chan error, 1)
 			if !test.sent { // another write has the zone
 				go func() {
@@ -61,7 +61,7 @@ func TestOutcome_hasAReason(t *testing.T) {
 				go func() {
 					<-g.reached
 					<-ctx.Done()
-					g.set("")
+					g.holdAt("")
 				}()
 			}
 			err, unwritten := test.write(ctx)
@@ -72,7 +72,7 @@ func TestOutcome_hasAReason(t *testing.T) {
 			case !test.sent && (!apierrors.IsServerTimeout(err) || !strings.Contains(err.Error(), "nothing was written")):
 				t.Errorf("%v: want reason ServerTimeout, and that nothing was written", err)
 			}
-			g.set("")
+			g.holdAt("")
 			if err := <-first; err != nil {
 				t.Error(err)
 			}
@@ -87,11 +87,11 @@ func TestOutcome_hasAReason(t *testing.T) {
 func TestOutcome_ofASetIsKnown(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
-	set, errs := inSet(t.Context(), s, created(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
+	set, errs := inSet(t.Context(), s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
 	if errs[0] != nil || set.Unwritten() {
 		t.Errorf("a set that is written: %v, unwritten %t", errs[0], set.Unwritten())
 	}
-	set, errs = inSet(t.Context(), s, created(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")), created(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
+	set, errs = inSet(t.Context(), s, createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")), createLater(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
 	if errs[1] == nil || !set.Unwritten() {
 		t.Errorf("a set that is refused: %v, unwritten %t", errs[1], set.Unwritten())
 	}

@@ -30,13 +30,13 @@ type faults struct {
 	at []string
 }
 
-func (f *faults) set(at ...string) {
+func (f *faults) setFaults(at ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = at
 }
 
-func (f *faults) meet(at string, stays bool) {
+func (f *faults) meetFault(at string, stays bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := slices.Index(f.at, at)
@@ -57,20 +57,20 @@ type faultyCodec struct {
 
 func (c faultyCodec) Encode(o runtime.Object, w io.Writer) error {
 	if m, ok := o.(metav1.Object); ok {
-		c.faults.meet(m.GetName(), true)
+		c.faults.meetFault(m.GetName(), true)
 	}
 	return c.Codec.Encode(o, w)
 }
 
-// inject has the decisions of a server meet faults.
-func (f *faults) inject(c *ledger.Config) {
+// injectFaults has the decisions of a server meet faults.
+func (f *faults) injectFaults(c *ledger.Config) {
 	c.Records.Codec = faultyCodec{c.Records.Codec, f}
 	before := c.Fault
 	c.Fault = func(point string) {
 		if before != nil {
 			before(point)
 		}
-		f.meet(point, false)
+		f.meetFault(point, false)
 	}
 }
 
@@ -89,7 +89,7 @@ func wantFault(t *testing.T, err error, says string) {
 
 // faultyZone is a server with zone infra/z, example.org., of which every namespace may have names.
 func faultyZone(t *testing.T, st *store.Store, f *faults, change ...func(*ledger.Config)) *store.Server {
-	s := st.Server(append(change, f.inject)...)
+	s := st.Server(append(change, f.injectFaults)...)
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	return s
 }
@@ -116,9 +116,9 @@ func TestPanic_ofAWrite(t *testing.T) {
 		{"before-commit", "nothing was written"},
 		{"after-commit", "whether it was written is not known"},
 	} {
-		f.set(test.fault)
+		f.setFaults(test.fault)
 		_, err := s.CreateRecord(t.Context(), store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1"))
-		f.set()
+		f.setFaults()
 		wantFault(t, err, test.says)
 		mustGoOn(t, s, "after-"+test.fault)
 	}
@@ -126,11 +126,11 @@ func TestPanic_ofAWrite(t *testing.T) {
 	if n := s.Ledger.Stats().Panics.Load(); n != 3 {
 		t.Errorf("%d panics are counted, want 3", n)
 	}
-	f.set("before-commit")
+	f.setFaults("before-commit")
 	_, err := s.UpdateZone("infra", "z", func(o *v1alpha1.Zone) { o.Spec.Delegations = append(o.Spec.Delegations, store.Allow("more", "more")) })
 	wantFault(t, err, "nothing was written")
 	mustGoOn(t, s, "after-zone")
-	f.set("before-commit")
+	f.setFaults("before-commit")
 	wantFault(t, s.DeleteRecord(t.Context(), "team", "bad"), "nothing was written")
 	mustGoOn(t, s, "after-deletion")
 	s.Run()
@@ -151,9 +151,9 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			st, f, g := store.New(t), &faults{}, &gate{}
-			s := faultyZone(t, st, f, func(c *ledger.Config) { c.Fault = g.pass })
+			s := faultyZone(t, st, f, func(c *ledger.Config) { c.Fault = g.passPoint })
 			var failed atomic.Int64
-			g.set("before-commit")
+			g.holdAt("before-commit")
 			alone := make(chan error, 1)
 			go func() { alone <- createAt(s, 100) }()
 			<-g.reached
@@ -175,30 +175,30 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 			}
 			switch test.fault {
 			case "before-commit": // of the batch, and then of the first that is decided by itself
-				g.set("before-commit")
+				g.holdAt("before-commit")
 				if err := <-alone; err != nil {
 					t.Fatal(err)
 				}
 				<-g.reached
-				f.set(test.fault, test.fault)
-				g.set("")
+				f.setFaults(test.fault, test.fault)
+				g.holdAt("")
 			case "after-commit":
-				g.set("before-commit")
+				g.holdAt("before-commit")
 				if err := <-alone; err != nil {
 					t.Fatal(err)
 				}
 				<-g.reached
-				f.set(test.fault)
-				g.set("")
+				f.setFaults(test.fault)
+				g.holdAt("")
 			default:
-				f.set(test.fault)
-				g.set("")
+				f.setFaults(test.fault)
+				g.holdAt("")
 				if err := <-alone; err != nil {
 					t.Fatal(err)
 				}
 			}
 			all.Wait()
-			f.set()
+			f.setFaults()
 			if int(failed.Load()) != test.failed {
 				t.Errorf("%d of 5 writes failed, want %d", failed.Load(), test.failed)
 			}
@@ -226,10 +226,10 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 		{"before-commit", "nothing was written"},
 		{"after-commit", "whether it was written is not known"},
 	} {
-		f.set(test.fault)
+		f.setFaults(test.fault)
 		name := fmt.Sprintf("good%d", i)
-		set, errs := inSet(t.Context(), s, created(store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1")), created(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
-		f.set()
+		set, errs := inSet(t.Context(), s, createLater(store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1")), createLater(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+		f.setFaults()
 		for _, err := range append(errs, set.Failed()) {
 			wantFault(t, err, test.says)
 		}
@@ -244,19 +244,19 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 func TestPanic_ofACascade(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
-	s := st.Server(f.inject)
+	s := st.Server(f.injectFaults)
 	for _, name := range []string{"bad", "good"} { // they wait for a zone
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 	}
-	f.set("bad")
+	f.setFaults("bad")
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	store.Eventually(t, "the cascade panics", func() bool { return s.Ledger.Stats().Panics.Load() > 0 })
 	mustGoOn(t, s, "next")
-	f.set("cascade-step")
+	f.setFaults("cascade-step")
 	panics := s.Ledger.Stats().Panics.Load()
 	store.Eventually(t, "the cascade panics outside of a decision", func() bool { return s.Ledger.Stats().Panics.Load() > panics })
-	f.set()
+	f.setFaults()
 	st.Settle()
 	if r := s.Record("team", "bad"); r.Status.ZoneRef == nil {
 		t.Error("the cascade did not go on")

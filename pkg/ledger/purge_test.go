@@ -15,32 +15,28 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// stuff puts keys into the rooms of a zone, as its records would have them.
-func stuff(t *testing.T, st *store.Store, uid string, n int) {
+// fillRooms puts keys into the rooms of a zone, as its records would have them.
+func fillRooms(t *testing.T, st *store.Store, uid string, n int) {
 	t.Helper()
 	keys := layout.Keys{Prefix: st.Prefix}
-	client, err := ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption))(t)
 	var ops []clientv3.Op
 	for i := range n {
 		room := []string{"owners", "holders"}[i%2]
 		ops = append(ops, clientv3.OpPut(fmt.Sprintf("%s%s/r%07d.", keys.Room(room), uid, i/2), `{}`))
 		if len(ops) == 500 || i == n-1 {
-			if _, err := client.Txn(t.Context()).Then(ops...).Commit(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(client.Txn(t.Context()).Then(ops...).Commit())(t)
 			ops = ops[:0]
 		}
 	}
 }
 
-// deletions counts what is deleted of a zone, and how much of it in one transaction at most.
-func deletions(ctx context.Context, st *store.Store, uid string, all int, done chan<- [2]int) {
+// countDeletions counts what is deleted of a zone, and how much of it in one transaction at most.
+func countDeletions(ctx context.Context, st *store.Store, uid string, all int, done chan<- [2]int) {
 	keys := layout.Keys{Prefix: st.Prefix}
 	at := map[int64]int{}
 	most, seen := 0, 0
@@ -64,19 +60,17 @@ func deletions(ctx context.Context, st *store.Store, uid string, all int, done c
 // The keys of a removed zone are deleted in pages: no write waits for all of them.
 func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 	t.Parallel()
-	n := scale(9000, 3000)
+	n := scaleTo(9000, 3000)
 	st := store.New(t)
 	s := st.Server()
 	big := store.Must(s.CreateZone(store.Zone("infra", "big", "big.example.", store.Allow("", "*"))))
 	s.Run()
 	st.Settle()
-	stuff(t, st, string(big.UID), n)
+	fillRooms(t, st, string(big.UID), n)
 	done := make(chan [2]int, 1)
-	go deletions(t.Context(), st, string(big.UID), n, done)
+	go countDeletions(t.Context(), st, string(big.UID), n, done)
 	time.Sleep(50 * time.Millisecond) // the watch stands
-	if err := s.DeleteZone("infra", "big"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", "big"))
 	counted := <-done
 	if counted[0] < n {
 		t.Errorf("%d of %d keys deleted in two minutes", counted[0], n)
@@ -97,14 +91,12 @@ func TestPurge_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	stop := s.Run()
 	st.Settle()
 	stop()
-	fill(t, s, 10, func(i int) *v1alpha1.Record {
+	fillZone(t, s, 10, func(i int) *v1alpha1.Record {
 		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.big.example.", i), "A", "192.0.2.1")
 	})
-	stuff(t, st, string(zone.UID), 7000)
-	if err := s.DeleteZone("infra", "big"); err != nil {
-		t.Fatal(err)
-	}
-	times := interrupted(t, st, nil)
+	fillRooms(t, st, string(zone.UID), 7000)
+	must.Succeed(t, s.DeleteZone("infra", "big"))
+	times := runInterrupted(t, st, nil)
 	for _, room := range []string{"owners", "holders", "members", "counts", "journal"} {
 		keys := layout.Keys{Prefix: st.Prefix}
 		r, err := st.Client.Client.Get(t.Context(), keys.Room(room)+string(zone.UID)+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())

@@ -24,10 +24,10 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// scale is the size of a test: small, or full in its long form; a quarter of small where the race detector, which `make
-// test-race` runs with -short, makes each step four times as dear: it finds a race where two meet, however often they
-// do.
-func scale(full, small int) int {
+// scaleTo returns the size of a test: small, or full in its long form; a quarter of small where the race detector,
+// which `make test-race` runs with -short, makes each step four times as dear: it finds a race where two meet, however
+// often they do.
+func scaleTo(full, small int) int {
 	switch {
 	case rig.Long():
 		return full
@@ -47,14 +47,14 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// today stands still, so that each change of a definition is one serial (S6.5).
-func today(c *ledger.Config) {
+// stopClock stands still, so that each change of a definition is one serial (S6.5).
+func stopClock(c *ledger.Config) {
 	now := time.Now()
 	c.Now = func() time.Time { return now }
 }
 
-// parallel runs n workers and waits for them.
-func parallel(n int, work func(worker int)) {
+// runParallel runs n workers and waits for them.
+func runParallel(n int, work func(worker int)) {
 	var wg sync.WaitGroup
 	for w := range n {
 		wg.Go(func() { work(w) })
@@ -62,7 +62,7 @@ func parallel(n int, work func(worker int)) {
 	wg.Wait()
 }
 
-func deadline(t *testing.T) context.Context {
+func withDeadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -97,9 +97,9 @@ func newMixture(t *testing.T, servers []*store.Server, zones int) *mixture {
 	return m
 }
 
-func (m *mixture) run(workers, writes int) {
-	ctx := deadline(m.t)
-	parallel(workers, func(w int) {
+func (m *mixture) runMixture(workers, writes int) {
+	ctx := withDeadline(m.t)
+	runParallel(workers, func(w int) {
 		s, rnd := m.servers[w%len(m.servers)], rand.New(rand.NewPCG(uint64(w), 1))
 		type mine struct {
 			name string
@@ -159,8 +159,8 @@ func (m *mixture) run(workers, writes int) {
 	})
 }
 
-// faults compares what was acknowledged with what the zones say; nil when all is one.
-func (m *mixture) faults(before []*v1alpha1.Zone) (faults []string) {
+// findFaults compares what was acknowledged with what the zones say; nil when all is one.
+func (m *mixture) findFaults(before []*v1alpha1.Zone) (faults []string) {
 	s := m.servers[0]
 	for z := range m.zones {
 		after := s.Zone("infra", zoneName(z))
@@ -183,15 +183,15 @@ func (m *mixture) faults(before []*v1alpha1.Zone) (faults []string) {
 	return faults
 }
 
-func (m *mixture) present() (zones []*v1alpha1.Zone) {
+func (m *mixture) readZones() (zones []*v1alpha1.Zone) {
 	for z := range m.zones {
 		zones = append(zones, m.servers[0].Zone("infra", zoneName(z)))
 	}
 	return zones
 }
 
-// gathers has every other server wait for a batch to fill, whatever the disk.
-func gathers(server int) func(*ledger.Config) {
+// waitForBatches has every other server wait for a batch to fill, whatever the disk.
+func waitForBatches(server int) func(*ledger.Config) {
 	if server%2 == 1 {
 		return ledger.SlowCommit(-1)
 	}
@@ -202,16 +202,16 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 	st := store.New(t, change...)
 	var all []*store.Server
 	for i := range servers {
-		all = append(all, st.Server(today, gathers(i)))
+		all = append(all, st.Server(stopClock, waitForBatches(i)))
 	}
 	m := newMixture(t, all, zones)
 	m.servers[0].Run()
 	st.Settle()
-	before := m.present()
+	before := m.readZones()
 	started := time.Now()
-	m.run(16, writes)
+	m.runMixture(16, writes)
 	took := time.Since(started)
-	for _, f := range m.faults(before) {
+	for _, f := range m.findFaults(before) {
 		t.Error(f)
 	}
 	r := st.Fsck()
@@ -236,19 +236,19 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 
 func TestRace_oneSerialForEachChangeOfOneZone_I3(t *testing.T) {
 	t.Parallel()
-	testMixture(t, 2, 1, scale(500, 60))
+	testMixture(t, 2, 1, scaleTo(500, 60))
 }
 func TestRace_oneSerialForEachChangeOf16Zones_I3(t *testing.T) {
 	t.Parallel()
-	testMixture(t, 2, 16, scale(250, 60))
+	testMixture(t, 2, 16, scaleTo(250, 60))
 }
 func TestRace_threeServersOnOneZone_I3(t *testing.T) {
 	t.Parallel()
-	testMixture(t, 3, 1, scale(100, 40))
+	testMixture(t, 3, 1, scaleTo(100, 40))
 }
 func TestRace_underEncryption_I3(t *testing.T) {
 	t.Parallel()
-	testMixture(t, 2, 1, scale(100, 40), store.Encrypted(provided("one")))
+	testMixture(t, 2, 1, scaleTo(100, 40), store.Encrypted(makeTransformer("one")))
 }
 
 // Two zones want the same record at the same time, each in a batch of its own:
@@ -256,17 +256,17 @@ func TestRace_underEncryption_I3(t *testing.T) {
 func TestRace_oneRecordForTwoZones_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	servers := []*store.Server{st.Server(), st.Server(gathers(1))}
+	servers := []*store.Server{st.Server(), st.Server(waitForBatches(1))}
 	for _, z := range []string{"a", "b"} {
 		store.Must(servers[0].CreateZone(store.Zone("infra", z, z+".test.", store.Allow("", "*"))))
 	}
 	store.Eventually(t, "both servers know both zones", func() bool {
 		return servers[1].Ledger.Knows("", "a.test.") && servers[1].Ledger.Knows("", "b.test.")
 	})
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	const names, writers = 40, 16
 	var won atomic.Int64
-	parallel(writers, func(w int) {
+	runParallel(writers, func(w int) {
 		zone := []string{"a", "b"}[w%2]
 		for i := range names {
 			name := fmt.Sprintf("r-%d-%d", w/4, i)
@@ -291,14 +291,14 @@ func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
 	st := store.New(t)
 	st.Damaged = true
 	drop := ledger.DropGuards("zone")
-	m := newMixture(t, []*store.Server{st.Server(today, drop), st.Server(today, drop)}, 1)
+	m := newMixture(t, []*store.Server{st.Server(stopClock, drop), st.Server(stopClock, drop)}, 1)
 	m.tolerate = true
 	stop := m.servers[0].Run()
 	st.Settle()
 	stop()
-	before := m.present()
-	m.run(16, 60)
-	faults, r := m.faults(before), st.Fsck()
+	before := m.readZones()
+	m.runMixture(16, 60)
+	faults, r := m.findFaults(before), st.Fsck()
 	if len(faults) == 0 || r.Clean() {
 		t.Errorf("two servers wrote one zone without comparing its revision, and the test saw: %v; fsck: %s", faults, store.Text(r))
 	}
@@ -310,16 +310,16 @@ func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
 func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	servers := []*store.Server{st.Server(), st.Server(gathers(1))}
+	servers := []*store.Server{st.Server(), st.Server(waitForBatches(1))}
 	servers[0].Run()
 	var inside, outside, refused int
-	flips := scale(5, 2)
+	flips := scaleTo(5, 2)
 	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("team-a", "*"))))
 	type interval struct{ deny, allow int64 }
 	var intervals []interval
 	var mu sync.Mutex
 	var adopted []int64
-	done, ctx := make(chan struct{}), deadline(t)
+	done, ctx := make(chan struct{}), withDeadline(t)
 	var wg sync.WaitGroup
 	var created atomic.Int64
 	for w := range 8 {
@@ -334,7 +334,7 @@ func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
 				mu.Lock()
 				switch {
 				case err == nil && r.Status.ZoneRef != nil:
-					adopted = append(adopted, revision(r.ResourceVersion))
+					adopted = append(adopted, parseRevision(r.ResourceVersion))
 					created.Add(1)
 				case apierrors.IsForbidden(err):
 					refused++
@@ -349,19 +349,19 @@ func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
 		seen := created.Load()
 		store.Eventually(t, "records come in", func() bool { return created.Load() >= seen+20 })
 		z := store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] }))
-		x := interval{deny: revision(z.ResourceVersion)}
+		x := interval{deny: parseRevision(z.ResourceVersion)}
 		mu.Lock()
 		before := refused
 		mu.Unlock()
 		store.Eventually(t, "refusals", func() bool { mu.Lock(); defer mu.Unlock(); return refused >= before+20 })
 		z = store.Must(servers[1].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("team-a", "*")) }))
-		x.allow = revision(z.ResourceVersion)
+		x.allow = parseRevision(z.ResourceVersion)
 		intervals = append(intervals, x)
 	}
 	seen := created.Load()
 	store.Eventually(t, "records come in again", func() bool { return created.Load() >= seen+20 })
 	z := store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] }))
-	intervals = append(intervals, interval{deny: revision(z.ResourceVersion), allow: 1 << 62})
+	intervals = append(intervals, interval{deny: parseRevision(z.ResourceVersion), allow: 1 << 62})
 	time.Sleep(50 * time.Millisecond) // let them try after the last word
 	close(done)
 	wg.Wait()
@@ -388,29 +388,29 @@ func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
 	}
 }
 
-func revision(text string) int64 {
+func parseRevision(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }
 
 // Writers of a zone's own object get through under many record writers: a lost
 // race keeps the queue (see write.keep).
-func TestRace_zoneWritesFinishUnderLoad(t *testing.T) { testZoneWrites(t, 8, 2, scale(200, 40)) }
+func TestRace_zoneWritesFinishUnderLoad(t *testing.T) { testZoneWrites(t, 8, 2, scaleTo(200, 40)) }
 
 // The logs that the zone's write meets are those of batches as large as there are.
 func TestRace_zoneWritesFinishUnderTheLoadOfAnotherServer(t *testing.T) {
-	testZoneWrites(t, 64, 1, scale(60, 20))
+	testZoneWrites(t, 64, 1, scaleTo(60, 20))
 }
 
 // testZoneWrites writes a zone by the first of two servers, or both, under writers of its records at the second, or
 // both.
 func testZoneWrites(t *testing.T, writers, both, n int) {
 	st := store.New(t)
-	servers := []*store.Server{st.Server(), st.Server(gathers(1))}
+	servers := []*store.Server{st.Server(), st.Server(waitForBatches(1))}
 	servers[0].Run()
 	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	st.Settle()
-	done, ctx := make(chan struct{}), deadline(t)
+	done, ctx := make(chan struct{}), withDeadline(t)
 	var wg sync.WaitGroup
 	var writes atomic.Int64
 	for w := range writers {
@@ -472,7 +472,7 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 // the slowest wait is logged, since a busy machine would be judged with them.
 func TestRace_neitherServerStarves(t *testing.T) {
 	for try := 1; ; try++ { // a busy machine may stop one server for most of a try
-		if starved := starving(t); starved == "" {
+		if starved := findStarving(t); starved == "" {
 			return
 		} else if try == 3 {
 			t.Fatal(starved)
@@ -482,19 +482,19 @@ func TestRace_neitherServerStarves(t *testing.T) {
 	}
 }
 
-// starving says which server had less than a fifth of the writes.
-func starving(t *testing.T) string {
+// findStarving says which server had less than a fifth of the writes.
+func findStarving(t *testing.T) string {
 	st := store.New(t)
-	servers := []*store.Server{st.Server(), st.Server(gathers(1))}
+	servers := []*store.Server{st.Server(), st.Server(waitForBatches(1))}
 	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	var mu sync.Mutex
 	var took [2][]time.Duration
 	until := time.Now().Add(time.Second)
 	if rig.Long() {
 		until = until.Add(2 * time.Second)
 	}
-	parallel(16, func(w int) {
+	runParallel(16, func(w int) {
 		name := fmt.Sprintf("r-%d", w)
 		for i := 0; time.Now().Before(until); i++ {
 			var err error
@@ -536,7 +536,7 @@ func starving(t *testing.T) string {
 func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s, other := st.Server(func(c *ledger.Config) { c.Fault = g.pass }), st.Server()
+	s, other := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint }), st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -546,17 +546,17 @@ func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 		_, err := s.CreateRecord(ctx, store.Record("team-a", name, name+".example.org.", "A", "192.0.2.1"))
 		written <- err
 	}
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	go write(0)
 	<-g.reached
 	go write(1)
 	go write(2)
-	until(t, "both wait", func() bool { return s.Ledger.Waiting("infra", "example") == 2 })
-	g.set("before-commit")
+	waitUntil(t, "both wait", func() bool { return s.Ledger.Waiting("infra", "example") == 2 })
+	g.holdAt("before-commit")
 	<-g.reached
 	store.Must(other.CreateRecord(t.Context(), store.Record("team-a", "other", "other.example.org.", "A", "192.0.2.2")))
 	s.Ledger.Forget(time.Now().Add(time.Minute))
-	g.set("")
+	g.holdAt("")
 	for range 3 {
 		if err := <-written; err != nil {
 			t.Error(err)

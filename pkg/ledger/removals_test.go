@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// children makes n delegated zones of one namespace below example.org., and returns their parent.
-func children(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
+// makeChildren makes n delegated zones of one namespace below example.org., and returns their parent.
+func makeChildren(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 	t.Helper()
 	allowed := store.Allow("", "*")
 	allowed.Zones = []string{"*"}
@@ -36,7 +36,7 @@ func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
-	children(t, s, 18)
+	makeChildren(t, s, 18)
 	store.Must(s.CreateZone(store.Zone("team-b", "other", "other.example.org.")))
 	st.Settle()
 	stop() // no server carries cascades out
@@ -64,11 +64,11 @@ func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
 // them does not grow with them.
 func TestRemovals_queueAtTheirParent(t *testing.T) {
 	t.Parallel()
-	n := scale(60, 30)
+	n := scaleTo(60, 30)
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	children(t, s, n)
+	makeChildren(t, s, n)
 	st.Settle()
 	watching, cancel := context.WithCancel(t.Context())
 	longest := 0
@@ -85,7 +85,7 @@ func TestRemovals_queueAtTheirParent(t *testing.T) {
 		}
 	}()
 	txns, conflicts := s.Ledger.Stats().Transactions.Load(), s.Ledger.Stats().Conflicts.Load()
-	parallel(16, func(w int) {
+	runParallel(16, func(w int) {
 		for i := w; i < n; i += 16 {
 			err := s.DeleteZone("team-a", fmt.Sprintf("c%d", i))
 			for apierrors.IsTooManyRequests(err) {
@@ -114,7 +114,7 @@ func TestRemovals_doNotCountZonesThatCome_S8_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server() // which carries no cascades out
-	children(t, s, 20)
+	makeChildren(t, s, 20)
 	for i := range 16 {
 		if err := s.DeleteZone("team-a", fmt.Sprintf("c%d", i)); err != nil {
 			t.Fatalf("removal %d: %v", i, err)

@@ -70,7 +70,7 @@ func (c *counting) Reset()                                   { c.resets.Add(1); 
 func (c *counting) Base(ledger.Base)                         {}
 func (c *counting) Apply(uid string, tx content.Transaction) { c.following.Apply(uid, tx) }
 
-func snipped(t *testing.T, st *store.Store) (*store.Server, *scissors) {
+func startSnippedServer(t *testing.T, st *store.Store) (*store.Server, *scissors) {
 	t.Helper()
 	s := &scissors{}
 	return st.Server(func(c *ledger.Config) {
@@ -85,7 +85,7 @@ func snipped(t *testing.T, st *store.Store) (*store.Server, *scissors) {
 func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	s, cut := snipped(t, st)
+	s, cut := startSnippedServer(t, st)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	cut.after.Store(1)
 	sink := &counting{following: following{listing: listing{ready: func() {}}, steps: make(chan uint64, 100)}}
@@ -132,7 +132,7 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 func TestFollow_resumesBehindACompactionThatItHasHeardOf(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t), "/registry/kubizone") // compacted for itself alone
-	s, cut := snipped(t, st)
+	s, cut := startSnippedServer(t, st)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	sink := &counting{following: following{listing: listing{ready: func() {}}, steps: make(chan uint64, 100)}}
 	ready := make(chan struct{})

@@ -18,23 +18,23 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// removed makes a zone whose secondaries give it up after so many seconds, and removes it. It returns its last serial.
-func removed(t *testing.T, s *store.Server, object, domain string, expire int32) serial.Serial {
+// removeZone makes a zone whose secondaries give it up after so many seconds, and removes it. It returns its last
+// serial.
+func removeZone(t *testing.T, s *store.Server, object, domain string, expire int32) serial.Serial {
 	t.Helper()
 	z := store.Zone("infra", object, domain)
 	z.Spec.Expire = ptr.To(expire)
 	last := store.Must(s.CreateZone(z)).Status.Serial
-	if err := s.DeleteZone("infra", object); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", object))
 	return serial.Serial(last)
 }
 
-// remembers reports whether the last serial of a name is in the store.
-func remembers(t *testing.T, st *store.Store, domain string) bool {
+// hasSerial reports whether the last serial of a name is in the store.
+func hasSerial(t *testing.T, st *store.Store, domain string) bool {
 	t.Helper()
 	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse(domain)})
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
@@ -52,12 +52,12 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 	const jump, expire = 9600 * time.Hour, 5
 
 	off.Store(int64(jump))
-	high := removed(t, s, "long", "long.test.", int32(v1alpha1.DefaultExpire))
+	high := removeZone(t, s, "long", "long.test.", int32(v1alpha1.DefaultExpire))
 	off.Store(0)
 	began := time.Now()
-	removed(t, s, "short", "short.test.", expire)
+	removeZone(t, s, "short", "short.test.", expire)
 	off.Store(int64(2 * jump))
-	for remembers(t, st, "short.test.") { // so sweeps went by, under a clock that is ahead of both
+	for hasSerial(t, st, "short.test.") { // so sweeps went by, under a clock that is ahead of both
 		if time.Since(began) > time.Minute {
 			t.Fatal("it is remembered for ever")
 		}
@@ -103,7 +103,7 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
-	removed(t, s, "long", "long.test.", math.MaxInt32)
+	removeZone(t, s, "long", "long.test.", math.MaxInt32)
 	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("long.test.")})
 	var last law.LastSerial
 	if err := layout.Decode(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &last); err != nil || last.Left != serial.KeptSeconds {
@@ -120,16 +120,14 @@ func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_5(t *testing.T) {
 	other := store.Zone("other", "old", "old.test.")
 	other.Spec.Expire = ptr.To[int32](100000)
 	store.Must(s.CreateZone(other))
-	if err := s.DeleteZone("other", "old"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("other", "old"))
 	for i := range 5 {
-		removed(t, s, fmt.Sprint("z", i), fmt.Sprintf("z%d.test.", i), int32(200000+i))
+		removeZone(t, s, fmt.Sprint("z", i), fmt.Sprintf("z%d.test.", i), int32(200000+i))
 	}
 	s.Run()
-	store.Eventually(t, "a sweep", func() bool { return !remembers(t, st, "z0.test.") && !remembers(t, st, "z1.test.") })
+	store.Eventually(t, "a sweep", func() bool { return !hasSerial(t, st, "z0.test.") && !hasSerial(t, st, "z1.test.") })
 	for _, n := range []string{"z2.test.", "z3.test.", "z4.test.", "old.test."} {
-		if !remembers(t, st, n) {
+		if !hasSerial(t, st, n) {
 			t.Errorf("%s is forgotten", n)
 		}
 	}

@@ -33,7 +33,7 @@ func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 	for _, s := range servers {
 		s.Run()
 	}
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	own := store.Allow("infra", "*", "@")
 	own.Records = append(own.Records, v1alpha1.RecordDelegation{Pattern: "*", Types: []string{"NS", "DNAME"}})
 	own.Zones = []string{"*"}
@@ -47,8 +47,8 @@ func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	rounds := scale(400, 40)
-	parallel(7, func(w int) {
+	rounds := scaleTo(400, 40)
+	runParallel(7, func(w int) {
 		s, rnd := servers[w%2], rand.New(rand.NewPCG(uint64(w), 16))
 		pick := func(xs ...string) string { return xs[rnd.IntN(len(xs))] }
 		for range rounds {
@@ -88,11 +88,11 @@ func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 				r := store.Record(ns, name, pick("a", "b", "a.b", "_x.a", "_x.b", "*.b", "sub", "ns.sub", "x.sub", "c")+".example.org.", kind, value)
 				switch stands := s.Records.Get(ctx, store.Key("records", ns, name), storage.GetOptions{}, &v1alpha1.Record{}) == nil; {
 				case !stands:
-					writes = append(writes, created(r))
+					writes = append(writes, createLater(r))
 				case rnd.IntN(3) > 0:
-					writes = append(writes, changed(ns, name, func(o *v1alpha1.Record) { o.Spec = r.Spec }))
+					writes = append(writes, changeLater(ns, name, func(o *v1alpha1.Record) { o.Spec = r.Spec }))
 				default:
-					writes = append(writes, deleted(ns, name))
+					writes = append(writes, deleteLater(ns, name))
 				}
 			}
 			if rnd.IntN(3) == 0 {
@@ -107,7 +107,7 @@ func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 			for i, err := range errs {
 				judge(fmt.Sprintf("item %d of %d of %s", i, len(errs), ns), err)
 				if refused && err == nil {
-					t.Errorf("a part is written: %s", text(errs))
+					t.Errorf("a part is written: %s", joinErrors(errs))
 				}
 			}
 		}

@@ -19,38 +19,39 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
 // setWrite is one write of a change set.
 type setWrite func(context.Context, *store.Server) error
 
-func created(r *v1alpha1.Record) setWrite {
+func createLater(r *v1alpha1.Record) setWrite {
 	return func(ctx context.Context, s *store.Server) error {
 		_, err := s.CreateRecord(ctx, r)
 		return err
 	}
 }
 
-func changed(ns, name string, change func(*v1alpha1.Record)) setWrite {
+func changeLater(ns, name string, change func(*v1alpha1.Record)) setWrite {
 	return func(ctx context.Context, s *store.Server) error {
 		_, err := s.UpdateRecord(ctx, ns, name, change)
 		return err
 	}
 }
 
-func valued(ns, name string, values ...string) setWrite {
-	return changed(ns, name, func(r *v1alpha1.Record) { r.Spec.Values = values })
+func setValuesLater(ns, name string, values ...string) setWrite {
+	return changeLater(ns, name, func(r *v1alpha1.Record) { r.Spec.Values = values })
 }
 
-func deleted(ns, name string) setWrite {
+func deleteLater(ns, name string) setWrite {
 	return func(ctx context.Context, s *store.Server) error { return s.DeleteRecord(ctx, ns, name) }
 }
 
 // inSet makes the writes as one change set, as a ChangeSet's items are.
 func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Set, []error) {
 	set, errs := s.Ledger.NewSet(len(writes)), make([]error, len(writes))
-	parallel(len(writes), func(i int) {
+	runParallel(len(writes), func(i int) {
 		errs[i] = writes[i](set.Context(ctx, i), s)
 		set.Leave(i, errs[i] != nil)
 	})
@@ -60,7 +61,7 @@ func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Se
 // exampleOrg is a server with the zone example.org. of platform, in which team writes too, and records of the names
 // in it.
 func exampleOrg(t *testing.T, st *store.Store, names ...string) *store.Server {
-	s := st.Server(today)
+	s := st.Server(stopClock)
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
 	for _, name := range names {
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
@@ -68,7 +69,7 @@ func exampleOrg(t *testing.T, st *store.Store, names ...string) *store.Server {
 	return s
 }
 
-func text(errs []error) string {
+func joinErrors(errs []error) string {
 	var lines []string
 	for i, err := range errs {
 		lines = append(lines, fmt.Sprintf("%d: %v", i, err))
@@ -84,10 +85,11 @@ func TestSet_isOneSerial_S10_1(t *testing.T) {
 	s := exampleOrg(t, st, "a", "b", "c", "d")
 	before := s.Zone("platform", "example-org")
 	set, errs := inSet(t.Context(), s,
-		created(store.Record("team", "new", "new.example.org.", "A", "192.0.2.9")), valued("team", "a", "192.0.2.2"), deleted("team", "b"),
-		changed("team", "c", func(r *v1alpha1.Record) { r.Labels = map[string]string{"x": "y"} }), changed("team", "d", func(*v1alpha1.Record) {}))
+		createLater(store.Record("team", "new", "new.example.org.", "A", "192.0.2.9")), setValuesLater("team", "a", "192.0.2.2"),
+		deleteLater("team", "b"),
+		changeLater("team", "c", func(r *v1alpha1.Record) { r.Labels = map[string]string{"x": "y"} }), changeLater("team", "d", func(*v1alpha1.Record) {}))
 	if errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
+		t.Fatal(joinErrors(errs))
 	}
 	keys, revisions := layout.Keys{Prefix: st.Prefix}, map[int64]bool{}
 	for _, key := range []string{keys.Zone("platform", "example-org"), keys.Record("team", "new"), keys.Record("team", "a"), keys.Record("team", "c")} {
@@ -113,23 +115,21 @@ func TestSet_isOneSerial_S10_1(t *testing.T) {
 	if len(versions) != 4 {
 		t.Errorf("four objects have %d versions", len(versions))
 	}
-	tx := journalled(t, st, after)
+	tx := readJournal(t, st, after)
 	if len(tx.Steps) != 1 || len(tx.Steps[0].Added) != 2 || len(tx.Steps[0].Removed) != 2 || int64(tx.Steps[0].From) != before.Status.Serial {
 		t.Errorf("the journal has %+v", tx.Steps)
 	}
 }
 
-// journalled is the last value in the journal of a zone.
-func journalled(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transaction {
+// readJournal returns the last value in the journal of a zone.
+func readJournal(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transaction {
 	t.Helper()
 	var tx content.Transaction
 	r := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Step(string(z.UID), uint64(z.Status.ContentGeneration))))
 	if len(r.Kvs) != 1 {
 		t.Fatalf("%d values at step %d", len(r.Kvs), z.Status.ContentGeneration)
 	}
-	if err := layout.Decode(r.Kvs[0].Value, &tx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, layout.Decode(r.Kvs[0].Value, &tx))
 	return tx
 }
 
@@ -140,26 +140,26 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	st := store.New(t)
 	exampleOrg(t, st)
 	var told atomic.Int64
-	s := st.Server(today, func(c *ledger.Config) { c.Held = func(*v1alpha1.Zone) { told.Add(1) } })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.Held = func(*v1alpha1.Zone) { told.Add(1) } })
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Limits = nil }))
 	s.Run()
 	st.Settle()
 	var first, second, gone []setWrite
 	for i := range 20 {
 		store.Must(s.CreateRecord(t.Context(), store.Record("platform", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
-		first = append(first, created(store.Record("platform", fmt.Sprintf("s%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.2")), deleted("platform", fmt.Sprintf("r%d", i)))
-		second = append(second, created(store.Record("platform", fmt.Sprintf("t%d", i), fmt.Sprintf("t%d.example.org.", i), "A", "192.0.2.2")))
-		gone = append(gone, deleted("platform", fmt.Sprintf("s%d", i)))
+		first = append(first, createLater(store.Record("platform", fmt.Sprintf("s%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.2")), deleteLater("platform", fmt.Sprintf("r%d", i)))
+		second = append(second, createLater(store.Record("platform", fmt.Sprintf("t%d", i), fmt.Sprintf("t%d.example.org.", i), "A", "192.0.2.2")))
+		gone = append(gone, deleteLater("platform", fmt.Sprintf("s%d", i)))
 	}
 	if _, errs := inSet(t.Context(), s, first...); errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
+		t.Fatal(joinErrors(errs))
 	}
 	before := s.Zone("platform", "example-org").Status
 	if before.SettledSerial != before.Serial || told.Load() != 0 {
 		t.Fatalf("held at %d of %d, told %d times", before.SettledSerial, before.Serial, told.Load())
 	}
 	if _, errs := inSet(t.Context(), s, append(second, gone...)...); errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
+		t.Fatal(joinErrors(errs))
 	}
 	if after := s.Zone("platform", "example-org").Status; after.SettledSerial != before.Serial || after.Serial != before.Serial+1 || told.Load() != 1 {
 		t.Errorf("%d is delivered of %d, want %d; told %d times", after.SettledSerial, after.Serial, before.Serial, told.Load())
@@ -175,17 +175,17 @@ func TestSet_endsWithAnyOfItsRequests_S10_6(t *testing.T) {
 	set := s.Ledger.NewSet(2)
 	var err error
 	var wg sync.WaitGroup
-	wg.Go(func() { err = valued("team", "a", "192.0.2.2")(set.Context(ctx, 0), s) })
+	wg.Go(func() { err = setValuesLater("team", "a", "192.0.2.2")(set.Context(ctx, 0), s) })
 	store.Eventually(t, "the first has come", func() bool { return set.Came(0) })
 	cancel(gone)
 	wg.Wait()
 	if !errors.Is(err, gone) {
 		t.Errorf("the first says %v", err)
 	}
-	if err := valued("team", "b", "192.0.2.2")(set.Context(t.Context(), 1), s); !errors.Is(err, gone) {
+	if err := setValuesLater("team", "b", "192.0.2.2")(set.Context(t.Context(), 1), s); !errors.Is(err, gone) {
 		t.Errorf("the second says %v", err)
 	}
-	if err := valued("team", "a", "192.0.2.5")(t.Context(), s); err != nil {
+	if err := setValuesLater("team", "a", "192.0.2.5")(t.Context(), s); err != nil {
 		t.Error(err)
 	}
 	if s.Record("team", "b").Spec.Values[0] != "192.0.2.1" {
@@ -200,21 +200,21 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	s := exampleOrg(t, st)
 	set := func(n int) (writes []setWrite) {
 		for i := range n {
-			writes = append(writes, created(store.Record("team", fmt.Sprintf("r%d-%d", n, i), fmt.Sprintf("r%d-%d.example.org.", n, i), "A", "192.0.2.1")))
+			writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d-%d", n, i), fmt.Sprintf("r%d-%d.example.org.", n, i), "A", "192.0.2.1")))
 		}
 		return writes
 	}
 	_, errs := inSet(t.Context(), s, set(20)...)
 	for _, err := range errs {
 		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "and etcd takes 40;") || !strings.Contains(err.Error(), "--max-txn-ops=512") {
-			t.Fatal(text(errs))
+			t.Fatal(joinErrors(errs))
 		}
 	}
 	if len(s.ListRecords("team")) != 0 {
 		t.Error("something was written")
 	}
 	if _, errs := inSet(t.Context(), s, set(5)...); errors.Join(errs...) != nil {
-		t.Error(text(errs))
+		t.Error(joinErrors(errs))
 	}
 }
 
@@ -226,7 +226,7 @@ func TestSet_tooLargeNarrowsNoBatches_S10_5(t *testing.T) {
 	before := s.Ledger.Ops()
 	var writes []setWrite
 	for i := range v1alpha1.MaxChangeSetItems {
-		writes = append(writes, created(store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("a%[1]d.b%[1]d.c%[1]d.d%[1]d.e%[1]d.f%[1]d.g%[1]d.h%[1]d.example.org.", i), "A", "192.0.2.1")))
+		writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("a%[1]d.b%[1]d.c%[1]d.d%[1]d.e%[1]d.f%[1]d.g%[1]d.h%[1]d.example.org.", i), "A", "192.0.2.1")))
 	}
 	_, errs := inSet(t.Context(), s, writes...)
 	if !apierrors.IsRequestEntityTooLargeError(errs[0]) || !strings.Contains(errs[0].Error(), "and etcd takes 512;") || strings.Contains(errs[0].Error(), "--max-txn-ops") {
@@ -242,15 +242,15 @@ func TestSet_tooLargeNarrowsNoBatches_S10_5(t *testing.T) {
 func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
 	top := store.Zone("platform", "top", "example.org.", store.Allow("", "*"))
 	top.Spec.Delegations[0].Zones = []string{"*"}
 	store.Must(s.CreateZone(top))
 	store.Must(s.CreateZone(store.Zone("team", "dev", "dev.example.org.", store.Allow("", "*", "@"))))
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	var set sync.WaitGroup
 	set.Go(func() {
-		if _, errs := inSet(deadline(t), s, created(store.Record("team", "ns", "dev.example.org.", "NS", "ns8.example.net."))); errs[0] != nil {
+		if _, errs := inSet(withDeadline(t), s, createLater(store.Record("team", "ns", "dev.example.org.", "NS", "ns8.example.net."))); errs[0] != nil {
 			t.Error(errs[0])
 		}
 	})
@@ -258,12 +258,12 @@ func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
 	if !s.Ledger.Locked("team", "dev") {
 		t.Error("the set is committed without the lock of its zone")
 	}
-	g.set("before-commit")
+	g.holdAt("before-commit")
 	<-g.reached
 	if !s.Ledger.Locked("platform", "top") || s.Ledger.Locked("team", "dev") {
 		t.Error("the parent is paid without its lock, or under the child's")
 	}
-	g.set("")
+	g.holdAt("")
 	set.Wait()
 }
 
@@ -273,11 +273,12 @@ func TestSet_ofAHundred_S10_5(t *testing.T) {
 	s := exampleOrg(t, store.New(t))
 	var writes []setWrite
 	for i := range v1alpha1.MaxChangeSetItems {
-		writes = append(writes, created(store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+		writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A",
+			"192.0.2.1")))
 	}
 	serial := s.Zone("platform", "example-org").Status.Serial
 	if _, errs := inSet(t.Context(), s, writes...); errors.Join(errs...) != nil || s.Zone("platform", "example-org").Status.Serial != serial+1 {
-		t.Error(text(errs))
+		t.Error(joinErrors(errs))
 	}
 }
 
@@ -285,17 +286,17 @@ func TestSet_ofAHundred_S10_5(t *testing.T) {
 func TestRace_setsAreWhole_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	servers := []*store.Server{exampleOrg(t, st, "left", "right", "count"), st.Server(today)}
-	ctx := deadline(t)
+	servers := []*store.Server{exampleOrg(t, st, "left", "right", "count"), st.Server(stopClock)}
+	ctx := withDeadline(t)
 	var wrote atomic.Int64
-	parallel(8, func(w int) {
+	runParallel(8, func(w int) {
 		s := servers[w%2]
-		for i := range scale(60, 12) {
+		for i := range scaleTo(60, 12) {
 			value := fmt.Sprintf("192.0.%d.%d", w+1, i+1)
 			if w < 4 {
-				_, errs := inSet(ctx, s, valued("team", "left", value), valued("team", "right", value), created(store.Record("team", fmt.Sprintf("s%d-%d", w, i), fmt.Sprintf("s%d-%d.example.org.", w, i), "A", value)))
+				_, errs := inSet(ctx, s, setValuesLater("team", "left", value), setValuesLater("team", "right", value), createLater(store.Record("team", fmt.Sprintf("s%d-%d", w, i), fmt.Sprintf("s%d-%d.example.org.", w, i), "A", value)))
 				if errors.Join(errs...) != nil {
-					t.Error(text(errs))
+					t.Error(joinErrors(errs))
 				}
 			} else if _, err := s.CreateRecord(ctx, store.Record("team", fmt.Sprintf("r%d-%d", w, i), fmt.Sprintf("r%d-%d.example.org.", w, i), "A", value)); err != nil {
 				t.Error(err)
@@ -303,12 +304,12 @@ func TestRace_setsAreWhole_S10_1(t *testing.T) {
 			wrote.Add(1)
 		}
 	})
-	if l, r := s0(servers).Record("team", "left"), s0(servers).Record("team", "right"); l.Spec.Values[0] != r.Spec.Values[0] || l.Status.Serial != r.Status.Serial {
+	if l, r := pickFirst(servers).Record("team", "left"), pickFirst(servers).Record("team", "right"); l.Spec.Values[0] != r.Spec.Values[0] || l.Status.Serial != r.Status.Serial {
 		t.Errorf("left is %v at %d, right %v at %d", l.Spec.Values, l.Status.Serial, r.Spec.Values, r.Status.Serial)
 	}
-	if have := len(s0(servers).ListRecords("team")); int64(have) != wrote.Load()+3 {
+	if have := len(pickFirst(servers).ListRecords("team")); int64(have) != wrote.Load()+3 {
 		t.Errorf("%d records, want %d", have, wrote.Load()+3)
 	}
 }
 
-func s0(servers []*store.Server) *store.Server { return servers[0] }
+func pickFirst(servers []*store.Server) *store.Server { return servers[0] }

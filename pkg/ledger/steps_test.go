@@ -14,24 +14,25 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// populated is a zone of n records of team-a that refer to it, settled; no outbox runs.
-func populated(t *testing.T, st *store.Store, s *store.Server, n int) {
+// populateZone is a zone of n records of team-a that refer to it, settled; no outbox runs.
+func populateZone(t *testing.T, st *store.Store, s *store.Server, n int) {
 	t.Helper()
 	stop := s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	stop()
-	fill(t, s, n, func(i int) *v1alpha1.Record {
+	fillZone(t, s, n, func(i int) *v1alpha1.Record {
 		r := store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d", i), "A", "192.0.2.1")
 		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
 		return r
 	})
 }
 
-func withdraw(t *testing.T, s *store.Server) {
+func withdrawRules(t *testing.T, s *store.Server) {
 	t.Helper()
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-b", "*")}
@@ -97,19 +98,16 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_7(t *testing.T) {
 func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	notUnderRace(t)
 	st := store.New(t)
-	s := st.Server(today)
-	n := scale(1500, 400)
-	populated(t, st, s, n)
-	withdraw(t, s)
+	s := st.Server(stopClock)
+	n := scaleTo(1500, 400)
+	populateZone(t, st, s, n)
+	withdrawRules(t, s)
 	s.Run()
 	var between []int64
 	last := int64(0)
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("b-%d", i)
-		r, err := s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "A", "192.0.2.2"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "A", "192.0.2.2")))(t)
 		if last > 0 {
 			between = append(between, r.Status.Serial-last)
 		}
@@ -141,10 +139,10 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	}
 	servers := []*store.Server{st.Server(slow), st.Server(slow)}
 	const goes, each = 16, 16
-	populated(t, st, servers[0], goes*each)
+	populateZone(t, st, servers[0], goes*each)
 	steps := func(i int) int64 { return servers[i].Ledger.Stats().CascadeSteps.Load() / each }
 	already := steps(0) + steps(1)
-	withdraw(t, servers[0])
+	withdrawRules(t, servers[0])
 	servers[0].Run()
 	store.Eventually(t, "it is at work", func() bool { return steps(0) > 4 })
 	servers[1].Run()
@@ -163,9 +161,7 @@ func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
-	if err := s.DeleteZone("infra", "example"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", "example"))
 	s.Run()
 	st.Settle()
 	if wrote, told, err := s.Ledger.WriteTwice(t.Context(), "team", "www"); wrote != 1 || told != 1 || err != nil {

@@ -70,17 +70,17 @@ func TestStories(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
 			w := &world{t: t}
-			defer func() { w.end(t, file) }()
+			defer func() { w.endStory(t, file) }()
 			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "reset" {
-					w.end(t, d.Pos)
+					w.endStory(t, d.Pos)
 					w = newWorld(w.t, d)
 					return ""
 				}
 				if w.st == nil {
 					d.Fatalf(t, "a story begins with reset")
 				}
-				return w.tell(t, d)
+				return w.tellCommand(t, d)
 			})
 		})
 	}
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, d *datadriven.TestData) *world {
 	for _, x := range d.CmdArgs {
 		switch {
 		case x.Key == "encrypted":
-			change = append(change, store.Encrypted(provided("story")))
+			change = append(change, store.Encrypted(makeTransformer("story")))
 		case len(x.Vals) > 0:
 			change = append(change, store.Unchecked)
 		}
@@ -121,32 +121,32 @@ func newWorld(t *testing.T, d *datadriven.TestData) *world {
 	w.now.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
 	for _, x := range d.CmdArgs {
 		if x.Key != "encrypted" {
-			w.serve(x.Key, strings.Join(x.Vals, ""))
+			w.startActor(x.Key, strings.Join(x.Vals, ""))
 		}
 	}
 	return w
 }
 
-// end: a story leaves no write whose answer it has not told, and nothing held.
-func (w *world) end(t *testing.T, pos string) {
+// endStory: a story leaves no write whose answer it has not told, and nothing held.
+func (w *world) endStory(t *testing.T, pos string) {
 	for name, a := range w.pending {
 		if !a.by.gate.isDead() && !t.Failed() {
 			t.Errorf("%s: nothing waits for the answer to %s", pos, name)
 		}
 	}
 	for _, a := range w.servers {
-		a.die()
+		a.killServer()
 	}
 }
 
-// tell carries out one command and returns what it shows.
-func (w *world) tell(t *testing.T, d *datadriven.TestData) string {
+// tellCommand carries out one command and returns what it shows.
+func (w *world) tellCommand(t *testing.T, d *datadriven.TestData) string {
 	w.d = d
 	w.now.Add(1)
-	out := w.command(t, d)
+	out := w.runCommand(t, d)
 	w.told = append(w.told, *d)
 	for _, a := range w.servers {
-		w.hears(t, a)
+		w.waitForZones(t, a)
 	}
 	if r := w.st.Fsck(); !r.Clean() && !w.st.Damaged {
 		t.Errorf("%s: fsck: %s", d.Pos, store.Text(r))
@@ -154,8 +154,8 @@ func (w *world) tell(t *testing.T, d *datadriven.TestData) string {
 	return out
 }
 
-// hears waits until the server has heard of all zones that stand.
-func (w *world) hears(t *testing.T, a *actor) {
+// waitForZones waits until the server has heard of all zones that stand.
+func (w *world) waitForZones(t *testing.T, a *actor) {
 	for at := range w.zones {
 		ns, name, _ := strings.Cut(at, "/")
 		z := &v1alpha1.Zone{}
@@ -166,7 +166,7 @@ func (w *world) hears(t *testing.T, a *actor) {
 	}
 }
 
-func (w *world) command(t *testing.T, d *datadriven.TestData) string {
+func (w *world) runCommand(t *testing.T, d *datadriven.TestData) string {
 	arg := func(i int) string {
 		if i >= len(d.CmdArgs) {
 			d.Fatalf(t, "%s needs more words", d.Cmd)
@@ -183,13 +183,13 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "zone", "sign", "record", "delegation", "delete", "set":
 		if d.HasArg("deaths") {
-			return w.deaths(t, d)
+			return w.tellDeaths(t, d)
 		}
 		a := server()
 		if d.Cmd == "set" {
-			return w.set(t, d, a)
+			return w.writeSet(t, d, a)
 		}
-		return w.begin(t, d, a, nil, w.write(t, d, a), nil)
+		return w.beginWrite(t, d, a, nil, w.makeWrite(t, d, a), nil)
 	case "fill":
 		n, err := strconv.Atoi(arg(3))
 		if err != nil {
@@ -200,59 +200,59 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 			w.now.Add(1)
 			r := w.recordOf(t, d, arg(1), arg(2)+strconv.Itoa(i), strings.ReplaceAll(d.Input, "%", strconv.Itoa(i)))
 			if _, err := a.CreateRecord(a.ctx, r); err != nil {
-				return said(err)
+				return describeError(err)
 			}
 		}
 	case "hold":
-		server().gate.hold(arg(1))
+		server().gate.holdAt(arg(1))
 	case "next":
 		a := server()
-		a.gate.hold(a.gate.point)
-		return w.until(t, a, nil, func() bool { return a.stop == nil && w.allAnswered(a) })
+		a.gate.holdAt(a.gate.point)
+		return w.waitForHold(t, a, nil, func() bool { return a.stop == nil && w.allAnswered(a) })
 	case "release":
 		a := server()
-		a.gate.hold("")
+		a.gate.holdAt("")
 		var out strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(w.pending)) {
 			if w.pending[name].by == a {
-				out.WriteString(name + ": " + w.answer(t, name))
+				out.WriteString(name + ": " + w.waitForAnswer(t, name))
 			}
 		}
 		return out.String()
 	case "await":
-		return w.until(t, server(), nil, func() bool { return false })
+		return w.waitForHold(t, server(), nil, func() bool { return false })
 	case "wait":
-		return w.answer(t, arg(0))
+		return w.waitForAnswer(t, arg(0))
 	case "rest":
 		a := w.pending[arg(0)]
 		close(a.rest)
-		return w.until(t, a.by, a.done, nil)
+		return w.waitForHold(t, a.by, a.done, nil)
 	case "cancel":
 		a := w.pending[arg(0)]
 		a.cancel()
 	case "kill":
-		server().die()
+		server().killServer()
 	case "etcd":
-		server().line.set(arg(1))
+		server().line.setState(arg(1))
 	case "run":
 		a := server()
 		a.stop = a.Run()
 	case "settle":
-		w.settle(t, server())
+		w.settleStore(t, server())
 	case "carry":
 		a := server()
 		a.Ledger.CarryOut(a.ctx)
 	case "terminating":
-		server().known.set(arg(1), !d.HasArg("no"))
+		server().known.setTerminating(arg(1), !d.HasArg("no"))
 	case "show":
-		return w.show(t, d)
+		return w.showObject(t, d)
 	default:
 		d.Fatalf(t, "no such command: %s", d.Cmd)
 	}
 	return ""
 }
 
-func (w *world) settle(t *testing.T, a *actor) {
+func (w *world) settleStore(t *testing.T, a *actor) {
 	stop := a.stop
 	if stop == nil {
 		stop = a.Run()
@@ -262,8 +262,8 @@ func (w *world) settle(t *testing.T, a *actor) {
 	w.st.Settle()
 }
 
-// answer waits for the answer to a write.
-func (w *world) answer(t *testing.T, name string) string {
+// waitForAnswer waits for the answer to a write.
+func (w *world) waitForAnswer(t *testing.T, name string) string {
 	x := w.pending[name]
 	if x == nil {
 		w.d.Fatalf(t, "no write %s", name)
@@ -295,16 +295,16 @@ func (w *world) allAnswered(a *actor) bool {
 	return true
 }
 
-// begin makes a write and returns its answer. With as=NAME the write goes on beside the story, and begin returns when
-// it is held, waits behind others, is answered, or when comes is true.
-func (w *world) begin(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string, comes func() bool) string {
+// beginWrite makes a write and returns its answer. With as=NAME the write goes on beside the story, and begin returns
+// when it is held, waits behind others, is answered, or when comes is true.
+func (w *world) beginWrite(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string, comes func() bool) string {
 	ctx, cancel := context.WithCancel(a.ctx)
 	x := &answered{by: a, cancel: cancel, done: make(chan struct{}), rest: rest, text: noAnswer}
 	var name, point string
 	if d.MaybeScanArgs(t, "hold", &point); point != "" {
-		a.gate.hold(point)
+		a.gate.holdAt(point)
 	}
-	queued := w.queued(a)
+	queued := w.countQueued(a)
 	go func() {
 		defer close(x.done)
 		if text := write(ctx); !a.gate.isDead() {
@@ -326,11 +326,11 @@ func (w *world) begin(t *testing.T, d *datadriven.TestData, a *actor, rest chan 
 		d.Fatalf(t, "%s is under way", name)
 	}
 	w.pending[name] = x
-	return w.until(t, a, x.done, func() bool { return a.gate.holds() && w.queued(a) > queued || comes != nil && comes() })
+	return w.waitForHold(t, a, x.done, func() bool { return a.gate.isHolding() && w.countQueued(a) > queued || comes != nil && comes() })
 }
 
-// queued is how many writes wait at the zones of the story.
-func (w *world) queued(a *actor) (n int) {
+// countQueued returns how many writes wait at the zones of the story.
+func (w *world) countQueued(a *actor) (n int) {
 	for at := range w.zones {
 		ns, name, _ := strings.Cut(at, "/")
 		n += a.Ledger.Waiting(ns, name)
@@ -338,8 +338,8 @@ func (w *world) queued(a *actor) (n int) {
 	return n
 }
 
-// until waits for the first of: something is held, the write is answered, more.
-func (w *world) until(t *testing.T, a *actor, done chan struct{}, more func() bool) (out string) {
+// waitForHold waits for the first of: something is held, the write is answered, more.
+func (w *world) waitForHold(t *testing.T, a *actor, done chan struct{}, more func() bool) (out string) {
 	store.Eventually(t, w.d.Pos+": something is held, or is answered", func() bool {
 		select {
 		case <-done:
@@ -347,7 +347,7 @@ func (w *world) until(t *testing.T, a *actor, done chan struct{}, more func() bo
 			return true
 		default:
 		}
-		if a.gate.takes() {
+		if a.gate.hasCome() {
 			out = "held at " + a.gate.point + "\n"
 			return true
 		}
@@ -360,8 +360,8 @@ func (w *world) until(t *testing.T, a *actor, done chan struct{}, more func() bo
 	return out
 }
 
-// write is what the command writes, by the state of the store when the command came.
-func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(context.Context) string {
+// makeWrite returns what the command writes, by the state of the store when the command came.
+func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(context.Context) string {
 	at := d.CmdArgs[1].Key
 	if d.Cmd == "delete" {
 		at = d.CmdArgs[2].Key
@@ -388,7 +388,7 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 				err = fmt.Errorf("delete what?")
 			}
 			if err != nil {
-				return said(err)
+				return describeError(err)
 			}
 			return "gone\n"
 		}
@@ -415,7 +415,7 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 				z, err = a.CreateZone(z)
 			}
 			if err != nil {
-				return said(err)
+				return describeError(err)
 			}
 			return zoneText(z) + "\n"
 		}
@@ -426,7 +426,7 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 				o.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: o.Status.FQDN, DS: ds}
 			})
 			if err != nil {
-				return said(err)
+				return describeError(err)
 			}
 			return zoneText(z) + "\n"
 		}
@@ -444,7 +444,7 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 				o, err = a.CreateDelegation(o)
 			}
 			if err != nil {
-				return said(err)
+				return describeError(err)
 			}
 			return delegationText(o) + "\n"
 		}
@@ -515,8 +515,8 @@ func writeRecord(ctx context.Context, a *actor, before, r *v1alpha1.Record, dry 
 	}
 }
 
-// set makes the writes of a change set.
-func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
+// writeSet makes the writes of a change set.
+func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string {
 	lines, rest := strings.Split(d.Input, "\n"), make(chan struct{})
 	set := a.Ledger.NewSet(len(lines))
 	items := make([]func(context.Context) string, len(lines))
@@ -559,7 +559,7 @@ func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
 			items[i] = func(ctx context.Context) string {
 				err := a.DeleteRecord(ctx, ns, name)
 				if refused[i] = err != nil; refused[i] {
-					return said(err)
+					return describeError(err)
 				}
 				return "gone\n"
 			}
@@ -575,15 +575,15 @@ func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
 		}
 		return slices.Contains(lates, true)
 	}
-	return w.begin(t, d, a, rest, func(ctx context.Context) string {
+	return w.beginWrite(t, d, a, rest, func(ctx context.Context) string {
 		texts := make([]string, len(items))
-		parallel(len(items), func(i int) {
+		runParallel(len(items), func(i int) {
 			defer func() { set.Leave(i, refused[i]) }()
 			if lates[i] {
 				select {
 				case <-rest:
 				case <-ctx.Done():
-					refused[i], texts[i] = true, said(ctx.Err())
+					refused[i], texts[i] = true, describeError(ctx.Err())
 					return
 				}
 			}
@@ -602,38 +602,38 @@ func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
 	}, comes)
 }
 
-// deaths tells the story since reset once more for each point that the write passes, with its server dying there, and
-// what stands then and when another server has carried out what is owed.
-func (w *world) deaths(t *testing.T, d *datadriven.TestData) string {
+// tellDeaths tells the story since reset once more for each point that the write passes, with its server dying there,
+// and what stands then and when another server has carried out what is owed.
+func (w *world) tellDeaths(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	var said []string
 	for at := 1; ; at++ {
 		again := newWorld(w.t, &w.told[0])
 		for i := range w.told[1:] {
-			again.tell(t, &w.told[1+i])
+			again.tellCommand(t, &w.told[1+i])
 		}
 		again.d = d
 		a := again.servers[d.CmdArgs[0].Key]
 		a.gate.left = at
 		x := *d
 		x.CmdArgs = slices.DeleteFunc(slices.Clone(x.CmdArgs), func(c datadriven.CmdArg) bool { return c.Key == "deaths" })
-		answer := strings.TrimSuffix(again.command(t, &x), "\n")
+		answer := strings.TrimSuffix(again.runCommand(t, &x), "\n")
 		r := again.st.Fsck()
 		if !r.Clean() {
 			t.Errorf("%s: death %d, at %s: fsck: %s", d.Pos, at, a.gate.died, store.Text(r))
 		}
-		left := again.where(t)
+		left := again.describePlaces(t)
 		died := a.gate.isDead()
-		a.die()
-		again.serve("next", "")
-		again.settle(t, again.servers["next"])
-		then := again.where(t)
-		again.servers["next"].die()
+		a.killServer()
+		again.startActor("next", "")
+		again.settleStore(t, again.servers["next"])
+		then := again.describePlaces(t)
+		again.servers["next"].killServer()
 		if !died {
 			fmt.Fprintf(&out, "answered: %s\n", answer)
 			return out.String()
 		}
-		if left = fmt.Sprintf("%s; %s; then %s", left, owes(r.Owed.Total), then); len(said) > 0 && said[len(said)-1] == left {
+		if left = fmt.Sprintf("%s; %s; then %s", left, describeOwed(r.Owed.Total), then); len(said) > 0 && said[len(said)-1] == left {
 			left = "the same"
 		} else {
 			said = append(said, left)

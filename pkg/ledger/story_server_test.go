@@ -34,23 +34,23 @@ type actor struct {
 	lost  int64  // conflicts that are shown
 }
 
-func (w *world) serve(name, drop string) {
+func (w *world) startActor(name, drop string) {
 	a := &actor{name: name}
 	a.gate.ended = make(chan struct{})
 	w.st.T = w.t
-	a.Server = w.st.Server(a.known.config, ledger.DropGuards(drop), func(c *ledger.Config) {
+	a.Server = w.st.Server(a.known.configureNamespaces, ledger.DropGuards(drop), func(c *ledger.Config) {
 		c.Now = func() time.Time { return time.Unix(w.now.Load(), 0).UTC() }
-		c.Fault = a.gate.pass
+		c.Fault = a.gate.passPoint
 		a.line.KV, c.Client.KV = c.Client.KV, &a.line
 	})
 	a.ctx, a.end = context.WithCancel(a.Ctx)
 	w.servers[name] = a
 }
 
-// die ends all that the server does, whatever that is waiting for.
-func (a *actor) die() {
-	a.line.set("mute for ever")
-	a.gate.kill()
+// killServer ends all that the server does, whatever that is waiting for.
+func (a *actor) killServer() {
+	a.line.setState("mute for ever")
+	a.gate.killAll()
 	a.end()
 	if a.stop != nil {
 		a.stop()
@@ -72,7 +72,7 @@ type stopper struct {
 	died  string        // at which point
 }
 
-func (g *stopper) pass(point string) {
+func (g *stopper) passPoint(point string) {
 	g.mu.Lock()
 	if g.left > 0 {
 		if g.left--; g.left == 0 {
@@ -95,7 +95,7 @@ func (g *stopper) pass(point string) {
 	}
 }
 
-func (g *stopper) hold(point string) {
+func (g *stopper) holdAt(point string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open != nil {
@@ -104,8 +104,8 @@ func (g *stopper) hold(point string) {
 	g.point, g.open, g.stays, g.here = point, make(chan struct{}), 0, 0
 }
 
-// takes reports whether something has come to the point since it was asked last.
-func (g *stopper) takes() bool {
+// hasCome reports whether something has come to the point since it was asked last.
+func (g *stopper) hasCome() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	came := g.here > 0
@@ -113,18 +113,18 @@ func (g *stopper) takes() bool {
 	return came
 }
 
-// holds reports whether something stays at the point, so that what waits behind it does.
-func (g *stopper) holds() bool {
+// isHolding reports whether something stays at the point, so that what waits behind it does.
+func (g *stopper) isHolding() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stays > 0
 }
 
-func (g *stopper) kill() {
+func (g *stopper) killAll() {
 	g.mu.Lock()
 	g.endLocked()
 	g.mu.Unlock()
-	g.hold("")
+	g.holdAt("")
 }
 
 func (g *stopper) endLocked() {
@@ -146,7 +146,7 @@ type line struct {
 	state atomic.Value
 }
 
-func (l *line) set(state string) { l.state.Store(state) }
+func (l *line) setState(state string) { l.state.Store(state) }
 
 func (l *line) Txn(ctx context.Context) clientv3.Txn { return lineTxn{l.KV.Txn(ctx), l, false} }
 
@@ -176,13 +176,13 @@ func (t lineTxn) Commit() (*clientv3.TxnResponse, error) {
 		case "mute for ever":
 			return nil, rpctypes.ErrTimeout
 		case "mute":
-			t.l.set("ok")
+			t.l.setState("ok")
 			return nil, rpctypes.ErrTimeout
 		case "deaf":
 			if r, err := t.Txn.Commit(); err != nil || !r.Succeeded {
 				return r, err
 			}
-			t.l.set("ok")
+			t.l.setState("ok")
 			return nil, rpctypes.ErrTimeout
 		}
 	}

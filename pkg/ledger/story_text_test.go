@@ -27,15 +27,15 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-func owes(n int) string {
+func describeOwed(n int) string {
 	if n == 0 {
 		return "nothing owed"
 	}
 	return fmt.Sprintf("%d owed", n)
 }
 
-// where is in which zone each record is, and how many entries each zone has.
-func (w *world) where(t *testing.T) string {
+// describePlaces returns in which zone each record is, and how many entries each zone has.
+func (w *world) describePlaces(t *testing.T) string {
 	for _, a := range w.servers {
 		var texts []string
 		for _, r := range a.ListRecords("") {
@@ -57,8 +57,8 @@ func (w *world) where(t *testing.T) string {
 	return ""
 }
 
-// said is an error as a client is told.
-func said(err error) string {
+// describeError returns an error as a client is told.
+func describeError(err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &status):
@@ -76,7 +76,7 @@ func said(err error) string {
 
 func answerOf(r *v1alpha1.Record, err error) string {
 	if err != nil {
-		return said(err)
+		return describeError(err)
 	}
 	return recordText(r) + "\n"
 }
@@ -115,15 +115,15 @@ func zoneText(z *v1alpha1.Zone) string {
 }
 
 func delegationText(d *v1alpha1.Delegation) string {
-	text := accepted(d)
+	text := describeAccepted(d)
 	if ref := d.Status.ZoneRef; ref != nil {
 		text += " by " + ref.Name
 	}
 	return text
 }
 
-// earlier says where the zone of that name is another one.
-func (w *world) earlier(s *actor, ref *v1alpha1.AdoptingZone) string {
+// describeEarlier says where the zone of that name is another one.
+func (w *world) describeEarlier(s *actor, ref *v1alpha1.AdoptingZone) string {
 	if ref == nil {
 		return ""
 	}
@@ -138,7 +138,7 @@ func (w *world) objectMeta(o *metav1.ObjectMeta) {
 	o.CreationTimestamp = metav1.NewTime(time.Unix(w.now.Load(), 0).UTC())
 }
 
-func (w *world) ref(t *testing.T, d *datadriven.TestData) *v1alpha1.ZoneReference {
+func (w *world) readReference(t *testing.T, d *datadriven.TestData) *v1alpha1.ZoneReference {
 	var text string
 	if d.MaybeScanArgs(t, "ref", &text); text == "" {
 		return nil
@@ -155,7 +155,7 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 	lines := strings.Split(d.Input, "\n")
 	z := store.Zone(ns, name, lines[0])
 	w.objectMeta(&z.ObjectMeta)
-	z.Spec.ZoneRef = w.ref(t, d)
+	z.Spec.ZoneRef = w.readReference(t, d)
 	hosts := 0
 	for _, text := range lines[1:] {
 		switch f := strings.Fields(text); f[0] {
@@ -246,11 +246,11 @@ func (w *world) recordOf(t *testing.T, d *datadriven.TestData, ns, name, input s
 		r.Spec.Values = append(r.Spec.Values, strings.Join(f[2:], " "))
 	}
 	w.objectMeta(&r.ObjectMeta)
-	r.Spec.ZoneRef = w.ref(t, d)
+	r.Spec.ZoneRef = w.readReference(t, d)
 	return r
 }
 
-func (w *world) show(t *testing.T, d *datadriven.TestData) string {
+func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	var s *actor
@@ -279,7 +279,7 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 	case "record":
 		r := &v1alpha1.Record{}
 		if err := s.Records.Get(s.Ctx, store.Key("records", ns, name), storage.GetOptions{}, r); err == nil {
-			say("%s%s", recordText(r), w.earlier(s, r.Status.ZoneRef))
+			say("%s%s", recordText(r), w.describeEarlier(s, r.Status.ZoneRef))
 		}
 	case "records":
 		for _, r := range s.ListRecords(ns) {
@@ -287,7 +287,7 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 		}
 	case "delegation":
 		o := s.Delegation(ns, name)
-		say("%s%s", delegationText(o), w.earlier(s, o.Status.ZoneRef))
+		say("%s%s", delegationText(o), w.describeEarlier(s, o.Status.ZoneRef))
 	case "holders":
 		stored(keys.Room("holders")+uid()+"/", func(key string, value []byte) error {
 			var h law.Holders

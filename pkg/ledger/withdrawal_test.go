@@ -25,22 +25,23 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// grace sets the period of a zone.
-func grace(z *v1alpha1.Zone, d time.Duration) *v1alpha1.Zone {
+// setGrace sets the period of a zone.
+func setGrace(z *v1alpha1.Zone, d time.Duration) *v1alpha1.Zone {
 	z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: d}
 	return z
 }
 
-// kids is a zone that delegates kids to a tenant that has a record and a zone in it.
-func kids(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1alpha1.DelegationRule) {
+// makeKidsZone returns a zone that delegates kids to a tenant that has a record and a zone in it.
+func makeKidsZone(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1alpha1.DelegationRule) {
 	t.Helper()
-	ctx := deadline(t)
+	ctx := withDeadline(t)
 	none = []v1alpha1.DelegationRule{store.Allow("", "*"), {Namespace: "infra", Zones: []string{"*"}}}
 	allow = append(slices.Clone(none), v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"kids"}})
-	store.Must(s.CreateZone(grace(store.Zone("infra", "shared", "shared.example.", allow...), period)))
+	store.Must(s.CreateZone(setGrace(store.Zone("infra", "shared", "shared.example.", allow...), period)))
 	store.Must(s.CreateZone(store.Zone("team-a", "kids", "kids.shared.example.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	r := store.Record("team-a", "www", "www", "A", "203.0.113.66")
 	r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "kids"}
@@ -52,11 +53,11 @@ func kids(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1
 	return allow, none
 }
 
-func rules(s *store.Server, d []v1alpha1.DelegationRule) {
+func setRules(s *store.Server, d []v1alpha1.DelegationRule) {
 	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { z.Spec.Delegations = d }))
 }
 
-func standing(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
+func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
 // Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its
 // rule; also where the zone above became another's child since. The note of how
@@ -67,7 +68,7 @@ func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	allow, none := kids(t, s, time.Hour)
+	allow, none := makeKidsZone(t, s, time.Hour)
 	all := v1alpha1.DelegationRule{Zones: []string{"*"}}
 	store.Must(s.UpdateZone("team-a", "low", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"mid"}})
@@ -82,33 +83,31 @@ func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 	top := func(name string) { store.Must(s.CreateZone(store.Zone("infra", "top", name, all))) }
 	top("example.")
 	clean()
-	remove(s, "mid")
+	removeTeamZone(s, "mid")
 	clean()
 	if z := s.Zone("team-a", "prepared"); z.Status.EndsAt != nil || z.Status.FQDN == "" {
 		t.Fatalf("no rule went: %+v", z.Status)
 	}
 	for range 2 {
-		if err := s.DeleteZone("infra", "top"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteZone("infra", "top"))
 		clean()
 		top("example.")
 		clean()
 	}
-	rules(s, none)
+	setRules(s, none)
 	clean()
-	if standing(s, "prepared") && s.Zone("team-a", "prepared").Status.EndsAt == nil {
+	if isStanding(s, "prepared") && s.Zone("team-a", "prepared").Status.EndsAt == nil {
 		t.Fatal("its rule went, and it does not end")
 	}
-	rules(s, allow)
+	setRules(s, allow)
 	clean()
 	if s.Zone("team-a", "prepared").Status.EndsAt != nil {
 		t.Fatal("its rule is back, and it ends")
 	}
 	// The rule above goes: all of them end with it.
-	store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { grace(z, 0).Spec.Delegations = nil }))
+	store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { setGrace(z, 0).Spec.Delegations = nil }))
 	store.Eventually(t, "all ended", func() bool {
-		return s.Zone("infra", "shared").Status.FQDN == "" && !standing(s, "kids") && !standing(s, "low") && !standing(s, "prepared")
+		return s.Zone("infra", "shared").Status.FQDN == "" && !isStanding(s, "kids") && !isStanding(s, "low") && !isStanding(s, "prepared")
 	})
 	clean()
 }
@@ -122,12 +121,12 @@ func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	ctx := deadline(t)
-	allow, none := kids(t, s, time.Hour)
+	ctx := withDeadline(t)
+	allow, none := makeKidsZone(t, s, time.Hour)
 	st.Settle()
 	before := s.Zone("team-a", "kids").Status
 
-	rules(s, none)
+	setRules(s, none)
 	st.Settle()
 	z := s.Zone("team-a", "kids")
 	if z.Status.FQDN == "" || z.Status.EndsAt == nil || z.Status.ParentRef != nil {
@@ -136,20 +135,20 @@ func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
 	if left := time.Until(z.Status.EndsAt.Time); left < 50*time.Minute || left > time.Hour {
 		t.Errorf("it says that it ends in %s", left)
 	}
-	rules(s, allow)
+	setRules(s, allow)
 	st.Settle()
 	if z := s.Zone("team-a", "kids"); z.Status.EndsAt != nil || z.Status.ParentRef == nil {
 		t.Errorf("a rule came back: %+v", z.Status)
 	}
 
-	rules(s, none)
+	setRules(s, none)
 	st.Settle()
-	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { grace(z, 48*time.Hour) }))
+	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { setGrace(z, 48*time.Hour) }))
 	store.Eventually(t, "it says that it ends later", func() bool {
 		return time.Until(s.Zone("team-a", "kids").Status.EndsAt.Time) > 47*time.Hour
 	})
-	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { grace(z, 0) }))
-	store.Eventually(t, "both zones ended", func() bool { return !standing(s, "kids") && !standing(s, "low") })
+	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { setGrace(z, 0) }))
+	store.Eventually(t, "both zones ended", func() bool { return !isStanding(s, "kids") && !isStanding(s, "low") })
 	st.Settle()
 	if z := s.Zone("team-a", "kids"); z.Status.Serial != 0 || z.Status.Hash != "" || z.Status.EndsAt != nil || z.Labels[v1alpha1.LabelParentZone] != "" {
 		t.Errorf("a pending zone: %+v, labels %v", z.Status, z.Labels)
@@ -160,15 +159,11 @@ func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
 	if r := s.Record("team-a", "abs"); r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "shared" {
 		t.Errorf("an absolute name that the parent allows: %+v", r.Status)
 	}
-	if err := s.DeleteRecord(ctx, "team-a", "abs"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "abs"))
 	store.Must(s.CreateRecord(ctx, store.Record("team-b", "www", "www.kids.shared.example.", "A", "192.0.2.80")))
-	if err := s.DeleteRecord(ctx, "team-b", "www"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(ctx, "team-b", "www"))
 
-	rules(s, allow)
+	setRules(s, allow)
 	st.Settle()
 	z = s.Zone("team-a", "kids")
 	if z.Status.FQDN == "" || z.Status.Serial <= before.Serial || z.Status.EntryCount != before.EntryCount-1 {
@@ -189,11 +184,11 @@ func TestWithdrawal_countsTimeThatServersRan_S3_4(t *testing.T) {
 	s.Run()
 	other.Run()
 	const period = 3 * time.Second
-	_, none := kids(t, s, period)
+	_, none := makeKidsZone(t, s, period)
 	st.Settle()
 	began := time.Now()
-	rules(s, none)
-	for n := 0; standing(s, "kids"); n++ {
+	setRules(s, none)
+	for n := 0; isStanding(s, "kids"); n++ {
 		if time.Since(began) > time.Minute {
 			t.Fatal("it does not end while its tenant writes to it")
 		}
@@ -208,7 +203,7 @@ func TestWithdrawal_countsTimeThatServersRan_S3_4(t *testing.T) {
 	if ran := time.Since(began); ran < period {
 		t.Errorf("it ended after %s", ran)
 	}
-	store.Eventually(t, "the one below ended", func() bool { return !standing(s, "low") })
+	store.Eventually(t, "the one below ended", func() bool { return !isStanding(s, "low") })
 	st.Settle()
 }
 
@@ -218,14 +213,14 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
-	allow, none := kids(t, s, 0)
-	rules(s, none)
-	for standing(s, "kids") || standing(s, "low") {
-		interrupted(t, st, nil)
+	allow, none := makeKidsZone(t, s, 0)
+	setRules(s, none)
+	for isStanding(s, "kids") || isStanding(s, "low") {
+		runInterrupted(t, st, nil)
 	}
-	rules(s, allow)
-	interrupted(t, st, nil)
-	if r := s.Record("team-a", "www"); r.Status.ZoneRef == nil || !standing(s, "low") {
+	setRules(s, allow)
+	runInterrupted(t, st, nil)
+	if r := s.Record("team-a", "www"); r.Status.ZoneRef == nil || !isStanding(s, "low") {
 		t.Errorf("made anew without its record or the zone below: %+v", r.Status)
 	}
 }
@@ -238,33 +233,25 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
-	allow, none := kids(t, s, 0)
+	allow, none := makeKidsZone(t, s, 0)
 	store.Must(s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = []string{v1alpha1.FinalizerDelivery} }))
 	st.Settle()
 	confirmed := serial.Serial(s.Zone("team-a", "kids").Status.Serial)
-	if err := s.DeleteRecord(t.Context(), "team-a", "abs"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team-a", "abs"))
 	st.Settle()
 	stop()
 	zone := s.Zone("team-a", "kids")
-	rules(s, none)
+	setRules(s, none)
 	keys := func() (rooms map[string]int) {
 		rooms = map[string]int{}
-		client, err := ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must.Get(ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption))(t)
 		keys := layout.Keys{Prefix: st.Prefix}
 		for _, room := range []string{"holders", "members", "counts", "cuts", "debts", "owners", "journal", "outbox"} {
 			prefix := keys.Room(room) + string(zone.UID) + "/"
 			if room == "outbox" {
 				prefix = keys.Room(room)
 			}
-			r, err := client.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(client.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly()))(t)
 			if len(r.Kvs) > 0 {
 				rooms[room] = len(r.Kvs)
 			}
@@ -273,7 +260,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 	}
 	parked := func() bool {
 		k := keys()
-		return !standing(s, "kids") && k["holders"]+k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
+		return !isStanding(s, "kids") && k["holders"]+k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
 	}
 	for i := int64(1); !parked(); i++ {
 		if i > 500 {
@@ -311,10 +298,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 	}
 	names := func() (names []string) {
 		t.Helper()
-		left, err := s.Ledger.Left(t.Context(), zone, confirmed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := must.Get(s.Ledger.Left(t.Context(), zone, confirmed))(t)
 		if left.Header.FQDN.String() != "kids.shared.example." || left.Serial != serial.Serial(zone.Status.Serial) || fmt.Sprint(left.Header.NameServers) != fmt.Sprint(zoneHeader(t, zone).NameServers) {
 			t.Errorf("%s, serial %d, name servers %v", left.Header.FQDN, left.Serial, left.Header.NameServers)
 		}
@@ -334,34 +318,30 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 		t.Errorf("since a serial that it never had: %v", err)
 	}
 	// Nothing that its tenant writes changes that, and the rule alone makes it nowhere.
-	if err := s.DeleteRecord(t.Context(), "team-a", "www"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team-a", "www"))
 	store.Must(s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) {
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}
 	}))
-	rules(s, allow)
+	setRules(s, allow)
 	s.Ledger.CarryOut(t.Context())
-	if now := names(); !slices.Equal(now, had) || standing(s, "kids") {
-		t.Errorf("it stands: %t, and had %v, now %v", standing(s, "kids"), had, now)
+	if now := names(); !slices.Equal(now, had) || isStanding(s, "kids") {
+		t.Errorf("it stands: %t, and had %v, now %v", isStanding(s, "kids"), had, now)
 	}
 	st.MustBeClean()
 	// Delivery lets it go.
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 	s.Run()
-	store.Eventually(t, "it is made anew", func() bool { return standing(s, "kids") })
+	store.Eventually(t, "it is made anew", func() bool { return isStanding(s, "kids") })
 	st.Settle()
 	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("what it had when it was withdrawn: %v", err)
 	}
 	// It ends once more, and is removed.
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = []string{v1alpha1.FinalizerDelivery} }))
-	rules(s, none)
+	setRules(s, none)
 	store.Eventually(t, "it ended again", parked)
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
-	if err := s.DeleteZone("team-a", "kids"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("team-a", "kids"))
 	st.Settle()
 	if k := keys(); len(k) > 0 {
 		t.Errorf("keys are left: %v", k)
@@ -370,10 +350,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 
 func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
 	t.Helper()
-	z, err := objects.LawZone(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(objects.LawZone(o))(t)
 	return z.Header
 }
 
@@ -384,14 +361,12 @@ func TestWithdrawal_ofARuleForTheNamespaceBetween_S3_4(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	_, none := kids(t, s, time.Hour)
+	_, none := makeKidsZone(t, s, time.Hour)
 	store.Must(s.CreateZone(store.Zone("team-b", "other", "other.kids.shared.example.")))
 	st.Settle()
-	if err := s.DeleteZone("team-a", "kids"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("team-a", "kids"))
 	st.Settle()
-	rules(s, none)
+	setRules(s, none)
 	st.Settle()
 	if c := meta.FindStatusCondition(s.Zone("team-b", "other").Status.Conditions, v1alpha1.ConditionDelegated); c == nil || c.Reason != "DelegationWithdrawn" {
 		t.Errorf("the zone that came by the rule says %+v", c)
@@ -399,9 +374,7 @@ func TestWithdrawal_ofARuleForTheNamespaceBetween_S3_4(t *testing.T) {
 	st.MustBeClean()
 }
 
-// remove removes a zone of team-a.
-func remove(s *store.Server, name string) {
-	if err := s.DeleteZone("team-a", name); err != nil {
-		s.T.Fatal(err)
-	}
+// removeTeamZone removes a zone of team-a.
+func removeTeamZone(s *store.Server, name string) {
+	must.Succeed(s.T, s.DeleteZone("team-a", name))
 }

@@ -33,6 +33,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 const file = `$ORIGIN example.org.
@@ -63,16 +64,12 @@ func newLab(t *testing.T, server *fake.Clientset) *lab {
 	return l
 }
 
-func (l *lab) load(t *testing.T, path string) Result {
+func (l *lab) loadPath(t *testing.T, path string) Result {
 	t.Helper()
-	result, err := l.Load(t.Context(), Source{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return must.Get(l.Load(t.Context(), Source{Path: path}))(t)
 }
 
-func (l *lab) heard(part string) bool {
+func (l *lab) hasHeard(part string) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, line := range l.said {
@@ -83,8 +80,8 @@ func (l *lab) heard(part string) bool {
 	return false
 }
 
-// writes are the verbs and names of what was written since the last call.
-func (l *lab) writes() []string {
+// takeWrites returns the verbs and names of what was written since the last call.
+func (l *lab) takeWrites() []string {
 	var verbs []string
 	for _, action := range l.server.Actions() {
 		switch a := action.(type) {
@@ -102,9 +99,9 @@ func (l *lab) writes() []string {
 
 // L3: a second load writes nothing and looks at no record; an interrupted one is finished.
 func TestLoad_isRepeatable(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
-	if got := l.load(t, path); got != (Result{Written: 5}) {
+	if got := l.loadPath(t, path); got != (Result{Written: 5}) {
 		t.Errorf("first load: %+v", got)
 	}
 	zone, err := l.server.KubizoneV1alpha1().Zones("team").Get(t.Context(), "example.org", metav1.GetOptions{})
@@ -115,8 +112,8 @@ func TestLoad_isRepeatable(t *testing.T) {
 	if err != nil || record.Spec.RData != "2001:db8::2" || record.Spec.DomainName != "www" || record.Spec.ZoneRef.Name != "example.org" || record.Spec.TTL != nil {
 		t.Fatalf("record: %+v, %v", record, err)
 	}
-	l.writes()
-	if got := l.load(t, path); got != (Result{Present: 1}) {
+	l.takeWrites()
+	if got := l.loadPath(t, path); got != (Result{Present: 1}) {
 		t.Errorf("second load: %+v", got)
 	}
 	for _, action := range l.server.Actions() {
@@ -127,37 +124,28 @@ func TestLoad_isRepeatable(t *testing.T) {
 
 	// As an interruption leaves it: no mark, and a record missing.
 	patch := []byte(`{"metadata":{"labels":null}}`)
-	if _, err := l.server.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "example.org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.server.KubizoneV1alpha1().Records("team").Delete(t.Context(), "ns1-a.example.org", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := l.load(t, path); got != (Result{Written: 1, Present: 4}) {
+	must.Get(l.server.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "example.org", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
+	must.Succeed(t, l.server.KubizoneV1alpha1().Records("team").Delete(t.Context(), "ns1-a.example.org", metav1.DeleteOptions{}))
+	if got := l.loadPath(t, path); got != (Result{Written: 1, Present: 4}) {
 		t.Errorf("load after an interruption: %+v", got)
 	}
 }
 
 // L4, L5: a changed file changes what it made itself, and leaves what others touched.
 func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
-	l.load(t, path)
+	l.loadPath(t, path)
 	records := l.server.KubizoneV1alpha1().Records("team")
-	edited, err := records.Get(t.Context(), "www-a.example.org", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	edited := must.Get(records.Get(t.Context(), "www-a.example.org", metav1.GetOptions{}))(t)
 	edited.Spec.RData = "203.0.113.1"
 	edited.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}, {Manager: "status", Subresource: "status"}, {Manager: "kubectl-edit"}}
-	if _, err := records.Update(t.Context(), edited, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	write(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "192.0.2.2", "198.51.100.2", "604800", "604801").Replace(file))
-	if got := l.load(t, path); got != (Result{Written: 2, Present: 2, Left: 1}) {
+	must.Get(records.Update(t.Context(), edited, metav1.UpdateOptions{}))(t)
+	writeFile(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "192.0.2.2", "198.51.100.2", "604800", "604801").Replace(file))
+	if got := l.loadPath(t, path); got != (Result{Written: 2, Present: 2, Left: 1}) {
 		t.Errorf("second load: %+v", got)
 	}
-	if !l.heard("kubectl-edit") {
+	if !l.hasHeard("kubectl-edit") {
 		t.Error("nothing is said about what was left")
 	}
 	for object, want := range map[string]string{"www-a.example.org": "203.0.113.1", "ns1-a.example.org": "198.51.100.1"} {
@@ -174,7 +162,7 @@ func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 // L1, L2: what the server refuses is reported in its words with the lines it concerns, and the rest is loaded. A file
 // with a refusal is tried again at the next start.
 func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
 	l := newLab(t, fake.NewSimpleClientset())
 	refuse := true
 	l.server.PrependReactor("create", "records", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -184,16 +172,16 @@ func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 		}
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "kubi.zone", Resource: "records"}, record.Name, errors.New("zone example.org. does not delegate AAAA"))
 	})
-	if got := l.load(t, path); got != (Result{Written: 4, Refused: 2}) {
+	if got := l.loadPath(t, path); got != (Result{Written: 4, Refused: 2}) {
 		t.Errorf("first load: %+v", got)
 	}
 	for _, want := range []string{path + ":7: www.example.org. AAAA: ", "zone example.org. does not delegate AAAA", path + ":8: "} {
-		if !l.heard(want) {
+		if !l.hasHeard(want) {
 			t.Errorf("no line says %q", want)
 		}
 	}
 	refuse = false
-	if got := l.load(t, path); got != (Result{Written: 1, Present: 4, Refused: 1}) {
+	if got := l.loadPath(t, path); got != (Result{Written: 1, Present: 4, Refused: 1}) {
 		t.Errorf("second load: %+v", got)
 	}
 }
@@ -201,12 +189,10 @@ func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 // L2: a file that is none costs itself alone; so does a zone that the server refuses.
 func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
-	readme := write(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
-	refused := write(t, filepath.Join(dir, "b.zone"), strings.ReplaceAll(file, "example.org.", "example.com."))
-	if err := os.Symlink("nowhere", filepath.Join(dir, "c.zone")); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "d.zone"), file)
+	readme := writeFile(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
+	refused := writeFile(t, filepath.Join(dir, "b.zone"), strings.ReplaceAll(file, "example.org.", "example.com."))
+	must.Succeed(t, os.Symlink("nowhere", filepath.Join(dir, "c.zone")))
+	writeFile(t, filepath.Join(dir, "d.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	l.server.PrependReactor("create", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if zone := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Zone); zone.Spec.DomainName == "example.com." {
@@ -214,11 +200,11 @@ func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if got := l.load(t, dir); got != (Result{Written: 5, Failed: 3}) {
+	if got := l.loadPath(t, dir); got != (Result{Written: 5, Failed: 3}) {
 		t.Errorf("load: %+v", got)
 	}
 	for _, want := range []string{"not loaded: " + readme + ": no SOA", "not loaded: " + refused + ": zone example.com.: ", "c.zone: no such file"} {
-		if !l.heard(want) {
+		if !l.hasHeard(want) {
 			t.Errorf("no line says %q", want)
 		}
 	}
@@ -249,7 +235,7 @@ func TestStopsAll(t *testing.T) {
 
 // A server that stumbles is asked again; what the lost answer did is found out.
 func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	var mutex sync.Mutex
 	stumbled := make(map[string]bool)
@@ -269,7 +255,7 @@ func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 		}
 		return true, nil, apierrors.NewServerTimeout(action.GetResource().GroupResource(), "create", 1)
 	})
-	got := l.load(t, path)
+	got := l.loadPath(t, path)
 	if got.Written+got.Present != 5 || got.Refused+got.Left > 0 {
 		t.Errorf("result: %+v", got)
 	}
@@ -281,9 +267,9 @@ func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 
 // A change is tried again, too, on the object that it was for.
 func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
-	l.load(t, path)
+	l.loadPath(t, path)
 	var mutex sync.Mutex
 	stumbled := make(map[string]bool)
 	l.server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -299,19 +285,19 @@ func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
 		stumbled[id] = true
 		return true, nil, apierrors.NewServerTimeout(action.GetResource().GroupResource(), "patch", 1)
 	})
-	write(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "604800", "604801").Replace(file))
-	if got := l.load(t, path); got != (Result{Written: 2, Present: 3}) {
+	writeFile(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "604800", "604801").Replace(file))
+	if got := l.loadPath(t, path); got != (Result{Written: 2, Present: 3}) {
 		t.Errorf("second load: %+v", got)
 	}
 }
 
 // L5: another's object of the nice name is neither taken nor touched.
 func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	foreign := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www-a.example.org"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.net.", Type: "A", RData: "203.0.113.9"}}
 	inside := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "example.org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"}}
 	l := newLab(t, fake.NewSimpleClientset(foreign, inside))
-	if got := l.load(t, path); got != (Result{Written: 5}) {
+	if got := l.loadPath(t, path); got != (Result{Written: 5}) {
 		t.Errorf("load: %+v", got)
 	}
 	if r, err := l.server.KubizoneV1alpha1().Records("team").Get(t.Context(), foreign.Name, metav1.GetOptions{}); err != nil || r.Spec.RData != "203.0.113.9" {
@@ -324,7 +310,7 @@ func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 }
 
 func TestLoad_endsWithItsContext(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
@@ -350,7 +336,7 @@ func (k kinds) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RES
 
 // Manifests: parents first, whatever their order; lists taken apart; what a server wrote forgotten; refusals by line.
 func TestLoad_appliesManifests(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "all.yaml"), `# a comment
+	path := writeFile(t, filepath.Join(t.TempDir(), "all.yaml"), `# a comment
 apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: www, namespace: team-a, resourceVersion: "7", uid: x, managedFields: [{manager: m}]}
@@ -402,18 +388,18 @@ a: 2
 	})
 	l := newLab(t, fake.NewSimpleClientset())
 	l.dynamic, l.mapping = server, kinds{"Zone": "zones", "Record": "records"}
-	if got := l.load(t, path); got != (Result{Written: 3, Refused: 4}) {
+	if got := l.loadPath(t, path); got != (Result{Written: 3, Refused: 4}) {
 		t.Errorf("load: %+v", got)
 	}
 	if got := strings.Join(applied, " "); got != "team/parent team-a/dev team-a/www" {
 		t.Errorf("applied in the order %s", got)
 	}
 	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing", path + ": secret team/s: the server has no kind Secret", path + ":33: "} {
-		if !l.heard("refused: " + want) {
+		if !l.hasHeard("refused: " + want) {
 			t.Errorf("no line says %q", want)
 		}
 	}
-	if l.heard("not yet") {
+	if l.hasHeard("not yet") {
 		t.Error("a refusal that a second try overcame is reported")
 	}
 }
@@ -447,14 +433,14 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 
 // L4: a conflict of server-side apply is a field of another manager.
 func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "z.json"), `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
+	path := writeFile(t, filepath.Join(t.TempDir(), "z.json"), `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
 	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.ttl", Message: "conflict with kubectl-edit"}}, "Apply failed")
 	})
 	l := newLab(t, fake.NewSimpleClientset())
 	l.dynamic, l.mapping = server, kinds{"Zone": "zones"}
-	if got := l.load(t, path); got != (Result{Left: 1}) || !l.heard("left as it is: "+path+": zone team/z: ") {
+	if got := l.loadPath(t, path); got != (Result{Left: 1}) || !l.hasHeard("left as it is: "+path+": zone team/z: ") {
 		t.Errorf("load: %+v", got)
 	}
 }
@@ -463,16 +449,16 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 // Warning, after the zone cut that it is below. S6.2: an NS is loaded without the Warning of a host that the file
 // has, too.
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
 www.sub A 192.0.2.4
 sub NS ns.example.net.
 sibling NS ns.sub
 `)
 	l := newLab(t, fake.NewSimpleClientset())
 	l.workers = 1
-	l.load(t, path)
+	l.loadPath(t, path)
 	var order []string
-	for _, w := range l.writes() {
+	for _, w := range l.takeWrites() {
 		if strings.Contains(w, "sub") || strings.Contains(w, "sibling") {
 			order = append(order, w)
 		}
@@ -510,7 +496,7 @@ sibling NS ns.sub
 // A record that is written before the name servers of a zone have addresses is told twice how far it is: that the
 // zone is not Servable, and that it is.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600
 @	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 www	A	192.0.2.2
@@ -522,9 +508,9 @@ ns1	A	192.0.2.1
 `)
 	l := newLab(t, fake.NewSimpleClientset())
 	l.workers = 1
-	l.load(t, path)
+	l.loadPath(t, path)
 	var order []string
-	for _, w := range l.writes() {
+	for _, w := range l.takeWrites() {
 		if name, is := strings.CutPrefix(w, "create "); is && name != "example.org" {
 			order = append(order, strings.TrimSuffix(name, ".example.org"))
 		}
@@ -555,12 +541,10 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 		began := time.Now()
 		var said []string
 		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }}, fake.NewClientset(), nil, nil, &warnings{})
-		if err := l.runWorkers(t.Context(), "example.org.", 1, slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
+		must.Succeed(t, l.runWorkers(t.Context(), "example.org.", 1, slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
 			time.Sleep(1700 * time.Millisecond)
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		want := []string{
 			"2s loading example.org.: 2 of 102 objects, 1/s", "6s loading example.org.: 5 of 102 objects, 1/s",
 			"14s loading example.org.: 12 of 102 objects, 1/s", "30s loading example.org.: 26 of 102 objects, 1/s",

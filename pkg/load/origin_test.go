@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 // bindForm is a zone file as most are: the server's configuration says the name of the zone.
@@ -32,11 +33,8 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", "is zone example.org."},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
-			path := write(t, filepath.Join(t.TempDir(), tc.file), tc.text)
-			source, err := ParseSource(tc.before + path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			path := writeFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)
+			source := must.Get(ParseSource(tc.before + path))(t)
 			l := newLab(t, fake.NewSimpleClientset())
 			if got, err := l.Load(t.Context(), source); err != nil || got != (Result{Written: 3}) {
 				t.Errorf("%+v, %v", got, err)
@@ -45,7 +43,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
 				t.Errorf("%+v, %v", zones, err)
 			}
-			if !l.heard(tc.says) || strings.Contains(tc.says, "is zone") && l.heard("is assumed") {
+			if !l.hasHeard(tc.says) || strings.Contains(tc.says, "is zone") && l.hasHeard("is assumed") {
 				t.Errorf("%q: said %q", tc.says, l.said)
 			}
 		})
@@ -69,18 +67,18 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 		if file == "full.txt" {
 			text = "$ORIGIN example.org.\n" + bindForm
 		}
-		s := Source{Path: write(t, filepath.Join(t.TempDir(), file), text)}
+		s := Source{Path: writeFile(t, filepath.Join(t.TempDir(), file), text)}
 		if before != "" {
 			s.Origin = name.MustParse(before + ".")
 		}
 		l := newLab(t, fake.NewSimpleClientset())
 		_, err := l.Load(t.Context(), s)
 		for _, want := range wants {
-			if (err == nil || !strings.Contains(err.Error(), want)) && !l.heard(want) {
+			if (err == nil || !strings.Contains(err.Error(), want)) && !l.hasHeard(want) {
 				t.Errorf("%s: %v and %q, want %q", source, err, l.said, want)
 			}
 		}
-		if l.heard("there is no SOA") || len(l.writes()) > 0 {
+		if l.hasHeard("there is no SOA") || len(l.takeWrites()) > 0 {
 			t.Errorf("%s: %q", source, l.said)
 		}
 	}

@@ -18,18 +18,15 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/test/must"
 )
 
 func planOf(t *testing.T, text string) *plan {
 	t.Helper()
-	p, err := makePlan("f.zone", zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{}), "inside", "team")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(makePlan("f.zone", zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{}), "inside", "team"))(t)
 }
 
-func refusals(p *plan) []string {
+func listRefusals(p *plan) []string {
 	var lines []string
 	for _, r := range p.refused {
 		lines = append(lines, r.String())
@@ -47,7 +44,7 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 		Delegations: []v1alpha1.DelegationRule{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}},
 	}
 	if !reflect.DeepEqual(p.spec, want) || len(p.refused) > 0 || len(p.sets) > 0 {
-		t.Errorf("spec %+v, refused %v, sets %v; want %+v", p.spec, refusals(p), p.sets, want)
+		t.Errorf("spec %+v, refused %v, sets %v; want %+v", p.spec, listRefusals(p), p.sets, want)
 	}
 }
 
@@ -62,7 +59,7 @@ d	3600	IN	A	192.0.2.1
 `)
 	want := []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}, {Pattern: "@", Types: []string{"TYPE65280", "TYPE65534"}}, {Pattern: "*", Types: []string{"TYPE65280", "TYPE65534"}}}
 	if got := p.spec.Delegations[0].Records; !reflect.DeepEqual(got, want) || len(p.refused) > 0 {
-		t.Errorf("%+v, refused %v", got, refusals(p))
+		t.Errorf("%+v, refused %v", got, listRefusals(p))
 	}
 }
 
@@ -70,8 +67,8 @@ d	3600	IN	A	192.0.2.1
 func TestPlan_keepsTheTimersOfTheFile_S6_3(t *testing.T) {
 	p := planOf(t, "example.org. 300 SOA ns.example.net. host.example.net. 1 3600 7200 4294967295 300\n")
 	if *p.spec.Refresh != 3600 || *p.spec.Retry != 7200 || *p.spec.Expire != math.MaxInt32 || len(p.refused) != 1 ||
-		!strings.Contains(refusals(p)[0], "expire 4294967295 is above 2147483647; loaded with 2147483647") {
-		t.Errorf("%+v, %q", p.spec, refusals(p))
+		!strings.Contains(listRefusals(p)[0], "expire 4294967295 is above 2147483647; loaded with 2147483647") {
+		t.Errorf("%+v, %q", p.spec, listRefusals(p))
 	}
 }
 
@@ -88,7 +85,7 @@ WWW	300	IN	A	192.0.2.2
 @	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 `)
 	if len(p.refused) > 0 {
-		t.Errorf("refused: %v", refusals(p))
+		t.Errorf("refused: %v", listRefusals(p))
 	}
 	got := make(map[string]v1alpha1.RecordSpec)
 	for _, s := range p.sets {
@@ -118,7 +115,7 @@ www.example.net.	3600	IN	A	192.0.2.1
 sub	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 mail	3600	IN	A	192.0.2.4
 `)
-	lines := strings.Join(refusals(p), "\n")
+	lines := strings.Join(listRefusals(p), "\n")
 	for _, want := range []string{
 		"f.zone:2: ",
 		"the primary name server . names none; loaded with what the server makes", "the contact . names none; loaded with what the server makes: hostmaster in the zone",
@@ -151,15 +148,9 @@ func TestRefusal_namesAFewLinesOnly(t *testing.T) {
 
 // The real root zone goes in without a word: every TLD's NS, DS and glue.
 func TestPlan_takesTheWholeRootZone(t *testing.T) {
-	f, err := os.Open("../../test/testdata/root-2018031200.zone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("../../test/testdata/root-2018031200.zone"))(t)
 	defer f.Close()
-	p, err := makePlan("root.zone", zonefile.Read(f, zonefile.ReadOptions{}), "root", "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(makePlan("root.zone", zonefile.Read(f, zonefile.ReadOptions{}), "root", "default"))(t)
 	if len(p.refused) > 0 {
 		t.Fatalf("%d lines refused, the first: %s", len(p.refused), p.refused[0])
 	}
@@ -188,9 +179,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
-		if err := o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}` + rest + `}`)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}`+rest+`}`)))
 		return o
 	}
 	before := object(`,"data":{"a":"1","b":"1"},"immutable":false,"status":{"serial":1}`)

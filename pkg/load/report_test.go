@@ -39,16 +39,16 @@ func TestLoad_groupsWhatIsRefusedAndEchoesNoOctets(t *testing.T) {
 		fmt.Fprintf(&text, "h%d.example.net. A 192.0.2.1\n", i)
 	}
 	text.WriteString("\x1b]0;title\x07 A 192.0.2.1\nx TXT \"\x1b[31m\xff\" (\n")
-	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), text.String())
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), text.String())
 	l := newLab(t, fake.NewSimpleClientset())
-	if got := l.load(t, path); got != (Result{Written: 5, Refused: 4002}) {
+	if got := l.loadPath(t, path); got != (Result{Written: 5, Refused: 4002}) {
 		t.Errorf("load: %+v", got)
 	}
 	if len(l.said) > 20 {
 		t.Errorf("%d lines for three kinds of refusals", len(l.said))
 	}
 	for _, want := range []string{"refused: 1995 more like " + path + ":8: ", "refused: 1995 more like " + path + ":9: h0.example.net."} {
-		if !l.heard(want) {
+		if !l.hasHeard(want) {
 			t.Errorf("no line says %q", want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestParseSource_tellsViewsFromPaths(t *testing.T) {
@@ -47,24 +48,20 @@ func TestParseSource_tellsViewsFromPaths(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, text string) string {
+func writeFile(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func TestFiles_takesWhatItKnowsAndSaysWhatItDoesNot(t *testing.T) {
 	dir := t.TempDir()
-	b := write(t, filepath.Join(dir, "b.yaml"), "")
-	a := write(t, filepath.Join(dir, "sub", "a.json"), "")
-	z := write(t, filepath.Join(dir, "sub", "z.zone"), "")
-	other := write(t, filepath.Join(dir, "db.example.org"), "")
-	write(t, filepath.Join(dir, "README.md"), "")
+	b := writeFile(t, filepath.Join(dir, "b.yaml"), "")
+	a := writeFile(t, filepath.Join(dir, "sub", "a.json"), "")
+	z := writeFile(t, filepath.Join(dir, "sub", "z.zone"), "")
+	other := writeFile(t, filepath.Join(dir, "db.example.org"), "")
+	writeFile(t, filepath.Join(dir, "README.md"), "")
 
 	got, err := Source{Path: dir}.Files()
 	if want := (Files{Manifests: []string{b, a}, Zones: []string{z}}); err != nil || !reflect.DeepEqual(got, want) {

@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A FIFO without a writer is reported, and the wait ends with the context.
 func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 	for _, file := range []string{"example.org.zone", "all.yaml"} {
 		path := filepath.Join(t.TempDir(), file)
-		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, syscall.Mkfifo(path, 0o600))
 		l := newLab(t, fake.NewSimpleClientset())
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := errors.New("stop")
@@ -37,10 +36,7 @@ func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 		// Let go of the open that still waits for a writer.
-		writer, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		writer := must.Get(os.OpenFile(path, os.O_RDWR, 0))(t)
 		writer.Close()
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/test/must"
 )
 
 const (
@@ -31,14 +32,9 @@ const (
 func parse(t *testing.T, text string) (objects []*unstructured.Unstructured) {
 	t.Helper()
 	for document := range strings.SplitSeq(text, "---\n") {
-		asJSON, err := yaml.YAMLToJSONStrict([]byte(document))
-		if err != nil {
-			t.Fatal(err)
-		}
+		asJSON := must.Get(yaml.YAMLToJSONStrict([]byte(document)))(t)
 		o := &unstructured.Unstructured{}
-		if err := utiljson.Unmarshal(asJSON, &o.Object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, utiljson.Unmarshal(asJSON, &o.Object))
 		objects = append(objects, o)
 	}
 	return objects
@@ -51,10 +47,7 @@ func converts(t *testing.T, documents ...string) (objects []string, said string)
 	for _, o := range converted {
 		unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
 		unstructured.RemoveNestedField(o.Object, "status")
-		text, err := yaml.Marshal(o.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(yaml.Marshal(o.Object))(t)
 		objects = append(objects, string(text))
 	}
 	var lines []string
@@ -71,16 +64,12 @@ func becomes(t *testing.T, want string, documents ...string) {
 	var wanted, have []any
 	for _, text := range strings.Split(want, "\n---\n") {
 		var object any
-		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, yaml.Unmarshal([]byte(text), &object))
 		wanted = append(wanted, object)
 	}
 	for _, text := range got {
 		var object any
-		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, yaml.Unmarshal([]byte(text), &object))
 		have = append(have, object)
 	}
 	if !reflect.DeepEqual(have, wanted) {
@@ -341,9 +330,7 @@ func TestConvertBindy_passesNoFieldOver(t *testing.T) {
 		}
 		read := func() (spec map[string]any) {
 			t.Helper()
-			if err := json.Unmarshal([]byte(text), &spec); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal([]byte(text), &spec))
 			return spec
 		}
 		whole := convert(read())
@@ -445,9 +432,7 @@ func FuzzConvert(f *testing.F) {
 func checkConverted(t *testing.T, text string) {
 	t.Helper()
 	var content map[string]any
-	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.Unmarshal([]byte(text), &content))
 	switch content["kind"] {
 	case "Zone":
 		var zone v1alpha1.Zone

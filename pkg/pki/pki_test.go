@@ -19,24 +19,19 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-func bundle(t *testing.T, dir string, hosts []string, now time.Time) *Bundle {
+func openBundle(t *testing.T, dir string, hosts []string, now time.Time) *Bundle {
 	t.Helper()
-	b, err := Open(dir, hosts, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(Open(dir, hosts, now))(t)
 }
 
 // A client of the kubeconfig is to a server of the bundle: trusted, and a member of system:masters.
 func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
-	b := bundle(t, t.TempDir(), Hosts("127.0.0.1"), time.Now())
-	pair, err := tls.X509KeyPair(b.ServingCert, b.ServingKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := openBundle(t, t.TempDir(), Hosts("127.0.0.1"), time.Now())
+	pair := must.Get(tls.X509KeyPair(b.ServingCert, b.ServingKey))(t)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(b.CA)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,22 +42,10 @@ func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 
-	text, err := b.Kubeconfig(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := client.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(b.Kubeconfig(server.URL))(t)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(text))(t)
+	client := must.Get(rest.HTTPClientFor(config))(t)
+	answer := must.Get(client.Get(server.URL))(t)
 	defer answer.Body.Close()
 	got, _ := io.ReadAll(answer.Body)
 	if string(got) != AdminUser+" "+AdminGroup {
@@ -73,7 +56,7 @@ func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
 // P1
 func TestOpen_keepsKeysFromOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
-	bundle(t, dir, Hosts(""), time.Now())
+	openBundle(t, dir, Hosts(""), time.Now())
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%s: %v, %v", dir, info.Mode(), err)
@@ -92,14 +75,14 @@ func TestOpen_keepsKeysFromOthers(t *testing.T) {
 // P2
 func TestOpen_keepsWhatIsStillGood(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
-	first := bundle(t, dir, []string{"localhost", "127.0.0.1"}, now)
+	first := openBundle(t, dir, []string{"localhost", "127.0.0.1"}, now)
 
-	again := bundle(t, dir, []string{"localhost"}, now.Add(time.Hour))
+	again := openBundle(t, dir, []string{"localhost"}, now.Add(time.Hour))
 	if !bytes.Equal(first.CA, again.CA) || !bytes.Equal(first.ServingCert, again.ServingCert) || !bytes.Equal(first.AdminKey, again.AdminKey) {
 		t.Error("a restart made certificates anew")
 	}
 
-	moved := bundle(t, dir, []string{"localhost", "192.0.2.1"}, now)
+	moved := openBundle(t, dir, []string{"localhost", "192.0.2.1"}, now)
 	if !bytes.Equal(first.CA, moved.CA) || !bytes.Equal(first.AdminCert, moved.AdminCert) {
 		t.Error("a new address changed more than the serving certificate")
 	}
@@ -107,7 +90,7 @@ func TestOpen_keepsWhatIsStillGood(t *testing.T) {
 		t.Error("the serving certificate does not cover the new address")
 	}
 
-	late := bundle(t, dir, []string{"localhost"}, now.Add(validity-renewBefore))
+	late := openBundle(t, dir, []string{"localhost"}, now.Add(validity-renewBefore))
 	if bytes.Equal(first.CA, late.CA) || bytes.Equal(first.AdminCert, late.AdminCert) {
 		t.Error("certificates with less than a year left were kept")
 	}
@@ -116,25 +99,19 @@ func TestOpen_keepsWhatIsStillGood(t *testing.T) {
 // P2, P3: half a pair is made anew, a broken file is named.
 func TestOpen_meetsWhatACrashOrAnEditorLeft(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
-	first := bundle(t, dir, []string{"localhost"}, now)
-	if err := os.Remove(filepath.Join(dir, "admin.crt")); err != nil {
-		t.Fatal(err)
-	}
-	if b := bundle(t, dir, []string{"localhost"}, now); bytes.Equal(b.AdminKey, first.AdminKey) || !bytes.Equal(b.CA, first.CA) {
+	first := openBundle(t, dir, []string{"localhost"}, now)
+	must.Succeed(t, os.Remove(filepath.Join(dir, "admin.crt")))
+	if b := openBundle(t, dir, []string{"localhost"}, now); bytes.Equal(b.AdminKey, first.AdminKey) || !bytes.Equal(b.CA, first.CA) {
 		t.Error("half a pair was kept, or the whole one was not")
 	}
 	// A new key beside the old certificate, as a crash between the two writes leaves it.
-	if err := os.WriteFile(filepath.Join(dir, "admin.key"), first.AdminKey, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b := bundle(t, dir, []string{"localhost"}, now)
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "admin.key"), first.AdminKey, 0o600))
+	b := openBundle(t, dir, []string{"localhost"}, now)
 	if _, err := tls.X509KeyPair(b.AdminCert, b.AdminKey); err != nil {
 		t.Errorf("certificate and key do not belong together: %v", err)
 	}
 	broken := filepath.Join(dir, "serving.crt")
-	if err := os.WriteFile(broken, []byte("poem"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(broken, []byte("poem"), 0o600))
 	if _, err := Open(dir, []string{"localhost"}, now); err == nil || !strings.Contains(err.Error(), broken) {
 		t.Errorf("a broken file: %v", err)
 	}

@@ -12,23 +12,25 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestRespond_toAllowedPeer(t *testing.T) {
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), snapshot(t, "root", "", ".", 5)), Rules(local, nil))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), makeSnapshot(t, "root", "", ".", 5)), Rules(local, nil))
 	update, notify := new(mdns.Msg), new(mdns.Msg)
 	update.SetUpdate("example.org.")
 	notify.SetNotify("example.org.")
-	chaos := query("version.bind.", mdns.TypeTXT)
+	chaos := makeQuery("version.bind.", mdns.TypeTXT)
 	chaos.Question[0].Qclass = mdns.ClassCHAOS
-	chaosSOA := query("example.org.", mdns.TypeSOA)
+	chaosSOA := makeQuery("example.org.", mdns.TypeSOA)
 	chaosSOA.Question[0].Qclass = mdns.ClassCHAOS
-	status := query("example.org.", mdns.TypeSOA)
+	status := makeQuery("example.org.", mdns.TypeSOA)
 	status.Opcode = mdns.OpcodeStatus
-	two := query("example.org.", mdns.TypeSOA)
+	two := makeQuery("example.org.", mdns.TypeSOA)
 	two.Question = append(two.Question, two.Question[0])
-	bareIXFR := query("example.org.", mdns.TypeIXFR)
-	version1 := query("example.org.", mdns.TypeSOA)
+	bareIXFR := makeQuery("example.org.", mdns.TypeIXFR)
+	version1 := makeQuery("example.org.", mdns.TypeSOA)
 	version1.SetEdns0(1232, false)
 	version1.IsEdns0().SetVersion(1)
 
@@ -40,27 +42,27 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 		// NXDOMAIN, both with the SOA in the authority section
 		udp, tcp int
 	}{
-		{"SOA", query("example.org.", mdns.TypeSOA), soa, soa},
-		{"SOA in other case", query("EXAMPLE.org.", mdns.TypeSOA), soa, soa},
-		{"SOA of the root", query(".", mdns.TypeSOA), soa, soa},
-		{"SOA below a zone", query("www.example.org.", mdns.TypeSOA), none, none},
-		{"SOA of a zone not here", query("example.net.", mdns.TypeSOA), nx, nx},
-		{"SOA of no zone name", query(`a\.b.example.`, mdns.TypeSOA), nx, nx},
-		{"AXFR", query("example.org.", mdns.TypeAXFR), mdns.RcodeFormatError, transfer},
-		{"AXFR of a zone not here", query("example.net.", mdns.TypeAXFR), mdns.RcodeFormatError, mdns.RcodeNotAuth},
-		{"IXFR from an older serial", ixfr("example.org.", 99), soa, transfer},
-		{"IXFR from the same serial", ixfr("example.org.", 100), soa, soa},
-		{"IXFR from a newer serial", ixfr("example.org.", 101), soa, soa},
-		{"IXFR from far behind", ixfr("example.org.", 100+1<<31+1), soa, transfer},
-		{"IXFR from an incomparable serial", ixfr("example.org.", 100+1<<31), soa, transfer},
+		{"SOA", makeQuery("example.org.", mdns.TypeSOA), soa, soa},
+		{"SOA in other case", makeQuery("EXAMPLE.org.", mdns.TypeSOA), soa, soa},
+		{"SOA of the root", makeQuery(".", mdns.TypeSOA), soa, soa},
+		{"SOA below a zone", makeQuery("www.example.org.", mdns.TypeSOA), none, none},
+		{"SOA of a zone not here", makeQuery("example.net.", mdns.TypeSOA), nx, nx},
+		{"SOA of no zone name", makeQuery(`a\.b.example.`, mdns.TypeSOA), nx, nx},
+		{"AXFR", makeQuery("example.org.", mdns.TypeAXFR), mdns.RcodeFormatError, transfer},
+		{"AXFR of a zone not here", makeQuery("example.net.", mdns.TypeAXFR), mdns.RcodeFormatError, mdns.RcodeNotAuth},
+		{"IXFR from an older serial", makeIXFR("example.org.", 99), soa, transfer},
+		{"IXFR from the same serial", makeIXFR("example.org.", 100), soa, soa},
+		{"IXFR from a newer serial", makeIXFR("example.org.", 101), soa, soa},
+		{"IXFR from far behind", makeIXFR("example.org.", 100+1<<31+1), soa, transfer},
+		{"IXFR from an incomparable serial", makeIXFR("example.org.", 100+1<<31), soa, transfer},
 		{"IXFR without a serial", bareIXFR, mdns.RcodeFormatError, mdns.RcodeFormatError},
-		{"IXFR of a zone not here", ixfr("example.net.", 1), mdns.RcodeNotAuth, mdns.RcodeNotAuth},
-		{"A", query("mail.example.org.", mdns.TypeA), nx, nx},
-		{"A at the apex", query("example.org.", mdns.TypeA), none, none},
-		{"A of no Record's name", query(`a\.b.example.org.`, mdns.TypeA), nx, nx},
-		{"ANY", query("example.org.", mdns.TypeANY), data, data},
-		{"A of a zone not here", query("www.example.net.", mdns.TypeA), nx, nx}, // it is in the root zone
-		{"MAILA", query("example.org.", mdns.TypeMAILA), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"IXFR of a zone not here", makeIXFR("example.net.", 1), mdns.RcodeNotAuth, mdns.RcodeNotAuth},
+		{"A", makeQuery("mail.example.org.", mdns.TypeA), nx, nx},
+		{"A at the apex", makeQuery("example.org.", mdns.TypeA), none, none},
+		{"A of no Record's name", makeQuery(`a\.b.example.org.`, mdns.TypeA), nx, nx},
+		{"ANY", makeQuery("example.org.", mdns.TypeANY), data, data},
+		{"A of a zone not here", makeQuery("www.example.net.", mdns.TypeA), nx, nx}, // it is in the root zone
+		{"MAILA", makeQuery("example.org.", mdns.TypeMAILA), mdns.RcodeRefused, mdns.RcodeRefused},
 		{"UPDATE", update, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
 		{"NOTIFY", notify, mdns.RcodeRefused, mdns.RcodeRefused},
 		{"STATUS", status, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
@@ -74,7 +76,7 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 			tcp  bool
 			want int
 		}{{false, test.udp}, {true, test.tcp}} {
-			a := r.answerMessage(pack(t, test.msg), loopback, over.tcp)
+			a := r.answerMessage(packMessage(t, test.msg), loopback, over.tcp)
 			if over.want == transfer {
 				if a.transfer == nil {
 					t.Errorf("%s, TCP: no transfer", test.what)
@@ -85,7 +87,7 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 				t.Errorf("%s, TCP %v: %+v", test.what, over.tcp, a)
 				continue
 			}
-			m := unpack(t, a.msg)
+			m := unpackMessage(t, a.msg)
 			if m.Id != test.msg.Id || !m.Response || m.Opcode != test.msg.Opcode {
 				t.Errorf("%s, TCP %v: header %+v", test.what, over.tcp, m.MsgHdr)
 			}
@@ -122,22 +124,22 @@ func TestRespond_outsiderLearnsNothing(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
 	stranger := testKey(t, "stranger.example.", HMACSHA256)
 	for what, r := range map[string]*responder{
-		"by address": testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil)),
-		"by key":     testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: k.Name}}, k),
-		"by both":    testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k),
-		"nobody":     testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), nil),
+		"by address": testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil)),
+		"by key":     testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: k.Name}}, k),
+		"by both":    testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k),
+		"nobody":     testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), nil),
 	} {
 		r.clock = func() time.Time { return time.Unix(1700000000, 0) }
 		for _, qtype := range []uint16{mdns.TypeSOA, mdns.TypeAXFR, mdns.TypeIXFR, mdns.TypeA, mdns.TypeANY, mdns.TypeNS} {
 			for _, overTCP := range []bool{false, true} {
 				for _, withKey := range []bool{false, true} {
 					ask := func(zone string) []byte {
-						m := query(zone, qtype)
+						m := makeQuery(zone, qtype)
 						m.Id = 4711
 						m.SetEdns0(4096, true)
-						wire := pack(t, m)
+						wire := packMessage(t, m)
 						if withKey {
-							wire, _ = signed(t, m, stranger, r.clock())
+							wire, _ = signQuery(t, m, stranger, r.clock())
 						}
 						a := r.answerMessage(wire, outside, overTCP)
 						if a.transfer != nil {
@@ -146,7 +148,7 @@ func TestRespond_outsiderLearnsNothing(t *testing.T) {
 						if len(a.msg) > len(wire) {
 							t.Errorf("%s, type %d: %d octets for %d", what, qtype, len(a.msg), len(wire))
 						}
-						got := unpack(t, a.msg)
+						got := unpackMessage(t, a.msg)
 						if want := map[bool]int{false: mdns.RcodeRefused, true: mdns.RcodeNotAuth}[withKey]; got.Rcode != want {
 							t.Errorf("%s, type %d: rcode %d, want %d", what, qtype, got.Rcode, want)
 						}
@@ -172,7 +174,7 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 		{[]Rule{{Key: "nobody."}}, `no key "nobody."`},
 		{[]Rule{{Prefixes: []netip.Prefix{{}}}}, "Allow[0].Prefixes[0]: not a prefix"},
 	} {
-		_, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: c.allow})
+		_, err := New(Config{Zones: serveZones(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: c.allow})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.allow, err, c.want)
 		}
@@ -181,7 +183,7 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 
 // Views are searched in order; the first that has the name serves it.
 func TestRespond_firstNamedViewServes(t *testing.T) {
-	set := served(snapshot(t, "a", "internal", "example.org.", 11), snapshot(t, "b", "", "example.org.", 22), snapshot(t, "c", "", "example.net.", 33), snapshot(t, "d", "secret", "example.com.", 44))
+	set := serveZones(makeSnapshot(t, "a", "internal", "example.org.", 11), makeSnapshot(t, "b", "", "example.org.", 22), makeSnapshot(t, "c", "", "example.net.", 33), makeSnapshot(t, "d", "secret", "example.com.", 44))
 	r := testResponder(t, set, Rules(local, nil))
 	for _, c := range []struct {
 		views  []string
@@ -192,7 +194,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
 		r.classes.roster.Load().classes[0].views = c.views
-		m := unpack(t, r.answerMessage(pack(t, query(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
+		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
 		var got uint32
 		if len(m.Answer) == 1 {
 			got = m.Answer[0].(*mdns.SOA).Serial
@@ -207,24 +209,25 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	label := strings.Repeat("l", 60) + "."
 	fqdn := label + label + label + "example."
-	s := snapshot(t, "u", "", fqdn, 7)
-	h := header(fqdn)
+	s := makeSnapshot(t, "u", "", fqdn, 7)
+	h := makeHeader(fqdn)
 	h.PrimaryNameServer = strings.Repeat("m", 60) + "." + label + strings.Repeat("o", 60) + ".example."
 	h.Contact = strings.Repeat("n", 60) + "." + label + strings.Repeat("p", 60) + ".example."
-	set := served(replaceHeader(s, h))
+	set := serveZones(replaceHeader(s, h))
 	r := testResponder(t, set, Rules(local, nil))
-	m := unpack(t, r.answerMessage(pack(t, query(fqdn, mdns.TypeSOA)), loopback, false).msg)
+	m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(fqdn, mdns.TypeSOA)), loopback, false).msg)
 	if !m.Truncated || len(m.Answer) != 0 {
 		t.Errorf("512 octets: %v", m)
 	}
-	if m := unpack(t, r.answerMessage(pack(t, query(fqdn, mdns.TypeSOA)), loopback, true).msg); m.Truncated || len(m.Answer) != 1 {
+	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(fqdn, mdns.TypeSOA)), loopback, true).msg); m.Truncated ||
+		len(m.Answer) != 1 {
 		t.Errorf("over TCP: %v", m)
 	}
 }
 
 // Messages that lie: each is answered with FORMERR in twelve octets or dropped, quickly.
 func TestRespond_malformed(t *testing.T) {
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	head := func(qd, an, ns, ar uint16) []byte {
 		b := []byte{1, 2, 0, 0}
 		for _, n := range []uint16{qd, an, ns, ar} {
@@ -262,7 +265,7 @@ func TestRespond_malformed(t *testing.T) {
 		if took := time.Since(start); took > 50*time.Millisecond {
 			t.Errorf("%s: %s", what, took)
 		}
-		if len(a.msg) != headerLen || unpack(t, a.msg).Rcode != mdns.RcodeFormatError {
+		if len(a.msg) != headerLen || unpackMessage(t, a.msg).Rcode != mdns.RcodeFormatError {
 			t.Errorf("%s: %x", what, a.msg)
 		}
 	}
@@ -277,19 +280,16 @@ func TestRespond_malformed(t *testing.T) {
 
 // A key's name that came compressed does not make the refusal longer than the request.
 func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
-	r := testResponder(t, served(), nil)
+	r := testResponder(t, serveZones(), nil)
 	label := strings.Repeat("k", 60) + "."
-	wire := pack(t, query(label+label+label+"example.", mdns.TypeSOA))
+	wire := packMessage(t, makeQuery(label+label+label+"example.", mdns.TypeSOA))
 	wire = append(wire, 0xC0, headerLen, 0, typeTSIG, 0, classANY, 0, 0, 0, 0)
-	algorithm, err := wireName(string(HMACSHA256))
-	if err != nil {
-		t.Fatal(err)
-	}
+	algorithm := must.Get(wireName(string(HMACSHA256)))(t)
 	wire = append(wire, 0, byte(len(algorithm)+16))
 	wire = append(wire, algorithm...)
 	wire = withArcount(append(wire, make([]byte, 16)...), 1)
 	a := r.answerMessage(wire, outside, false)
-	if m := unpack(t, a.msg); m.Rcode != mdns.RcodeNotAuth || len(a.msg) > len(wire) {
+	if m := unpackMessage(t, a.msg); m.Rcode != mdns.RcodeNotAuth || len(a.msg) > len(wire) {
 		t.Errorf("%d octets for %d: %v", len(a.msg), len(wire), m)
 	}
 }
@@ -304,18 +304,18 @@ func TestRule_coversAddressesWithAZone(t *testing.T) {
 
 func FuzzRespond(f *testing.F) {
 	k := testKey(f, "transfer.example.", HMACSHA256)
-	set := served(snapshot(f, "u", "", "example.org.", 7, "www A 192.0.2.1"), snapshot(f, "root", "", ".", 8))
+	set := serveZones(makeSnapshot(f, "u", "", "example.org.", 7, "www A 192.0.2.1"), makeSnapshot(f, "root", "", ".", 8))
 	r := testResponder(f, set, []Rule{{Prefixes: local}, {Key: k.Name}}, k)
 	now := time.Unix(1700000000, 0)
 	r.clock = func() time.Time { return now }
-	for _, m := range []*mdns.Msg{query("example.org.", mdns.TypeSOA), query(".", mdns.TypeAXFR), ixfr("example.org.", 3), new(mdns.Msg).SetNotify("example.org."), new(mdns.Msg).SetUpdate("example.org.")} {
-		f.Add(pack(f, m), true)
+	for _, m := range []*mdns.Msg{makeQuery("example.org.", mdns.TypeSOA), makeQuery(".", mdns.TypeAXFR), makeIXFR("example.org.", 3), new(mdns.Msg).SetNotify("example.org."), new(mdns.Msg).SetUpdate("example.org.")} {
+		f.Add(packMessage(f, m), true)
 		m.SetEdns0(4096, true)
-		f.Add(pack(f, m), false)
-		wire, _ := signed(f, m, k, now)
+		f.Add(packMessage(f, m), false)
+		wire, _ := signQuery(f, m, k, now)
 		f.Add(wire, true)
 		stranger := testKey(f, "stranger.example.", HMACSHA256)
-		wire, _ = signed(f, m, stranger, now)
+		wire, _ = signQuery(f, m, stranger, now)
 		f.Add(wire, false)
 	}
 	f.Fuzz(func(t *testing.T, wire []byte, overTCP bool) {
@@ -329,7 +329,7 @@ func FuzzRespond(f *testing.F) {
 				t.Fatal("the request was written to")
 			}
 			if a.msg != nil {
-				m := unpack(t, a.msg)
+				m := unpackMessage(t, a.msg)
 				if !m.Response || m.Id != binary.BigEndian.Uint16(wire) {
 					t.Errorf("header %+v", m.MsgHdr)
 				}
@@ -359,10 +359,10 @@ func FuzzRespond(f *testing.F) {
 
 // A name that no zone served here encloses is REFUSED, whatever is asked.
 func TestRespond_outsideOfEveryZone(t *testing.T) {
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {
 		for _, qtype := range []uint16{mdns.TypeA, mdns.TypeSOA, mdns.TypeDS, mdns.TypeANY} {
-			if m := unpack(t, r.answerMessage(pack(t, query(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
+			if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
 				t.Errorf("%s %s: %v, want REFUSED", qname, mdns.TypeToString[qtype], m)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 
 // withCookie asks for qname with EDNS and a cookie (RFC 7873), which the primary does not understand.
 func withCookie(qname string, qtype uint16) *mdns.Msg {
-	m := query(qname, qtype)
+	m := makeQuery(qname, qtype)
 	m.SetEdns0(4096, false)
 	m.IsEdns0().Option = append(m.IsEdns0().Option, &mdns.EDNS0_COOKIE{Code: mdns.EDNS0COOKIE, Cookie: "0102030405060708"})
 	return m
@@ -28,10 +28,10 @@ func withCookie(qname string, qtype uint16) *mdns.Msg {
 
 // Options that do not add up are malformed.
 func TestOptions_malformed(t *testing.T) {
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
-	wire := pack(t, withCookie("example.org.", mdns.TypeSOA))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	wire := packMessage(t, withCookie("example.org.", mdns.TypeSOA))
 	wire[len(wire)-9]++ // the option's length
-	if m := unpack(t, r.answerMessage(wire, loopback, false).msg); m.Rcode != mdns.RcodeFormatError {
+	if m := unpackMessage(t, r.answerMessage(wire, loopback, false).msg); m.Rcode != mdns.RcodeFormatError {
 		t.Errorf("an option past its end: %v", m)
 	}
 }
@@ -39,13 +39,13 @@ func TestOptions_malformed(t *testing.T) {
 // Attack 35: what a forged source gets out of it. An outsider's address gets no more than was sent; that of an allowed
 // peer at most 512 octets without TSIG, and ANY is one RRset (RFC 8482).
 func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
-	rows := hosts(0)
+	rows := makeHosts(0)
 	for i := range 30 {
 		rows = append(rows, fmt.Sprintf("big TXT %s%02d", strings.Repeat("x", 30), i), fmt.Sprintf("any A 192.0.2.%d", i))
 	}
 	rows = append(rows, "any TXT little", "any AAAA 2001:db8::1")
 	k, now := testKey(t, "transfer.example.", HMACSHA256), time.Now()
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)),
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7, rows...)),
 		append(Rules(local, nil), Rules(local, []Key{k})...), k)
 	r.clock = func() time.Time { return now }
 	worst := 0.0
@@ -53,9 +53,9 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 		for _, qname := range []string{"example.org.", "big.example.org.", "any.example.org.", "nowhere.example.org."} {
 			q := withCookie(qname, qtype)
 			if qtype == mdns.TypeIXFR {
-				q.Ns = ixfr(qname, 3).Ns
+				q.Ns = makeIXFR(qname, 3).Ns
 			}
-			wire := pack(t, q)
+			wire := packMessage(t, q)
 			a := r.answerMessage(wire, outside, false)
 			if len(a.msg) > len(wire) {
 				t.Errorf("%s %s to an outsider: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
@@ -69,22 +69,24 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	}
 	t.Logf("at most %.1f octets for one", worst)
 
-	any := unpack(t, r.answerMessage(pack(t, query("any.example.org.", mdns.TypeANY)), loopback, false).msg)
+	any := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("any.example.org.", mdns.TypeANY)), loopback, false).msg)
 	if any.Truncated || len(any.Answer) != 1 || any.Answer[0].Header().Rrtype != mdns.TypeTXT {
 		t.Errorf("ANY over UDP: %v", any)
 	}
-	if any = unpack(t, r.answerMessage(pack(t, query("any.example.org.", mdns.TypeANY)), loopback, true).msg); len(any.Answer) != 32 {
+	if any = unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("any.example.org.", mdns.TypeANY)), loopback, true).msg); len(
+		any.Answer) != 32 {
 		t.Errorf("ANY over TCP: %d records, want all 32", len(any.Answer))
 	}
 
 	// Signed, the same question is answered as far as UDP goes.
 	question := withCookie("any.example.org.", mdns.TypeA)
-	if first := unpack(t, r.answerMessage(pack(t, question), loopback, false).msg); !first.Truncated || len(first.Answer) > 0 {
+	if first := unpackMessage(t, r.answerMessage(packMessage(t, question), loopback, false).msg); !first.Truncated ||
+		len(first.Answer) > 0 {
 		t.Errorf("30 addresses fit 512 octets: %v", first)
 	}
-	proven, _ := signed(t, question, k, now)
+	proven, _ := signQuery(t, question, k, now)
 	wire := r.answerMessage(proven, loopback, false).msg
-	if m := unpack(t, wire); m.Truncated || len(m.Answer) != 30 || len(wire) > udpLimit {
+	if m := unpackMessage(t, wire); m.Truncated || len(m.Answer) != 30 || len(wire) > udpLimit {
 		t.Errorf("with a key: %d octets, %v", len(wire), m)
 	}
 }
@@ -92,7 +94,7 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 // Attacks 32, 34 and 36: a replayed or forged NOTIFY or UPDATE changes nothing and gets no more back than was sent.
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
-	set := served(snapshot(t, "u", "", "example.org.", 7))
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	r := testResponder(t, set, Rules(local, []Key{k}), k)
 	now := time.Now()
 	r.clock = func() time.Time { return now }
@@ -106,16 +108,16 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 		msg  *mdns.Msg
 		want int
 	}{"UPDATE": {update, mdns.RcodeNotImplemented}, "NOTIFY": {notify, mdns.RcodeRefused}} {
-		plain := pack(t, test.msg)
-		replayed, _ := signed(t, test.msg.Copy(), k, now)
+		plain := packMessage(t, test.msg)
+		replayed, _ := signQuery(t, test.msg.Copy(), k, now)
 		for range 3 {
 			for _, from := range []netip.Addr{loopback, outside} {
 				a := r.answerMessage(plain, from, false)
-				if m := unpack(t, a.msg); m.Rcode != test.want || len(a.msg) > len(plain) {
+				if m := unpackMessage(t, a.msg); m.Rcode != test.want || len(a.msg) > len(plain) {
 					t.Errorf("%s: %d octets for %d, %v", what, len(a.msg), len(plain), m)
 				}
 			}
-			if m := unpack(t, r.answerMessage(replayed, loopback, false).msg); m.Rcode != test.want {
+			if m := unpackMessage(t, r.answerMessage(replayed, loopback, false).msg); m.Rcode != test.want {
 				t.Errorf("signed %s: %v", what, m)
 			}
 		}
@@ -128,11 +130,11 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 // RFC 6891 §6.1.3: a version that we do not speak is answered with BADVERS and ours, and nothing of a zone, whatever
 // its options are.
 func TestBadVersion_saysOurs(t *testing.T) {
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	q := withCookie("example.org.", mdns.TypeSOA)
 	q.IsEdns0().SetVersion(7)
-	a := r.answerMessage(pack(t, q), loopback, false)
-	m := unpack(t, a.msg)
+	a := r.answerMessage(packMessage(t, q), loopback, false)
+	m := unpackMessage(t, a.msg)
 	if m.Rcode != mdns.RcodeBadVers || m.IsEdns0().Version() != 0 || len(m.Answer) != 0 || a.extended<<4|uint16(a.msg[3]&0xF) != rcodeBadVers {
 		t.Errorf("%v, extended %d", m, a.extended)
 	}

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 var elsewhere = netip.MustParseAddr("192.0.2.53")
@@ -29,7 +30,7 @@ var elsewhere = netip.MustParseAddr("192.0.2.53")
 func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	t.Helper()
 	key, blueKey = testKey(t, "red.example.", HMACSHA256), testKey(t, "blue.example.", HMACSHA256)
-	set := served(snapshot(t, "org", "", "example.org.", 1), snapshot(t, "net", "other", "example.net.", 2), snapshot(t, "com", "", "example.com.", 3), snapshot(t, "edu", "", "example.edu.", 4))
+	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 1), makeSnapshot(t, "net", "other", "example.net.", 2), makeSnapshot(t, "com", "", "example.com.", 3), makeSnapshot(t, "edu", "", "example.edu.", 4))
 	p, err := New(Config{Zones: set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
 	if err != nil {
 		t.Fatal(err)
@@ -53,15 +54,15 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	r := p.tcp.responder
 	r.clock = func() time.Time { return time.Unix(1700000000, 0) }
 	ask := func(zone string, qtype uint16, from netip.Addr, key *Key) []byte {
-		m := query(zone, qtype)
+		m := makeQuery(zone, qtype)
 		m.Id = 4711
 		if qtype == mdns.TypeIXFR {
-			m = ixfr(zone, 0)
+			m = makeIXFR(zone, 0)
 			m.Id = 4711
 		}
-		wire := pack(t, m)
+		wire := packMessage(t, m)
 		if key != nil {
-			wire, _ = signed(t, m, *key, r.clock())
+			wire, _ = signQuery(t, m, *key, r.clock())
 		}
 		a := r.answerMessage(wire, from, true)
 		if a.transfer != nil {
@@ -125,10 +126,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	if err := blue.Update(ClassConfig{Catalog: name.MustParse("example.net.")}); err == nil {
 		t.Error("a catalog named as a zone of the class")
 	}
-	another, err := NewKey(key.Name, HMACSHA256, []byte("another secret of thirty-two octets"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	another := must.Get(NewKey(key.Name, HMACSHA256, []byte("another secret of thirty-two octets")))(t)
 	for what, config := range map[string]ClassConfig{
 		"another key of the name": {Name: "green", Keys: []Key{another}, Allow: []Rule{{Key: another.Name}}},
 		"a name twice":            {Name: "red"},
@@ -148,16 +146,16 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	// The key stays while one class has it.
 	red.Close()
 	red.Close()
-	m := query("example.org.", mdns.TypeSOA)
-	wire, _ := signed(t, m, key, time.Now())
-	if got := unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
+	m := makeQuery("example.org.", mdns.TypeSOA)
+	wire, _ := signQuery(t, m, key, time.Now())
+	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
 		t.Errorf("a zone of a closed class: %v", got)
 	}
 	if err := red.Update(ClassConfig{}); err == nil {
 		t.Error("a closed class is changed")
 	}
 	green.Close()
-	if got := unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
+	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
 		t.Errorf("with the key of a closed class: %v", got)
 	}
 }
@@ -175,9 +173,7 @@ func settledCatalog(t *testing.T, p *Primary, c *Class) *zoneview.Snapshot {
 func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members map[string]string) {
 	t.Helper()
 	s := settledCatalog(t, p, c)
-	if err := s.Prove(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Prove())
 	members = map[string]string{}
 	for entry := range s.Entries() {
 		switch text := entry.Type.String(); text {
@@ -238,9 +234,7 @@ func TestCatalog_tellsUnconfirmedMembersByTTL(t *testing.T) {
 	}
 	// A catalog that is made anew has the same.
 	set(1012, dns.UnconfirmedTTL, map[string]bool{"org": true})
-	if err := red.Update(ClassConfig{Catalog: name.MustParse("other.catalog.example.")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("other.catalog.example.")}))
 	if got := slices.Sorted(maps.Values(ttls())); !slices.Equal(got, []uint32{0, dns.UnconfirmedTTL}) {
 		t.Errorf("another catalog: %v", got)
 	}
@@ -318,15 +312,9 @@ func TestCatalog_listsTheClass(t *testing.T) {
 // serial that one of them did not publish is the whole zone.
 func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	make := func(memberships ...Membership) (*Primary, *Class) {
-		p, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(New(Config{Zones: serveZones(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}}))(t)
 		t.Cleanup(func() { p.Close() })
-		class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example.")}, memberships[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		class := must.Get(p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example.")}, memberships[0]))(t)
 		for i, to := range memberships[1:] {
 			class.Set(to)
 			class.publishCatalog(time.Unix(1800000000+int64(i), 0))
@@ -354,8 +342,8 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	p, red, _, key, _ := twoClasses(t)
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
 	rcode := func() int {
-		wire, _ := signed(t, query("example.org.", mdns.TypeSOA), key, time.Now())
-		return unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
+		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), key, time.Now())
+		return unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
 	}
 	red.Set(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
 	red.publishCatalog(time.Now())
@@ -372,14 +360,12 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 // too would answer without signatures. The zones that are not signed are handed to both.
 func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
-	if err := red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}))
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
 	rcodes := func(zone string) (codes [2]int) {
 		for i, key := range []Key{follower, signer} {
-			wire, _ := signed(t, query(zone, mdns.TypeSOA), key, time.Now())
-			codes[i] = unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
+			wire, _ := signQuery(t, makeQuery(zone, mdns.TypeSOA), key, time.Now())
+			codes[i] = unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
 		}
 		return codes
 	}
@@ -403,14 +389,14 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 
 // Each class's targets are told of its zones and its catalog, and of nothing else.
 func TestClass_tellsItsOwnTargets(t *testing.T) {
-	red, blue := newSecondary(t, confirm), newSecondary(t, confirm)
-	set := served(snapshot(t, "org", "", "example.org.", 10), snapshot(t, "net", "", "example.net.", 20))
-	p := start(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
-	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: red.at()}}}, Membership{Serial: 1})
+	red, blue := newSecondary(t, confirmNotify), newSecondary(t, confirmNotify)
+	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 10), makeSnapshot(t, "net", "", "example.net.", 20))
+	p := startPrimary(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
+	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: red.addressOf()}}}, Membership{Serial: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.at()}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}}})
+	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.addressOf()}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,25 +429,23 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	heard(blue, "example.net.20")
 	class.Set(Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 2})
 	heard(red, "catalog.example.", "example.org.10")
-	set.Put(snapshot(t, "org", "", "example.org.", 11), true)
-	set.Put(snapshot(t, "net", "", "example.net.", 21), true)
+	set.Put(makeSnapshot(t, "org", "", "example.org.", 11), true)
+	set.Put(makeSnapshot(t, "net", "", "example.net.", 21), true)
 	heard(red, "catalog.example.", "example.org.10", "example.org.11")
 	heard(blue, "example.net.20", "example.net.21")
 	// A target that comes later is told of what there is.
-	late := newSecondary(t, confirm)
-	if err := class.Update(ClassConfig{Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: late.at()}}}); err != nil {
-		t.Fatal(err)
-	}
+	late := newSecondary(t, confirmNotify)
+	must.Succeed(t, class.Update(ClassConfig{Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: late.addressOf()}}}))
 	heard(late, "catalog.example.", "example.org.11")
 	count := func(s *secondary) int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.heard) }
 	before := count(blue)
 	other.Announce("net")
-	blue.wait(t, before+1)
+	blue.waitForNotifies(t, before+1)
 	// A target that has no such zone may have missed the catalog: BIND forgets a NOTIFY that comes while an earlier
 	// query of it fails.
 	before = count(late)
 	class.Announce("org")
-	late.wait(t, before+2)
+	late.waitForNotifies(t, before+2)
 	late.mu.Lock()
 	again := slices.Sorted(slices.Values(late.zones[before:]))
 	late.mu.Unlock()
@@ -469,8 +453,8 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 		t.Errorf("told again of %q", again)
 	}
 	other.Close()
-	set.Put(snapshot(t, "net", "", "example.net.", 22), true)
-	set.Put(snapshot(t, "org", "", "example.org.", 12), true)
+	set.Put(makeSnapshot(t, "net", "", "example.net.", 22), true)
+	set.Put(makeSnapshot(t, "org", "", "example.org.", 12), true)
 	heard(late, "catalog.example.", "example.org.11", "example.org.12")
 	heard(blue, "example.net.20", "example.net.21")
 }

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 var (
@@ -31,37 +32,27 @@ var (
 
 func testKey(t testing.TB, keyName string, a Algorithm) Key {
 	t.Helper()
-	k, err := NewKey(keyName, a, []byte("a secret of thirty-two octets ok"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return must.Get(NewKey(keyName, a, []byte("a secret of thirty-two octets ok")))(t)
 }
 
-// header is a zone's header with one name server outside of it.
-func header(fqdn string) content.Header {
+// makeHeader returns a zone's header with one name server outside of it.
+func makeHeader(fqdn string) content.Header {
 	return content.Header{
 		FQDN: name.MustParse(fqdn), TTL: 300, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360,
 		NameServers: []content.NameServer{{Name: "ns1.provider.example."}},
 	}
 }
 
-// snapshot is a zone whose RRsets are given as "owner type value"; equal owners and types
+// makeSnapshot returns a zone whose RRsets are given as "owner type value"; equal owners and types
 // form one RRset.
-func snapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records ...string) *zoneview.Snapshot {
+func makeSnapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records ...string) *zoneview.Snapshot {
 	t.Helper()
 	var sets []content.RRset
 	at := map[string]int{}
 	for _, text := range records {
 		f := strings.SplitN(text, " ", 3)
-		rt, err := rdata.ParseType(f[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := rdata.Parse(rt, f[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		rt := must.Get(rdata.ParseType(f[1]))(t)
+		v := must.Get(rdata.Parse(rt, f[2]))(t)
 		key := f[0] + " " + rt.String()
 		i, ok := at[key]
 		if !ok {
@@ -78,11 +69,11 @@ func snapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records ...
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
 	})
 	z := zoneview.Zone{UID: uid, View: view, Namespace: "default", Name: strings.Trim(fqdn, ".")}
-	return zoneview.NewSnapshot(z, header(fqdn), s, 1, sethash.State{}, slices.Values(sets))
+	return zoneview.NewSnapshot(z, makeHeader(fqdn), s, 1, sethash.State{}, slices.Values(sets))
 }
 
-// hosts are n A records with owners of varied length, so that message edges fall anywhere.
-func hosts(n int) []string {
+// makeHosts returns n A records with owners of varied length, so that message edges fall anywhere.
+func makeHosts(n int) []string {
 	out := make([]string, n)
 	for i := range out {
 		out[i] = fmt.Sprintf("%s%d A 10.%d.%d.%d", strings.Repeat("x", i*7%40), i, i>>16, i>>8&255, i&255)
@@ -90,7 +81,7 @@ func hosts(n int) []string {
 	return out
 }
 
-func served(zones ...*zoneview.Snapshot) *zoneview.Set {
+func serveZones(zones ...*zoneview.Snapshot) *zoneview.Set {
 	set := zoneview.NewSet(zoneview.Config{})
 	for _, z := range zones {
 		set.Put(z, true)
@@ -107,29 +98,25 @@ func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *
 	return newResponder(newClasses(&c, known, c.Logger), c.Clock)
 }
 
-func query(fqdn string, qtype uint16) *mdns.Msg {
+func makeQuery(fqdn string, qtype uint16) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetQuestion(fqdn, qtype)
 	m.RecursionDesired = false
 	return m
 }
 
-func ixfr(fqdn string, have uint32) *mdns.Msg {
+func makeIXFR(fqdn string, have uint32) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetIxfr(fqdn, have, "ns.", "host.")
 	return m
 }
 
-func pack(t testing.TB, m *mdns.Msg) []byte {
+func packMessage(t testing.TB, m *mdns.Msg) []byte {
 	t.Helper()
-	b, err := m.Pack()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(m.Pack())(t)
 }
 
-func unpack(t testing.TB, b []byte) *mdns.Msg {
+func unpackMessage(t testing.TB, b []byte) *mdns.Msg {
 	t.Helper()
 	m := new(mdns.Msg)
 	if err := m.Unpack(b); err != nil {
@@ -143,8 +130,8 @@ func secretOf(k Key) map[string]string {
 	return map[string]string{k.Name: base64Of(k.secret)}
 }
 
-// start runs a primary until the test ends.
-func start(t testing.TB, c Config) *Primary {
+// startPrimary runs a primary until the test ends.
+func startPrimary(t testing.TB, c Config) *Primary {
 	t.Helper()
 	if c.Views == nil {
 		c.Views = []string{""}
@@ -155,20 +142,14 @@ func start(t testing.TB, c Config) *Primary {
 	if c.Allow == nil {
 		c.Allow = Rules(local, c.Keys)
 	}
-	p, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(c))(t)
 	runUntilCleanup(t, p)
 	return p
 }
 
 func dialTCP(t testing.TB, p *Primary) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", p.Addrs()[0].String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", p.Addrs()[0].String()))(t)
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
 	return conn

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 var secret32 = base64.StdEncoding.EncodeToString([]byte("a secret of thirty-two octets ok"))
@@ -18,10 +20,7 @@ func TestParseKeys_takesWhatTsigKeygenWrites(t *testing.T) {
 	text := "# made by hand\n" +
 		"key \"Transfer.Example\" {\n\talgorithm hmac-sha256;\n\tsecret \"" + secret32 + "\";\n};\n" +
 		"/* and\n another */ key second { secret \"" + secret32 + "\"; algorithm HMAC-SHA512; }; // end"
-	keys, err := ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(ParseKeys(text))(t)
 	if len(keys) != 2 || keys[0].Name != "transfer.example." || keys[0].Algorithm != HMACSHA256 ||
 		keys[1].Name != "second." || keys[1].Algorithm != HMACSHA512 || string(keys[1].secret) != "a secret of thirty-two octets ok" {
 		t.Errorf("%+v", keys)
@@ -84,12 +83,8 @@ func TestReadKeyFile_namesAFileThatOthersMayRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	text := "key k { algorithm hmac-sha256; secret \"" + secret32 + "\"; };"
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o440: false, 0o640: false, 0o660: true, 0o644: true, 0o604: true, 0o602: true} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
+		must.Succeed(t, os.Chmod(file, mode))
 		keys, warnings, err := ReadKeyFile(file)
 		if err != nil || len(keys) != 1 {
 			t.Fatalf("%v %v", keys, err)

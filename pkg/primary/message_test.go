@@ -21,40 +21,38 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 func (m *message) size() int { return len(m.buf) - lengthOctets }
 
-// collect runs the transfer that answers m and returns its messages without length octets.
-func collect(t testing.TB, r *responder, wire []byte) [][]byte {
+// collectTransfer runs the transfer that answers m and returns its messages without length octets.
+func collectTransfer(t testing.TB, r *responder, wire []byte) [][]byte {
 	t.Helper()
 	a := r.answerMessage(wire, loopback, true)
 	if a.transfer == nil {
-		t.Fatalf("no transfer: %v", unpack(t, a.msg))
+		t.Fatalf("no transfer: %v", unpackMessage(t, a.msg))
 	}
 	var out [][]byte
-	s, err := a.transfer.sendTransfer(newMessage(), r.clock, func(framed []byte) error {
+	s := must.Get(a.transfer.sendTransfer(newMessage(), r.clock, func(framed []byte) error {
 		if got := int(binary.BigEndian.Uint16(framed)); got != len(framed)-2 {
 			t.Errorf("length octets say %d of %d", got, len(framed)-2)
 		}
 		out = append(out, bytes.Clone(framed[2:]))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if s.messages != len(out) {
 		t.Errorf("counted %d messages of %d", s.messages, len(out))
 	}
 	return out
 }
 
-// transferred are the records of a transfer in order, read by miekg/dns, as text.
-func transferred(t testing.TB, messages [][]byte) []string {
+// readTransfer returns the records of a transfer in order, read by miekg/dns, as text.
+func readTransfer(t testing.TB, messages [][]byte) []string {
 	t.Helper()
 	var out []string
 	for _, b := range messages {
-		m := unpack(t, b)
+		m := unpackMessage(t, b)
 		if m.Rcode != mdns.RcodeSuccess || !m.Authoritative || m.Truncated {
 			t.Fatalf("header %+v", m.MsgHdr)
 		}
@@ -65,21 +63,18 @@ func transferred(t testing.TB, messages [][]byte) []string {
 	return out
 }
 
-// wanted are the entries of a snapshot and the SOA again, through miekg/dns's own reader.
-func wanted(t testing.TB, s *zoneview.Snapshot) []string {
+// listWanted returns the entries of a snapshot and the SOA again, through miekg/dns's own reader.
+func listWanted(t testing.TB, s *zoneview.Snapshot) []string {
 	t.Helper()
 	var out []string
 	for e := range s.Entries() {
-		rr, err := mdns.NewRR(e.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		rr := must.Get(mdns.NewRR(e.String()))(t)
 		out = append(out, strings.ToLower(rr.String()))
 	}
 	return append(out, out[0])
 }
 
-func same(t testing.TB, what string, got, want []string) {
+func expectSame(t testing.TB, what string, got, want []string) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
@@ -116,22 +111,22 @@ func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 				}
 			}
 			records = append(records, fmt.Sprintf("a TXT \"%s\"", strings.Repeat("p", pad%255+1)))
-			s := snapshot(t, "u", "", "example.org.", 9, records...)
-			r := testResponder(t, served(s), rules, k)
-			m := query("example.org.", mdns.TypeAXFR)
+			s := makeSnapshot(t, "u", "", "example.org.", 9, records...)
+			r := testResponder(t, serveZones(s), rules, k)
+			m := makeQuery("example.org.", mdns.TypeAXFR)
 			m.SetEdns0(1232, false)
-			wire := pack(t, m)
+			wire := packMessage(t, m)
 			if withKey {
-				wire, _ = signed(t, m, k, time.Now())
+				wire, _ = signQuery(t, m, k, time.Now())
 			}
-			messages := collect(t, r, wire)
+			messages := collectTransfer(t, r, wire)
 			if len(messages) < 2 {
 				t.Fatal("one message: no edge is met")
 			}
 			for _, b := range messages {
 				longest = max(longest, len(b))
 			}
-			same(t, fmt.Sprintf("pad %d", pad), transferred(t, messages), wanted(t, s))
+			expectSame(t, fmt.Sprintf("pad %d", pad), readTransfer(t, messages), listWanted(t, s))
 		}
 		if longest > maxMessage || longest < maxMessage-600 {
 			t.Errorf("longest message %d; want it just under %d", longest, maxMessage)
@@ -144,9 +139,7 @@ func TestMessage_limitIsExact(t *testing.T) {
 	zone, owner, data := name.MustParse("example."), name.MustRel("a"), []byte{192, 0, 2, 1}
 	m := newMessage()
 	m.beginMessage(1, 0, nil, zone, maxMessage)
-	if _, err := m.addAnswer(owner, rdata.A, 1, data); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.addAnswer(owner, rdata.A, 1, data))(t)
 	whole := m.size()
 	m.beginMessage(1, 0, nil, zone, whole)
 	if fits, err := m.addAnswer(owner, rdata.A, 1, data); !fits || err != nil {
@@ -159,10 +152,7 @@ func TestMessage_limitIsExact(t *testing.T) {
 	m.beginMessage(1, 0, nil, zone, 2*whole)
 	m.addAnswer(owner, rdata.A, 1, data)
 	for size := m.size(); ; size = m.size() {
-		fits, err := m.addAnswer(owner, rdata.A, 1, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fits := must.Get(m.addAnswer(owner, rdata.A, 1, data))(t)
 		if !fits {
 			if m.size() != size {
 				t.Errorf("a record that did not fit left %d octets behind", m.size()-size)
@@ -182,10 +172,10 @@ func TestMessage_limitIsExact(t *testing.T) {
 // RFC 8945 §5.3.1: every message of a signed transfer is signed, in a chain that miekg/dns verifies.
 func TestTransfer_everyMessageSigned(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
-	s := snapshot(t, "u", "", "example.org.", 9, hosts(8000)...)
-	r := testResponder(t, served(s), Rules(local, []Key{k}), k)
-	wire, mac := signed(t, query("example.org.", mdns.TypeAXFR), k, time.Now())
-	messages := collect(t, r, wire)
+	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(8000)...)
+	r := testResponder(t, serveZones(s), Rules(local, []Key{k}), k)
+	wire, mac := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, time.Now())
+	messages := collectTransfer(t, r, wire)
 	if len(messages) < 3 {
 		t.Fatalf("%d messages", len(messages))
 	}
@@ -193,9 +183,9 @@ func TestTransfer_everyMessageSigned(t *testing.T) {
 		if err := mdns.TsigVerify(bytes.Clone(b), base64Of(k.secret), mac, i > 0); err != nil {
 			t.Fatalf("message %d: %v", i, err)
 		}
-		mac = unpack(t, b).IsTsig().MAC
+		mac = unpackMessage(t, b).IsTsig().MAC
 	}
-	same(t, "signed", transferred(t, messages), wanted(t, s))
+	expectSame(t, "signed", readTransfer(t, messages), listWanted(t, s))
 }
 
 // A record that a listing shows and no message can carry ends the transfer before its closing SOA;
@@ -222,8 +212,9 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	} {
 		tc.set.Owner, tc.set.TTL = name.MustRel("x"), content.InheritTTL()
 		z := zoneview.Zone{UID: "u", Namespace: "default", Name: "z"}
-		s := zoneview.NewSnapshot(z, header("example.org."), 1, 1, sethash.State{}, slices.Values([]content.RRset{tc.set}))
-		a := testResponder(t, served(s), Rules(local, nil)).answerMessage(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
+		s := zoneview.NewSnapshot(z, makeHeader("example.org."), 1, 1, sethash.State{}, slices.Values([]content.RRset{tc.set}))
+		a := testResponder(t, serveZones(s), Rules(local, nil)).answerMessage(packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)),
+			loopback, true)
 		octets := 0
 		sent, err := a.transfer.sendTransfer(newMessage(), time.Now, func(b []byte) error { octets += len(b); return nil })
 		switch {
@@ -241,15 +232,15 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 // RFC 1035 §4.1.4: names are compressed, no pointer leaves its reach, and a question in
 // other case does not colour the owners.
 func TestMessage_compression(t *testing.T) {
-	s := snapshot(t, "u", "", "example.org.", 9, hosts(3000)...)
-	r := testResponder(t, served(s), Rules(local, nil))
+	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(3000)...)
+	r := testResponder(t, serveZones(s), Rules(local, nil))
 	total := 0
 	for _, q := range []string{"example.org.", "ExAmPlE.oRg."} {
-		messages := collect(t, r, pack(t, query(q, mdns.TypeAXFR)))
+		messages := collectTransfer(t, r, packMessage(t, makeQuery(q, mdns.TypeAXFR)))
 		total = 0
 		for i, b := range messages {
 			total += len(b)
-			m := unpack(t, b)
+			m := unpackMessage(t, b)
 			if i == 0 && m.Question[0].Name != q {
 				t.Errorf("question %q echoed as %q", q, m.Question[0].Name)
 			}
@@ -259,7 +250,7 @@ func TestMessage_compression(t *testing.T) {
 				}
 			}
 		}
-		same(t, q, transferred(t, messages), wanted(t, s))
+		expectSame(t, q, readTransfer(t, messages), listWanted(t, s))
 	}
 	plain := 0
 	for e := range s.Entries() {
@@ -372,27 +363,22 @@ func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 func TestTransfer_flatMemory(t *testing.T) {
 	m := newMessage()
 	first := &m.buf[:1][0]
-	s := snapshot(t, "u", "", "example.org.", 9, hosts(20000)...)
-	r := testResponder(t, served(s), Rules(local, nil))
-	a := r.answerMessage(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
+	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(20000)...)
+	r := testResponder(t, serveZones(s), Rules(local, nil))
+	a := r.answerMessage(packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)), loopback, true)
 	names := 0
-	_, err := a.transfer.sendTransfer(m, r.clock, func(framed []byte) error {
+	must.Get(a.transfer.sendTransfer(m, r.clock, func(framed []byte) error {
 		if &framed[0] != first {
 			t.Error("a message in another buffer")
 		}
 		names = max(names, m.names.used)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if names == 0 || names > transferSlots/2 || len(m.names.slots) != transferSlots {
 		t.Errorf("%d names remembered in %d places", names, len(m.names.slots))
 	}
 	if n := testing.AllocsPerRun(3, func() {
-		if _, err := a.transfer.sendTransfer(m, r.clock, func([]byte) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.transfer.sendTransfer(m, r.clock, func([]byte) error { return nil }))(t)
 	}); n > 100 {
 		t.Errorf("%.0f allocations for 20,000 records", n)
 	}

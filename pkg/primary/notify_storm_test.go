@@ -11,6 +11,8 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // badLine is a secondary at the end of a line that loses, doubles and delays what it carries, by a rule that needs no
@@ -28,10 +30,7 @@ type badLine struct {
 
 func newBadLine(t *testing.T) *badLine {
 	t.Helper()
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	_ = conn.SetReadBuffer(4 << 20)
 	b := &badLine{conn: conn, heard: map[string]int{}, latest: map[string]uint32{}, flying: map[string]int{}}
 	var done sync.WaitGroup
@@ -47,14 +46,14 @@ func newBadLine(t *testing.T) *badLine {
 				t.Errorf("%v in %x", err, buf[:n])
 				return
 			}
-			done.Go(func() { b.take(m, from) })
+			done.Go(func() { b.takeNotify(m, from) })
 		}
 	})
 	t.Cleanup(func() { conn.Close(); done.Wait() })
 	return b
 }
 
-func (b *badLine) take(m *mdns.Msg, from *net.UDPAddr) {
+func (b *badLine) takeNotify(m *mdns.Msg, from *net.UDPAddr) {
 	zone, serial := m.Question[0].Name, m.Answer[0].(*mdns.SOA).Serial
 	b.mu.Lock()
 	b.total++
@@ -92,16 +91,17 @@ func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 	if testing.Short() {
 		zones = 200
 	}
-	bad, good := newBadLine(t), newSecondary(t, confirm)
-	set := served()
+	bad, good := newBadLine(t), newSecondary(t, confirmNotify)
+	set := serveZones()
 	put := func(serial uint32) {
 		for i := range zones {
 			fqdn := fmt.Sprintf("%s%d.example.", "zzzz"[:i%4], i)
-			set.Put(snapshot(t, fqdn, "", fqdn, serialOf(serial)), true)
+			set.Put(makeSnapshot(t, fqdn, "", fqdn, serialOf(serial)), true)
 		}
 	}
 	put(1)
-	p := start(t, Config{Zones: set, Notify: []Target{{Addr: bad.conn.LocalAddr().(*net.UDPAddr).AddrPort()}, {Addr: good.at()}},
+	p := startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: bad.conn.LocalAddr().(*net.UDPAddr).AddrPort()},
+		{Addr: good.addressOf()}},
 		NotifyTimeout: 500 * time.Millisecond, NotifyBackoff: 20 * time.Millisecond, NotifyInterval: 20 * time.Millisecond})
 	for serial := uint32(2); serial <= rounds; serial++ {
 		put(serial)
@@ -142,5 +142,5 @@ func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 	if most := zones * rounds * p.config.NotifyAttempts; bad.total > most {
 		t.Errorf("%d NOTIFYs, %d serials of %d zones with %d attempts are %d", bad.total, rounds, zones, p.config.NotifyAttempts, most)
 	}
-	t.Logf("%d NOTIFYs over the bad line, %d over the good one", bad.total, len(good.serials()))
+	t.Logf("%d NOTIFYs over the bad line, %d over the good one", bad.total, len(good.listSerials()))
 }

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // secondary is a target of NOTIFYs that answers as it is told. It notes what it heard.
@@ -31,20 +32,17 @@ type secondary struct {
 
 func newSecondary(t testing.TB, answer func(int, *mdns.Msg) *mdns.Msg) *secondary {
 	t.Helper()
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	s := &secondary{conn: conn, answer: answer, came: make(chan struct{}, 10000)}
 	done := make(chan struct{})
-	go func() { defer close(done); s.serve(t) }()
+	go func() { defer close(done); s.serveNotify(t) }()
 	t.Cleanup(func() { conn.Close(); <-done })
 	return s
 }
 
-func (s *secondary) at() netip.AddrPort { return s.conn.LocalAddr().(*net.UDPAddr).AddrPort() }
+func (s *secondary) addressOf() netip.AddrPort { return s.conn.LocalAddr().(*net.UDPAddr).AddrPort() }
 
-func (s *secondary) serve(t testing.TB) {
+func (s *secondary) serveNotify(t testing.TB) {
 	buf := make([]byte, 4096)
 	for {
 		n, from, err := s.conn.ReadFromUDP(buf)
@@ -76,60 +74,60 @@ func (s *secondary) serve(t testing.TB) {
 	}
 }
 
-func (s *secondary) serials() []uint32 {
+func (s *secondary) listSerials() []uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]uint32(nil), s.heard...)
 }
 
-// wait returns when n NOTIFYs came.
-func (s *secondary) wait(t testing.TB, n int) {
+// waitForNotifies returns when n NOTIFYs came.
+func (s *secondary) waitForNotifies(t testing.TB, n int) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
-	for len(s.serials()) < n {
+	for len(s.listSerials()) < n {
 		select {
 		case <-s.came:
 		case <-deadline:
-			t.Fatalf("%d NOTIFYs, want %d: %v", len(s.serials()), n, s.serials())
+			t.Fatalf("%d NOTIFYs, want %d: %v", len(s.listSerials()), n, s.listSerials())
 		}
 	}
 }
 
-func confirm(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
+func confirmNotify(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
 
 // RFC 1996: every zone is announced at start, a new serial at once.
 func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
-	target := newSecondary(t, confirm)
-	set := served(snapshot(t, "u", "", "example.org.", 1))
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
-	target.wait(t, 1)
+	target := newSecondary(t, confirmNotify)
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyInterval: time.Millisecond})
+	target.waitForNotifies(t, 1)
 	least := time.Hour // of several times: a machine that is busy with other tests is late at some of them
 	for serial := uint32(2); serial < 5; serial++ {
 		begin := time.Now()
-		set.Put(snapshot(t, "u", "", "example.org.", serialOf(serial)), true)
-		target.wait(t, int(serial))
+		set.Put(makeSnapshot(t, "u", "", "example.org.", serialOf(serial)), true)
+		target.waitForNotifies(t, int(serial))
 		least = min(least, time.Since(begin))
 	}
 	if least > time.Second {
 		t.Errorf("after %s at the earliest", least)
 	}
-	if got := target.serials(); got[3] != 4 || got[2] != 3 {
+	if got := target.listSerials(); got[3] != 4 || got[2] != 3 {
 		t.Errorf("%v", got)
 	}
 }
 
 // The serial did not change: nothing is said (P11: nothing changed, nothing done).
 func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
-	target := newSecondary(t, confirm)
-	set := served(snapshot(t, "u", "", "example.org.", 1))
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
-	target.wait(t, 1)
+	target := newSecondary(t, confirmNotify)
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyInterval: time.Millisecond})
+	target.waitForNotifies(t, 1)
 	for range 10 {
-		set.Put(snapshot(t, "u", "", "example.org.", 1), true)
+		set.Put(makeSnapshot(t, "u", "", "example.org.", 1), true)
 	}
-	set.Put(snapshot(t, "v", "", "example.net.", 2), true)
-	target.wait(t, 2)
-	if got := target.serials(); len(got) != 2 || got[1] != 2 {
+	set.Put(makeSnapshot(t, "v", "", "example.net.", 2), true)
+	target.waitForNotifies(t, 2)
+	if got := target.listSerials(); len(got) != 2 || got[1] != 2 {
 		t.Errorf("%v", got)
 	}
 }
@@ -144,20 +142,20 @@ func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 		sending.Unlock()
-		return confirm(n, m)
+		return confirmNotify(n, m)
 	})
 	const interval, last = 50 * time.Millisecond, 300
-	set := served(snapshot(t, "u", "", "example.org.", 1))
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
 	begin := time.Now()
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: interval})
-	target.wait(t, 1)
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyInterval: interval})
+	target.waitForNotifies(t, 1)
 	for serial := uint32(2); serial <= last; serial++ {
-		set.Put(snapshot(t, "u", "", "example.org.", serialOf(serial)), true)
+		set.Put(makeSnapshot(t, "u", "", "example.org.", serialOf(serial)), true)
 		time.Sleep(time.Millisecond) // so that there is time for many, were they not coalesced
 	}
 	deadline := time.After(2 * time.Minute)
 	for {
-		got := target.serials()
+		got := target.listSerials()
 		if got[len(got)-1] == last {
 			if most := int(time.Since(begin)/interval) + 2; len(got) > most {
 				t.Errorf("%d NOTIFYs in %s, one in %s was meant", len(got), time.Since(begin), interval)
@@ -187,47 +185,47 @@ func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 		case 2:
 			return new(mdns.Msg).SetRcode(m, mdns.RcodeNotAuth)
 		case 3:
-			reply := confirm(n, m)
+			reply := confirmNotify(n, m)
 			reply.Id++
 			return reply
 		}
-		return confirm(n, m)
+		return confirmNotify(n, m)
 	})
-	set := served(snapshot(t, "u", "", "example.org.", 1))
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: time.Second, NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
-	target.wait(t, 4)
-	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
-	target.wait(t, 5)
-	if got := target.serials(); got[3] != 1 || got[4] != 2 {
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: time.Second, NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
+	target.waitForNotifies(t, 4)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 2), true)
+	target.waitForNotifies(t, 5)
+	if got := target.listSerials(); got[3] != 1 || got[4] != 2 {
 		t.Errorf("%v: serial 1 is confirmed by the fourth, then serial 2", got)
 	}
 }
 
 func TestNotify_givesUpAndStartsAgainWithANewSerial(t *testing.T) {
 	target := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
-	set := served(snapshot(t, "u", "", "example.org.", 1))
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: 5 * time.Millisecond, NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
-	target.wait(t, 3)
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: 5 * time.Millisecond, NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
+	target.waitForNotifies(t, 3)
 	time.Sleep(100 * time.Millisecond) // long enough for a fourth, were there one
-	if got := target.serials(); len(got) != 3 {
+	if got := target.listSerials(); len(got) != 3 {
 		t.Errorf("%v: three attempts were allowed", got)
 	}
-	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
-	target.wait(t, 6)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 2), true)
+	target.waitForNotifies(t, 6)
 }
 
 // A dead target does not keep a serial from a living one.
 func TestNotify_targetsAreIndependent(t *testing.T) {
 	dead := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
-	alive := newSecondary(t, confirm)
-	set := served()
+	alive := newSecondary(t, confirmNotify)
+	set := serveZones()
 	for i := range 200 {
 		z := name.MustParse(string(rune('a'+i%26)) + string(rune('a'+i/26)) + ".example.").String()
-		set.Put(snapshot(t, z, "", z, 1), true)
+		set.Put(makeSnapshot(t, z, "", z, 1), true)
 	}
-	start(t, Config{Zones: set, Notify: []Target{{Addr: dead.at()}, {Addr: alive.at()}}, NotifyTimeout: time.Hour})
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: dead.addressOf()}, {Addr: alive.addressOf()}}, NotifyTimeout: time.Hour})
 	begin := time.Now()
-	alive.wait(t, 200)
+	alive.waitForNotifies(t, 200)
 	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("200 zones after %s", took)
 	}
@@ -236,10 +234,7 @@ func TestNotify_targetsAreIndependent(t *testing.T) {
 // RFC 8945 §5.3: a signed NOTIFY is confirmed by a signed answer only.
 func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
-	other, err := NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this")))(t)
 	handler := mdns.NewServeMux()
 	serials := make(chan uint32, 100)
 	count := 0
@@ -255,17 +250,14 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 		}
 		w.WriteMsg(reply)
 	})
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{PacketConn: pc, Handler: handler, TsigSecret: secretOf(k), MsgAcceptFunc: func(mdns.Header) mdns.MsgAcceptAction { return mdns.MsgAccept }}
 	ended := make(chan struct{})
 	go func() { defer close(ended); server.ActivateAndServe() }()
 	t.Cleanup(func() { server.Shutdown(); <-ended })
-	set := served(snapshot(t, "u", "", "example.org.", 5))
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 5))
 	target := []Target{{Addr: pc.LocalAddr().(*net.UDPAddr).AddrPort(), Key: "Transfer.example"}}
-	p := start(t, Config{Zones: set, Keys: []Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond, NotifyBackoff: 10 * time.Millisecond})
+	p := startPrimary(t, Config{Zones: set, Keys: []Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond, NotifyBackoff: 10 * time.Millisecond})
 	select {
 	case got := <-serials:
 		if got != 5 {
@@ -275,41 +267,36 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 		t.Error("not repeated after an unsigned answer")
 	}
 	// An answer signed with another secret is no answer.
-	sk, err := newSigningKey(other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	soa, err := snapshot(t, "u", "", "example.org.", 5).PackedSOA()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sk := must.Get(newSigningKey(other))(t)
+	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
 	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.roster.Load().keys[k.Name], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := pack(t, new(mdns.Msg).SetReply(unpack(t, msg)))
+	reply := packMessage(t, new(mdns.Msg).SetReply(unpackMessage(t, msg)))
 	forged, _ := sk.signMessage(reply, mac, stampAt(time.Now()), false)
-	if answered, _ := readNotifyAnswer(forged, unpack(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
+	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}
 }
 
 // A zone that a view hides is not announced; when the hiding zone goes, the other one is.
 func TestNotify_followsWhatIsServed(t *testing.T) {
-	target := newSecondary(t, confirm)
-	set := served(snapshot(t, "inner", "internal", "example.org.", 50), snapshot(t, "outer", "", "example.org.", 10))
-	start(t, Config{Zones: set, Views: []string{"internal", ""}, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
-	target.wait(t, 1)
-	set.Put(snapshot(t, "outer", "", "example.org.", 11), true) // hidden
-	set.Put(snapshot(t, "inner", "internal", "example.org.", 51), true)
-	target.wait(t, 2)
+	target := newSecondary(t, confirmNotify)
+	set := serveZones(makeSnapshot(t, "inner", "internal", "example.org.", 50), makeSnapshot(t, "outer", "", "example.org.", 10))
+	startPrimary(t, Config{Zones: set, Views: []string{"internal", ""}, Notify: []Target{{Addr: target.addressOf()}},
+		NotifyInterval: time.Millisecond})
+	target.waitForNotifies(t, 1)
+	set.Put(makeSnapshot(t, "outer", "", "example.org.", 11), true) // hidden
+	set.Put(makeSnapshot(t, "inner", "internal", "example.org.", 51), true)
+	target.waitForNotifies(t, 2)
 	set.Remove("inner")
-	target.wait(t, 3)
-	if got := target.serials(); got[0] != 50 || got[1] != 51 || got[2] != 11 {
+	target.waitForNotifies(t, 3)
+	if got := target.listSerials(); got[0] != 50 || got[1] != 51 || got[2] != 11 {
 		t.Errorf("%v", got)
 	}
-	set.Put(snapshot(t, "outer", "", "renamed.example.", 12), true)
-	target.wait(t, 4)
+	set.Put(makeSnapshot(t, "outer", "", "renamed.example.", 12), true)
+	target.waitForNotifies(t, 4)
 	target.mu.Lock()
 	defer target.mu.Unlock()
 	if target.zones[3] != "renamed.example." {
@@ -324,14 +311,15 @@ func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 		if n == 1 {
 			return new(mdns.Msg).SetRcode(m, mdns.RcodeServerFailure)
 		}
-		return confirm(n, m)
+		return confirmNotify(n, m)
 	})
-	set := served(snapshot(t, "u", "", "example.org.", 1))
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyBackoff: time.Hour, NotifyInterval: time.Millisecond})
-	target.wait(t, 1)
-	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
-	target.wait(t, 2)
-	if got := target.serials(); got[1] != 2 {
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyBackoff: time.Hour,
+		NotifyInterval: time.Millisecond})
+	target.waitForNotifies(t, 1)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 2), true)
+	target.waitForNotifies(t, 2)
+	if got := target.listSerials(); got[1] != 2 {
 		t.Errorf("%v", got)
 	}
 }
@@ -342,7 +330,7 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	var members []Member
 	var zones []*zoneview.Snapshot
 	for i := range 4 * notifiesPerTarget {
-		s := snapshot(t, fmt.Sprint("u", i), "", fmt.Sprintf("z%d.example.", i), 7)
+		s := makeSnapshot(t, fmt.Sprint("u", i), "", fmt.Sprintf("z%d.example.", i), 7)
 		zones, members = append(zones, s), append(members, Member{UID: s.Zone().UID, Zone: s.FQDN()})
 	}
 	catalog := make(chan struct{})
@@ -354,8 +342,8 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 		once.Do(func() { close(catalog) })
 		return new(mdns.Msg).SetReply(m)
 	})
-	p := start(t, Config{Zones: served(zones...), NotifyTimeout: time.Hour})
-	_, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: follower.at()}}}, Membership{Members: members, Serial: 1})
+	p := startPrimary(t, Config{Zones: serveZones(zones...), NotifyTimeout: time.Hour})
+	_, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: follower.addressOf()}}}, Membership{Members: members, Serial: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,28 +357,25 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 // A secondary that ignores the catalog is told of the zones of the class, and not of the catalog; one that transfers
 // the zones from another server is told of the catalog alone.
 func TestNotify_ofWhatIsTransferred(t *testing.T) {
-	set := served(snapshot(t, "u", "", "example.org.", 7))
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
 	follows, ignores, behind := newSecondary(t, answers), newSecondary(t, answers), newSecondary(t, answers)
-	p := start(t, Config{Zones: set, NotifyInterval: time.Millisecond})
+	p := startPrimary(t, Config{Zones: set, NotifyInterval: time.Millisecond})
 	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
-	class, err := p.AddClass(ClassConfig{
-		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: ignores.at(), NoCatalog: true}, {Addr: behind.at(), NoZones: true}, {Addr: follows.at()}},
-	}, Membership{Members: members, Serial: 101})
-	if err != nil {
-		t.Fatal(err)
-	}
-	follows.wait(t, 2)
+	class := must.Get(p.AddClass(ClassConfig{
+		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: ignores.addressOf(), NoCatalog: true}, {Addr: behind.addressOf(), NoZones: true}, {Addr: follows.addressOf()}},
+	}, Membership{Members: members, Serial: 101}))(t)
+	follows.waitForNotifies(t, 2)
 	class.Set(Membership{Members: append(members, Member{UID: "other", Zone: name.MustParse("example.net.")}), Serial: 102})
-	follows.wait(t, 3)
-	set.Put(snapshot(t, "u", "", "example.org.", 8), true)
-	follows.wait(t, 4)
-	ignores.wait(t, 2)
-	if got := ignores.serials(); !slices.Equal(got, []uint32{7, 8}) {
+	follows.waitForNotifies(t, 3)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 8), true)
+	follows.waitForNotifies(t, 4)
+	ignores.waitForNotifies(t, 2)
+	if got := ignores.listSerials(); !slices.Equal(got, []uint32{7, 8}) {
 		t.Errorf("told of the serials %d; the zone had 7 and 8", got)
 	}
-	behind.wait(t, 2)
-	if got := behind.serials(); !slices.Equal(got, []uint32{101, 102}) {
+	behind.waitForNotifies(t, 2)
+	if got := behind.listSerials(); !slices.Equal(got, []uint32{101, 102}) {
 		t.Errorf("told of the serials %d; the catalog had 101 and 102", got)
 	}
 }
@@ -398,32 +383,32 @@ func TestNotify_ofWhatIsTransferred(t *testing.T) {
 // The signer is told of the zones that it signs, the others of all others: also when a zone comes to be signed, and
 // when it is not any more.
 func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
-	set := served(snapshot(t, "u", "", "example.org.", 7))
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
 	follows, signs := newSecondary(t, answers), newSecondary(t, answers)
-	p := start(t, Config{Zones: set, NotifyInterval: time.Millisecond})
+	p := startPrimary(t, Config{Zones: set, NotifyInterval: time.Millisecond})
 	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
-	class, err := p.AddClass(ClassConfig{Name: "red", Allow: Rules(local, nil), Notify: []Target{{Addr: follows.at()}, {Addr: signs.at(), Signs: true}}}, Membership{Members: members})
+	class, err := p.AddClass(ClassConfig{Name: "red", Allow: Rules(local, nil), Notify: []Target{{Addr: follows.addressOf()}, {Addr: signs.addressOf(), Signs: true}}}, Membership{Members: members})
 	if err != nil {
 		t.Fatal(err)
 	}
-	follows.wait(t, 1)
+	follows.waitForNotifies(t, 1)
 	class.Set(Membership{Members: members, Signing: map[string]bool{"u": true}})
-	signs.wait(t, 1)
-	set.Put(snapshot(t, "u", "", "example.org.", 8), true)
-	follows.wait(t, 2)
-	signs.wait(t, 2)
+	signs.waitForNotifies(t, 1)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 8), true)
+	follows.waitForNotifies(t, 2)
+	signs.waitForNotifies(t, 2)
 	class.Set(Membership{Members: members, Signed: map[string]bool{"u": true}})
-	set.Put(snapshot(t, "u", "", "example.org.", 9), true)
-	signs.wait(t, 3)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 9), true)
+	signs.waitForNotifies(t, 3)
 	class.Set(Membership{Members: members})
-	follows.wait(t, 3)
-	set.Put(snapshot(t, "u", "", "example.org.", 10), true)
-	follows.wait(t, 4)
-	if got := follows.serials(); !slices.Equal(got, []uint32{7, 8, 9, 10}) {
+	follows.waitForNotifies(t, 3)
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 10), true)
+	follows.waitForNotifies(t, 4)
+	if got := follows.listSerials(); !slices.Equal(got, []uint32{7, 8, 9, 10}) {
 		t.Errorf("the follower is told of %d, want 7, 8 while the signing began, 9 after it ended, and 10", got)
 	}
-	if got := signs.serials(); !slices.Equal(got, []uint32{7, 8, 9}) {
+	if got := signs.listSerials(); !slices.Equal(got, []uint32{7, 8, 9}) {
 		t.Errorf("the signer is told of %d, want 7, 8 and 9", got)
 	}
 }

@@ -18,6 +18,8 @@ import (
 
 	mdns "github.com/miekg/dns"
 	"go.uber.org/goleak"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,24 +41,18 @@ func runUntilCleanup(t testing.TB, p *Primary) {
 	})
 }
 
-func send(t testing.TB, conn net.Conn, msg []byte) {
+func sendMessage(t testing.TB, conn net.Conn, msg []byte) {
 	t.Helper()
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)))(t)
 }
 
-func receive(t testing.TB, conn net.Conn) *mdns.Msg {
+func receiveMessage(t testing.TB, conn net.Conn) *mdns.Msg {
 	t.Helper()
 	var length [2]byte
-	if _, err := io.ReadFull(conn, length[:]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(conn, length[:]))(t)
 	b := make([]byte, binary.BigEndian.Uint16(length[:]))
-	if _, err := io.ReadFull(conn, b); err != nil {
-		t.Fatal(err)
-	}
-	return unpack(t, b)
+	must.Get(io.ReadFull(conn, b))(t)
+	return unpackMessage(t, b)
 }
 
 // closedBy reports whether the other side ends the connection by then, without a word.
@@ -74,43 +70,40 @@ func isTimeout(err error) bool {
 // One port serves both transports; a client may send several questions before it reads
 // (RFC 7766 §6.2.1.1) and gets whole answers in order.
 func TestPrimary_servesBothTransports(t *testing.T) {
-	s := snapshot(t, "u", "", "example.org.", 7, hosts(5000)...)
-	p := start(t, Config{Zones: served(s)})
+	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(5000)...)
+	p := startPrimary(t, Config{Zones: serveZones(s)})
 	at := p.Addrs()[0].String()
-	m, err := mdns.Exchange(query("example.org.", mdns.TypeSOA), at)
+	m, err := mdns.Exchange(makeQuery("example.org.", mdns.TypeSOA), at)
 	if err != nil || len(m.Answer) != 1 {
 		t.Fatalf("%v %v", m, err)
 	}
 	conn := dialTCP(t, p)
 	for range 3 {
-		send(t, conn, pack(t, query("example.org.", mdns.TypeSOA)))
-		send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
+		sendMessage(t, conn, packMessage(t, makeQuery("example.org.", mdns.TypeSOA)))
+		sendMessage(t, conn, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
 	}
-	want := wanted(t, s)
+	want := listWanted(t, s)
 	for range 3 {
-		if m := receive(t, conn); len(m.Answer) != 1 {
+		if m := receiveMessage(t, conn); len(m.Answer) != 1 {
 			t.Fatal(m)
 		}
 		var got []string
 		for len(got) < len(want) {
-			for _, rr := range receive(t, conn).Answer {
+			for _, rr := range receiveMessage(t, conn).Answer {
 				got = append(got, strings.ToLower(rr.String()))
 			}
 		}
-		same(t, "transfer", got, want)
+		expectSame(t, "transfer", got, want)
 	}
 }
 
 // A socket bound to all addresses answers from the one that was asked.
 func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
-	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:0")}})
-	conn, err := net.Dial("udp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.77"), p.Addrs()[0].Port()).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:0")}})
+	conn := must.Get(net.Dial("udp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.77"), p.Addrs()[0].Port()).String()))(t)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
-	conn.Write(pack(t, query("example.org.", mdns.TypeSOA)))
+	conn.Write(packMessage(t, makeQuery("example.org.", mdns.TypeSOA)))
 	buf := make([]byte, 512)
 	if _, err := conn.Read(buf); err != nil { // a connected socket takes nothing from another address
 		t.Fatal(err)
@@ -118,8 +111,8 @@ func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 }
 
 func TestNew_takenPortIsNamed(t *testing.T) {
-	first := start(t, Config{Zones: served()})
-	_, err := New(Config{Zones: served(), Listen: first.Addrs()})
+	first := startPrimary(t, Config{Zones: serveZones()})
+	_, err := New(Config{Zones: serveZones(), Listen: first.Addrs()})
 	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), first.Addrs()[0].String()+": the port is taken") {
 		t.Error(err)
 	}
@@ -129,7 +122,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 			t.Fatal(listening)
 		}
 		defer udp.Close()
-		_, err = New(Config{Zones: served(), Listen: []netip.AddrPort{udp.LocalAddr().(*net.UDPAddr).AddrPort()}})
+		_, err = New(Config{Zones: serveZones(), Listen: []netip.AddrPort{udp.LocalAddr().(*net.UDPAddr).AddrPort()}})
 		if err == nil || !strings.Contains(err.Error(), "tcp") {
 			break // else another process has the number for TCP
 		}
@@ -151,22 +144,19 @@ func TestNew_reportsAllFaults(t *testing.T) {
 // Connections beyond a client's share are closed; another client's share is untouched, and
 // outsiders have places of their own.
 func TestTCP_connectionsAreBounded(t *testing.T) {
-	p := start(t, Config{
-		Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxConns: 4, MaxConnsPerClient: 2,
+	p := startPrimary(t, Config{
+		Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), MaxConns: 4, MaxConnsPerClient: 2,
 		Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/24"), netip.MustParsePrefix("127.0.1.0/24")}}},
 	})
 	from := func(source string) net.Conn {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-		conn, err := d.Dial("tcp", p.Addrs()[0].String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(d.Dial("tcp", p.Addrs()[0].String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
 	works := func(conn net.Conn, rcode int) bool {
 		conn.SetDeadline(time.Now().Add(time.Minute))
-		msg := pack(t, query("example.org.", mdns.TypeSOA))
+		msg := packMessage(t, makeQuery("example.org.", mdns.TypeSOA))
 		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)); err != nil {
 			return false
 		}
@@ -178,7 +168,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 		if _, err := io.ReadFull(conn, b); err != nil {
 			return false
 		}
-		return unpack(t, b).Rcode == rcode
+		return unpackMessage(t, b).Rcode == rcode
 	}
 	const peer, other, outsider = "127.0.0.2", "127.0.1.2", "127.0.9.9"
 	first := from(peer)
@@ -226,39 +216,37 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	key := testKey(t, "transfer.example.", HMACSHA256)
-	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), Keys: []Key{key}, Allow: Rules(everywhere, []Key{key})})
+	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Keys: []Key{key},
+		Allow: Rules(everywhere, []Key{key})})
 	sign := func(m *mdns.Msg) []byte {
-		wire, _ := signed(t, m, key, time.Now())
+		wire, _ := signQuery(t, m, key, time.Now())
 		return wire
 	}
 	from := func(source string) net.Conn {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-		conn, err := d.Dial("tcp", p.Addrs()[0].String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(d.Dial("tcp", p.Addrs()[0].String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		conn.SetDeadline(time.Now().Add(time.Minute))
 		return conn
 	}
-	unsigned := pack(t, query("example.org.", mdns.TypeSOA))
+	unsigned := packMessage(t, makeQuery("example.org.", mdns.TypeSOA))
 	var idle []net.Conn
 	for _, source := range []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"} {
 		for range 128 {
 			conn := from(source)
-			send(t, conn, unsigned)
+			sendMessage(t, conn, unsigned)
 			idle = append(idle, conn)
 		}
 	}
 	for i, conn := range idle {
-		if m := receive(t, conn); m.Rcode != mdns.RcodeRefused {
+		if m := receiveMessage(t, conn); m.Rcode != mdns.RcodeRefused {
 			t.Fatalf("connection %d: %v", i, m)
 		}
 	}
 	began := time.Now()
 	secondary := from("127.0.0.9")
-	send(t, secondary, sign(query("example.org.", mdns.TypeAXFR)))
-	if m := receive(t, secondary); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
+	sendMessage(t, secondary, sign(makeQuery("example.org.", mdns.TypeAXFR)))
+	if m := receiveMessage(t, secondary); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
 		t.Errorf("a signed transfer beside %d idle connections: %v", len(idle), m)
 	}
 	t.Logf("answered after %s", time.Since(began))
@@ -267,18 +255,18 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	}
 	// A connection that has signed stays for IdleTimeout, and is no newcomer any more.
 	for range 200 {
-		send(t, from("127.0.0.6"), unsigned)
+		sendMessage(t, from("127.0.0.6"), unsigned)
 	}
-	send(t, secondary, sign(query("example.org.", mdns.TypeSOA)))
-	if m := receive(t, secondary); m.Rcode != mdns.RcodeSuccess {
+	sendMessage(t, secondary, sign(makeQuery("example.org.", mdns.TypeSOA)))
+	if m := receiveMessage(t, secondary); m.Rcode != mdns.RcodeSuccess {
 		t.Errorf("the same connection later: %v", m)
 	}
 }
 
 // Slow-loris: a connection that says nothing, and one that never ends its message.
 func TestTCP_slowSendersAreCut(t *testing.T) {
-	silent := dialTCP(t, start(t, Config{Zones: served(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))
-	half := dialTCP(t, start(t, Config{Zones: served(), IdleTimeout: time.Hour, ReadTimeout: 150 * time.Millisecond}))
+	silent := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))
+	half := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: time.Hour, ReadTimeout: 150 * time.Millisecond}))
 	half.Write([]byte{0, 40, 1})
 	go func() {
 		for range 20 { // an octet now and then does not extend it
@@ -299,11 +287,11 @@ func TestTCP_slowSendersAreCut(t *testing.T) {
 // A reader that never reads is cut by WriteTimeout and gives its transfer's place back;
 // until then the next transfer waits its turn.
 func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
-	s := snapshot(t, "u", "", "example.org.", 7, hosts(200000)...)
-	p := start(t, Config{Zones: served(s), MaxTransfers: 1, WriteTimeout: 300 * time.Millisecond})
+	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(200000)...)
+	p := startPrimary(t, Config{Zones: serveZones(s), MaxTransfers: 1, WriteTimeout: 300 * time.Millisecond})
 	stuck := dialTCP(t, p)
 	stuck.(*net.TCPConn).SetReadBuffer(4096)
-	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
+	sendMessage(t, stuck, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
 	deadline := time.Now().Add(time.Minute)
 	for {
 		place, _ := p.tcp.transfers.Take(clientOf(loopback, ""), nil)
@@ -316,38 +304,36 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 		}
 	}
 	next := dialTCP(t, p)
-	send(t, next, pack(t, query("example.org.", mdns.TypeAXFR)))
-	if m := receive(t, next); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
+	sendMessage(t, next, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
+	if m := receiveMessage(t, next); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
 		t.Error(m)
 	}
 }
 
 func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
-	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1, TransferWait: 50 * time.Millisecond})
+	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1,
+		TransferWait: 50 * time.Millisecond})
 	place, _ := p.tcp.transfers.Take(clientOf(outside, ""), nil)
 	if place == nil {
 		t.Fatal("no place")
 	}
 	conn := dialTCP(t, p)
-	send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
-	if m := receive(t, conn); m.Rcode != mdns.RcodeServerFailure {
+	sendMessage(t, conn, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
+	if m := receiveMessage(t, conn); m.Rcode != mdns.RcodeServerFailure {
 		t.Error(m)
 	}
 	place.GiveBack()
-	send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
-	if m := receive(t, conn); m.Rcode != mdns.RcodeSuccess {
+	sendMessage(t, conn, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
+	if m := receiveMessage(t, conn); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)
 	}
 }
 
 // Garbage on a real socket neither ends the process nor the service.
 func TestPrimary_survivesGarbage(t *testing.T) {
-	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7))})
+	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7))})
 	at := p.Addrs()[0].String()
-	udp, err := net.Dial("udp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp := must.Get(net.Dial("udp", at))(t)
 	defer udp.Close()
 	for n := range 600 {
 		b := make([]byte, n)
@@ -357,13 +343,13 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 		udp.Write(b)
 		if n%20 == 0 {
 			conn := dialTCP(t, p)
-			send(t, conn, b)
+			sendMessage(t, conn, b)
 			conn.Close()
 		}
 	}
 	conn := dialTCP(t, p)
-	send(t, conn, pack(t, query("example.org.", mdns.TypeSOA)))
-	if m := receive(t, conn); len(m.Answer) != 1 {
+	sendMessage(t, conn, packMessage(t, makeQuery("example.org.", mdns.TypeSOA)))
+	if m := receiveMessage(t, conn); len(m.Answer) != 1 {
 		t.Error(m)
 	}
 }
@@ -371,9 +357,9 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 // Stop: idle connections end at once, a running transfer is finished, a stuck one is cut
 // after StopTimeout.
 func TestRun_stopsGracefully(t *testing.T) {
-	s := snapshot(t, "u", "", "example.org.", 7, hosts(20000)...)
-	huge := snapshot(t, "v", "", "huge.example.", 7, hosts(150000)...) // more than sockets hold
-	p, err := New(Config{Zones: served(s, huge), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
+	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
+	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets hold
+	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,18 +368,16 @@ func TestRun_stopsGracefully(t *testing.T) {
 	go func() { done <- p.Run(ctx) }()
 	idle, busy, stuck := dialTCP(t, p), dialTCP(t, p), dialTCP(t, p)
 	stuck.(*net.TCPConn).SetReadBuffer(4096)
-	send(t, busy, pack(t, query("example.org.", mdns.TypeAXFR)))
-	send(t, stuck, pack(t, query("huge.example.", mdns.TypeAXFR)))
-	got := len(receive(t, busy).Answer)
+	sendMessage(t, busy, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
+	sendMessage(t, stuck, packMessage(t, makeQuery("huge.example.", mdns.TypeAXFR)))
+	got := len(receiveMessage(t, busy).Answer)
 	var firstOfStuck [1]byte
-	if _, err := stuck.Read(firstOfStuck[:]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(stuck.Read(firstOfStuck[:]))(t)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		want := len(wanted(t, s))
+		want := len(listWanted(t, s))
 		for got < want {
-			got += len(receive(t, busy).Answer)
+			got += len(receiveMessage(t, busy).Answer)
 		}
 	})
 	stopped := time.Now()
@@ -415,10 +399,7 @@ func TestRun_stopsGracefully(t *testing.T) {
 
 // A listener that goes away ends Run with an error.
 func TestRun_lostListenerIsAnError(t *testing.T) {
-	p, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Config{Zones: serveZones(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}}))(t)
 	p.pairs[0].tcp.Close()
 	if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "closed while it served") {
 		t.Errorf("%v", err)

@@ -14,14 +14,14 @@ import (
 
 // The answers of a zone, as the RFCs want them. test/interop/plain_answers asks BIND and Knot the same and far more.
 func TestLookup(t *testing.T) {
-	zone := snapshot(t, "u", "", "example.org.", 7,
+	zone := makeSnapshot(t, "u", "", "example.org.", 7,
 		"www A 192.0.2.1", "www A 192.0.2.2", "a.b.c A 192.0.2.3",
 		"*.wild TXT \"x\"", "deep.host.wild A 192.0.2.4",
 		"alias CNAME www", "out CNAME www.example.net.", "gone CNAME nothing", "one CNAME two", "two CNAME one", "viawild CNAME any.wild",
 		"cut NS ns.cut", "cut NS ns.beside", "cut NS ns.example.net.", "cut DS 1 13 2 "+strings.Repeat("ab", 32), "ns.cut A 192.0.2.53", "ns.beside A 192.0.2.54",
 		"old DNAME new", "x.new A 192.0.2.5")
-	child := snapshot(t, "c", "", "kid.example.org.", 3, "www A 192.0.2.6")
-	r := testResponder(t, served(zone, child), Rules(local, nil))
+	child := makeSnapshot(t, "c", "", "kid.example.org.", 3, "www A 192.0.2.6")
+	r := testResponder(t, serveZones(zone, child), Rules(local, nil))
 	for _, test := range []struct {
 		question string // name and type
 		want     string // rcode, aa, then the records of each section: short owner, type, data
@@ -52,18 +52,19 @@ func TestLookup(t *testing.T) {
 		{"kid DS", "NXDOMAIN aa | | @ SOA |"}, // asked of the parent, which has no cut there
 	} {
 		short, qtype, _ := strings.Cut(test.question, " ")
-		m := unpack(t, r.answerMessage(pack(t, query(short+".example.org.", mdns.StringToType[qtype])), loopback, true).msg)
-		if got := summary(m); got != test.want {
+		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(short+".example.org.", mdns.StringToType[qtype])), loopback,
+			true).msg)
+		if got := summarizeMessage(m); got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.question, got, test.want)
 		}
 	}
 	// A circle ends.
-	if m := unpack(t, r.answerMessage(pack(t, query("one.example.org.", mdns.TypeA)), loopback, true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
+	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("one.example.org.", mdns.TypeA)), loopback, true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
 		t.Errorf("a circle of CNAMEs: %v", m)
 	}
 }
 
-func summary(m *mdns.Msg) string {
+func summarizeMessage(m *mdns.Msg) string {
 	out := mdns.RcodeToString[m.Rcode]
 	if m.Authoritative {
 		out += " aa"
@@ -90,23 +91,23 @@ func summary(m *mdns.Msg) string {
 // Half an RRset would be taken for all of it: what does not fit is TC and nothing, over TCP it is whole (RFC 2181 §9).
 // A referral without the addresses that it hangs on is cut the same way (RFC 9471 §3).
 func TestLookup_truncates(t *testing.T) {
-	rows := hosts(0)
+	rows := makeHosts(0)
 	for i := range 60 {
 		rows = append(rows, fmt.Sprintf("big A 192.0.2.%d", i), fmt.Sprintf("cut NS ns%d.cut", i), fmt.Sprintf("ns%d.cut A 192.0.2.%d", i, i))
 	}
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
 	for _, qname := range []string{"big.example.org.", "x.cut.example.org."} {
 		for _, size := range []uint16{0, 512, 1232, 4096} {
-			q := query(qname, mdns.TypeA)
+			q := makeQuery(qname, mdns.TypeA)
 			if size > 0 {
 				q.SetEdns0(size, false)
 			}
-			wire := r.answerMessage(pack(t, q), loopback, false).msg
-			m := unpack(t, wire)
+			wire := r.answerMessage(packMessage(t, q), loopback, false).msg
+			m := unpackMessage(t, wire)
 			if limit := min(max(512, int(size)), udpLimit); len(wire) > limit {
 				t.Errorf("%s: %d octets for a size of %d", qname, len(wire), size)
 			}
-			whole := unpack(t, r.answerMessage(pack(t, q), loopback, true).msg)
+			whole := unpackMessage(t, r.answerMessage(packMessage(t, q), loopback, true).msg)
 			if len(whole.Answer)+len(whole.Ns) != 60 || whole.Truncated {
 				t.Errorf("%s over TCP: %d records", qname, len(whole.Answer)+len(whole.Ns))
 			}

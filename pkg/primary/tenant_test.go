@@ -15,6 +15,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 // tenants is a primary with a class of the platform and one of each of two tenants. Each has the same zone, which is
@@ -27,8 +28,8 @@ type tenants struct {
 
 func newTenants(t *testing.T, c Config) tenants {
 	t.Helper()
-	c.Zones, c.Allow, c.Views = served(snapshot(t, "org", "", "example.org.", 7, hosts(200000)...)), []Rule{}, []string{}
-	p := tenants{t, start(t, c), map[string]Key{}}
+	c.Zones, c.Allow, c.Views = serveZones(makeSnapshot(t, "org", "", "example.org.", 7, makeHosts(200000)...)), []Rule{}, []string{}
+	p := tenants{t, startPrimary(t, c), map[string]Key{}}
 	for _, tenant := range []string{"", "team", "other"} {
 		key := testKey(t, tenant+"key.example.", HMACSHA256)
 		rules := []Rule{{Key: key.Name}}
@@ -36,30 +37,25 @@ func newTenants(t *testing.T, c Config) tenants {
 			rules = append(rules, Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.7.0/24")}})
 		}
 		config := ClassConfig{Name: tenant + "/edge", Tenant: tenant, Keys: []Key{key}, Allow: rules}
-		if _, err := p.AddClass(config, Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.AddClass(config, Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}))(t)
 		p.keys[tenant] = key
 	}
 	return p
 }
 
-// ask asks from an address and signs with the key of a tenant, "-" with none.
-func (p tenants) ask(source, tenant string, qtype uint16) net.Conn {
+// sendQuery asks from an address and signs with the key of a tenant, "-" with none.
+func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	p.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-	conn, err := d.Dial("tcp", p.Addrs()[0].String())
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	conn := must.Get(d.Dial("tcp", p.Addrs()[0].String()))(p.t)
 	p.t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	conn.(*net.TCPConn).SetReadBuffer(128 << 10)
-	wire := pack(p.t, query("example.org.", qtype))
+	wire := packMessage(p.t, makeQuery("example.org.", qtype))
 	if tenant != "-" {
-		wire, _ = signed(p.t, query("example.org.", qtype), p.keys[tenant], time.Now())
+		wire, _ = signQuery(p.t, makeQuery("example.org.", qtype), p.keys[tenant], time.Now())
 	}
-	send(p.t, conn, wire)
+	sendMessage(p.t, conn, wire)
 	return conn
 }
 
@@ -69,14 +65,14 @@ func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxTransfers: 4, MaxTransfersPerClient: 1, TransferWait: 3 * time.Second})
 	var stuck []net.Conn
 	for _, source := range []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"} {
-		stuck = append(stuck, p.ask(source, "team", mdns.TypeAXFR))
+		stuck = append(stuck, p.sendQuery(source, "team", mdns.TypeAXFR))
 	}
 	for _, source := range []string{"127.0.7.2", "127.0.7.3"} {
-		stuck = append(stuck, p.ask(source, "-", mdns.TypeAXFR))
+		stuck = append(stuck, p.sendQuery(source, "-", mdns.TypeAXFR))
 	}
 	began := 0
 	for _, conn := range stuck {
-		if m := receive(t, conn); m.Rcode == mdns.RcodeSuccess {
+		if m := receiveMessage(t, conn); m.Rcode == mdns.RcodeSuccess {
 			began++
 		} else if m.Rcode != mdns.RcodeServerFailure {
 			t.Errorf("a transfer of the tenant: %v", m)
@@ -86,7 +82,7 @@ func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 		t.Errorf("%d transfers of one tenant run at once, want a quarter of 4", began)
 	}
 	for _, tenant := range []string{"", "other"} {
-		if m := receive(t, p.ask("127.0.0.9", tenant, mdns.TypeAXFR)); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
+		if m := receiveMessage(t, p.sendQuery("127.0.0.9", tenant, mdns.TypeAXFR)); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
 			t.Errorf("a transfer of %q beside those of a tenant: %s", tenant, mdns.RcodeToString[m.Rcode])
 		}
 	}
@@ -98,10 +94,10 @@ func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 	var asked []net.Conn
 	for range 2 {
 		for _, source := range []string{"127.0.0.2", "127.0.0.3"} {
-			asked = append(asked, p.ask(source, "team", mdns.TypeSOA))
+			asked = append(asked, p.sendQuery(source, "team", mdns.TypeSOA))
 		}
 		for _, source := range []string{"127.0.7.2", "127.0.7.3"} {
-			asked = append(asked, p.ask(source, "-", mdns.TypeSOA))
+			asked = append(asked, p.sendQuery(source, "-", mdns.TypeSOA))
 		}
 	}
 	kept := 0
@@ -115,7 +111,7 @@ func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 	}
 	for _, tenant := range []string{"", "other"} {
 		for range 2 {
-			if m := receive(t, p.ask("127.0.0.9", tenant, mdns.TypeSOA)); m.Rcode != mdns.RcodeSuccess {
+			if m := receiveMessage(t, p.sendQuery("127.0.0.9", tenant, mdns.TypeSOA)); m.Rcode != mdns.RcodeSuccess {
 				t.Errorf("a connection of %q beside those of a tenant: %v", tenant, m)
 			}
 		}
@@ -125,7 +121,7 @@ func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 // A reader that takes each message within WriteTimeout, and the whole zone in no time that a peer needs, is cut.
 func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	p := newTenants(t, Config{WriteTimeout: time.Second, LeastRate: 1 << 30})
-	conn := p.ask("127.0.0.2", "team", mdns.TypeAXFR)
+	conn := p.sendQuery("127.0.0.2", "team", mdns.TypeAXFR)
 	count := func(result string) int64 { return p.Stats().Transfers[TransferKind{KindAXFR, result}] }
 	for count(ResultCut) == 0 && count(ResultSent) == 0 {
 		// The pace of this reader, not a wait: all of it takes longer than a second at this pace.
@@ -141,7 +137,7 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 
 // A tenant makes classes by the thousand: what a question costs does not grow with their number.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
-	p, err := New(Config{Zones: served(snapshot(t, "org", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
-// signed is the query signed by miekg/dns, which shares no code with tsig.go.
-func signed(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac string) {
+// signQuery returns the query signed by miekg/dns, which shares no code with tsig.go.
+func signQuery(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac string) {
 	t.Helper()
 	m.SetTsig(k.Name, string(k.Algorithm), 300, at.Unix())
 	wire, mac, err := mdns.TsigGenerate(m, base64Of(k.secret), "", false)
@@ -29,10 +31,10 @@ func signed(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac st
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	for _, algorithm := range []Algorithm{HMACSHA256, HMACSHA384, HMACSHA512} {
 		k := testKey(t, "Transfer.Example.", algorithm)
-		r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
-		wire, mac := signed(t, query("example.org.", mdns.TypeSOA), k, time.Now())
+		r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
+		wire, mac := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), k, time.Now())
 		a := r.answerMessage(wire, loopback, false)
-		m := unpack(t, a.msg)
+		m := unpackMessage(t, a.msg)
 		if m.Rcode != mdns.RcodeSuccess || len(m.Answer) != 1 || m.IsTsig() == nil {
 			t.Fatalf("%s: %v", algorithm, m)
 		}
@@ -40,7 +42,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", algorithm, err)
 		}
 		// A refusal is signed too.
-		wire, mac = signed(t, query("example.org.", mdns.TypeA), k, time.Now())
+		wire, mac = signQuery(t, makeQuery("example.org.", mdns.TypeA), k, time.Now())
 		a = r.answerMessage(wire, loopback, false)
 		if err := mdns.TsigVerify(a.msg, base64Of(k.secret), mac, false); err != nil {
 			t.Errorf("%s, refused: %v", algorithm, err)
@@ -54,19 +56,13 @@ func TestTSIG_errors(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
 	stranger := testKey(t, "stranger.example.", HMACSHA256)
 	otherAlgorithm := testKey(t, "transfer.example.", HMACSHA512)
-	otherSecret, err := NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
+	otherSecret := must.Get(NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this")))(t)
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
 	r.clock = func() time.Time { return now }
 
 	truncated := func(octets int) []byte {
-		sk, err := newSigningKey(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		msg := pack(t, query("example.org.", mdns.TypeAXFR))
+		sk := must.Get(newSigningKey(k))(t)
+		msg := packMessage(t, makeQuery("example.org.", mdns.TypeAXFR))
 		p := stampAt(now)
 		mac := sk.computeMAC(nil, msg, binary.BigEndian.Uint16(msg), 0, p, false)
 		for len(mac) < octets {
@@ -75,7 +71,7 @@ func TestTSIG_errors(t *testing.T) {
 		return appendTSIG(msg, sk.nameWire, sk.algorithmWire, mac[:octets], p)
 	}
 	by := func(k Key, at time.Time) []byte {
-		wire, _ := signed(t, query("example.org.", mdns.TypeAXFR), k, at)
+		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, at)
 		return wire
 	}
 	flipped := by(k, now)
@@ -115,7 +111,7 @@ func TestTSIG_errors(t *testing.T) {
 			t.Errorf("%s: a transfer", test.what)
 			continue
 		}
-		m := unpack(t, a.msg)
+		m := unpackMessage(t, a.msg)
 		var got uint16
 		tsig := m.IsTsig()
 		if tsig != nil {
@@ -175,13 +171,13 @@ func withArcount(wire []byte, n uint16) []byte {
 // RFC 8945 §5.2: a key proves the peer, it does not widen what its address may.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", HMACSHA256), testKey(t, "b.example.", HMACSHA256)
-	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
-	wire, _ := signed(t, query("example.org.", mdns.TypeSOA), a, time.Now())
-	if m := unpack(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
+	wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), a, time.Now())
+	if m := unpackMessage(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {
 		t.Errorf("key a from anywhere: rcode %d", m.Rcode)
 	}
-	wire, _ = signed(t, query("example.org.", mdns.TypeSOA), b, time.Now())
-	if m := unpack(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeRefused {
+	wire, _ = signQuery(t, makeQuery("example.org.", mdns.TypeSOA), b, time.Now())
+	if m := unpackMessage(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeRefused {
 		t.Errorf("key b: rcode %d, want REFUSED", m.Rcode)
 	}
 }

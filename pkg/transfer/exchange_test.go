@@ -12,6 +12,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -23,10 +24,7 @@ func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 	other := rigKey
 	other.Name = "other.example"
 	ask := func(network string, key *Key) (*mdns.Msg, error) {
-		conn, err := net.Dial(network, bind.Addr.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial(network, bind.Addr.String()))(t)
 		defer conn.Close()
 		conn.SetDeadline(time.Now().Add(time.Minute))
 		question := new(mdns.Msg)
@@ -49,10 +47,7 @@ func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 
 // Promise 2: a signed question is not answered by an unsigned message, nor by a guess.
 func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer conn.Close()
 	go func() {
 		buf := make([]byte, 4096)
@@ -71,10 +66,7 @@ func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 		raw[0] ^= 1
 		conn.WriteTo(raw, from)
 	}()
-	asking, err := net.Dial("udp", conn.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	asking := must.Get(net.Dial("udp", conn.LocalAddr().String()))(t)
 	defer asking.Close()
 	question := new(mdns.Msg)
 	question.SetQuestion(zoneName.String(), mdns.TypeSOA)

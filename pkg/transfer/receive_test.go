@@ -20,13 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 var zoneName = name.MustParse("example.org.")
 
-// big is a zone that no server sends in one message.
-func big() string {
+// makeBigZone returns a zone that no server sends in one message.
+func makeBigZone() string {
 	var text strings.Builder
 	text.WriteString("$TTL 3600\n@ IN SOA ns1.example.org. hostmaster.example.org. 7 1800 900 604800 300\n@ IN NS ns1.example.org.\nns1 IN A 192.0.2.53\n")
 	for i := range 9000 {
@@ -39,10 +40,7 @@ var rigKey = rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha256", Secret: bas
 
 func keyOf(t *testing.T, statement string) *Key {
 	t.Helper()
-	keys, err := primary.ParseKeys(statement)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(primary.ParseKeys(statement))(t)
 	return &Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
@@ -51,8 +49,9 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 	servers := map[string]func() (netip.AddrPort, func() error, error){
 		"BIND": func() (netip.AddrPort, func() error, error) {
 			b, err := rig.StartBIND(t.Context(), rig.BINDConfig{
-				Keys:      []rig.TSIGKey{rigKey},
-				Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + big(), UpdateKey: rigKey.Name}},
+				Keys: []rig.TSIGKey{rigKey},
+				Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone(),
+					UpdateKey: rigKey.Name}},
 			})
 			if err != nil {
 				return netip.AddrPort{}, nil, err
@@ -60,7 +59,7 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 			return b.Addr, b.Close, nil
 		},
 		"Knot": func() (netip.AddrPort, func() error, error) {
-			k, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + big()}}})
+			k, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone()}}})
 			if err != nil {
 				return netip.AddrPort{}, nil, err
 			}
@@ -73,10 +72,7 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 			rig.SkipMissing(t, err)
 			defer stop()
 			source := Source{Server: at.String(), Zone: zoneName, Key: keyOf(t, rigKey.Statement())}
-			text, err := Receive(t.Context(), source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(Receive(t.Context(), source))(t)
 			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 			if len(lines) != 9003 || !strings.Contains(lines[0], "\tSOA\t") || strings.Count(string(text), "\tSOA\t") != 1 {
 				t.Errorf("%d records, the first %q", len(lines), lines[0])
@@ -110,12 +106,9 @@ type script struct {
 	cut    bool
 }
 
-func (s script) start(t *testing.T) string {
+func (s script) startServer(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	done := make(chan struct{})
 	t.Cleanup(func() { listener.Close(); <-done })
 	go func() {
@@ -136,7 +129,7 @@ func (s script) start(t *testing.T) string {
 			t.Error(err)
 			return
 		}
-		for _, raw := range s.answer(t, question) {
+		for _, raw := range s.answerQuestion(t, question) {
 			if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(raw))), raw...)); err != nil {
 				return // the client has had enough
 			}
@@ -148,9 +141,9 @@ func (s script) start(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// answer signs by the letter of RFC 8945 §5.3.1, with its own arithmetic: length and MAC of the last signed message,
-// the messages since, then all variables in the first and only the timers later.
-func (s script) answer(t *testing.T, question *mdns.Msg) [][]byte {
+// answerQuestion signs by the letter of RFC 8945 §5.3.1, with its own arithmetic: length and MAC of the last signed
+// message, the messages since, then all variables in the first and only the timers later.
+func (s script) answerQuestion(t *testing.T, question *mdns.Msg) [][]byte {
 	var all [][]byte
 	var mac, since []byte
 	first := true
@@ -186,7 +179,8 @@ func (s script) answer(t *testing.T, question *mdns.Msg) [][]byte {
 		timers := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, uint16(now>>32)), uint32(now)), 300)
 		variables := timers
 		if first {
-			variables = slices.Concat(wire(s.key.Name), []byte{0, 255, 0, 0, 0, 0}, wire(s.key.Algorithm), timers, []byte{0, 0, 0, 0})
+			variables = slices.Concat(packName(s.key.Name), []byte{0, 255, 0, 0, 0, 0}, packName(s.key.Algorithm), timers,
+				[]byte{0, 0, 0, 0})
 		}
 		mac = s.key.MAC(binary.BigEndian.AppendUint16(nil, uint16(len(mac))), mac, since, raw, variables)
 		tsig := &mdns.TSIG{
@@ -207,7 +201,7 @@ func (s script) answer(t *testing.T, question *mdns.Msg) [][]byte {
 	return all
 }
 
-func wire(text string) []byte {
+func packName(text string) []byte {
 	buf := make([]byte, 256)
 	n, err := mdns.PackDomainName(text, buf, 0, nil, false)
 	if err != nil {
@@ -218,8 +212,8 @@ func wire(text string) []byte {
 
 const soa = "example.org. 60 IN SOA ns. host. 7 1800 900 604800 300"
 
-// body is a transfer of n messages with one record each between the two SOAs.
-func body(n int) [][]string {
+// makeBody returns a transfer of n messages with one record each between the two SOAs.
+func makeBody(n int) [][]string {
 	messages := [][]string{{soa}}
 	for i := range n {
 		messages = append(messages, []string{fmt.Sprintf("h%d.example.org. 60 IN A 192.0.2.%d", i, i%250)})
@@ -243,19 +237,19 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 		script
 		want string
 	}{
-		"every message":        {script{messages: body(11), signed: every(1)}, ""},
-		"every third":          {script{messages: body(11), signed: every(3)}, ""},
-		"every hundredth":      {script{messages: body(199), signed: every(100)}, ""},
-		"every hundred-first":  {script{messages: body(201), signed: every(101)}, "one in a hundred"},
-		"not the first":        {script{messages: body(11), signed: func(i int) bool { return i > 0 }}, "the first has to be signed"},
-		"not the last":         {script{messages: body(11), signed: every(5)}, "the last message is not signed"},
-		"none":                 {script{messages: body(1), signed: func(int) bool { return false }}, "may not know the key"},
-		"a changed signed one": {script{messages: body(11), signed: every(1), change: flip(4)}, "the signature does not hold"},
-		"a changed unsigned":   {script{messages: body(11), signed: every(3), change: flip(4)}, "the signature does not hold"},
+		"every message":        {script{messages: makeBody(11), signed: every(1)}, ""},
+		"every third":          {script{messages: makeBody(11), signed: every(3)}, ""},
+		"every hundredth":      {script{messages: makeBody(199), signed: every(100)}, ""},
+		"every hundred-first":  {script{messages: makeBody(201), signed: every(101)}, "one in a hundred"},
+		"not the first":        {script{messages: makeBody(11), signed: func(i int) bool { return i > 0 }}, "the first has to be signed"},
+		"not the last":         {script{messages: makeBody(11), signed: every(5)}, "the last message is not signed"},
+		"none":                 {script{messages: makeBody(1), signed: func(int) bool { return false }}, "may not know the key"},
+		"a changed signed one": {script{messages: makeBody(11), signed: every(1), change: flip(4)}, "the signature does not hold"},
+		"a changed unsigned":   {script{messages: makeBody(11), signed: every(3), change: flip(4)}, "the signature does not hold"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c.script.key = key
-			text, err := Receive(t.Context(), Source{Server: c.script.start(t), Zone: zoneName, Key: key})
+			text, err := Receive(t.Context(), Source{Server: c.script.startServer(t), Zone: zoneName, Key: key})
 			if c.want == "" {
 				if err != nil || strings.Count(string(text), "\n") != len(c.messages)-1 {
 					t.Errorf("%d lines, %v", strings.Count(string(text), "\n"), err)
@@ -271,7 +265,7 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 
 // Attack 39: a transfer without end is ended, and nothing of it is taken.
 func TestReceive_isBounded(t *testing.T) {
-	text, err := Receive(t.Context(), Source{Server: script{messages: body(200)}.start(t), Zone: zoneName, Most: 5000})
+	text, err := Receive(t.Context(), Source{Server: script{messages: makeBody(200)}.startServer(t), Zone: zoneName, Most: 5000})
 	if err == nil || text != nil || !strings.Contains(err.Error(), "more than 5000 octets") {
 		t.Errorf("%d octets, %v", len(text), err)
 	}
@@ -283,17 +277,18 @@ func TestReceive_takesNoPartOfAZone(t *testing.T) {
 		script
 		want string
 	}{
-		"cut":               {script{messages: body(3)[:3], cut: true}, "after 3 records: the server closed the connection before the end"},
+		"cut": {script{messages: makeBody(3)[:3], cut: true},
+			"after 3 records: the server closed the connection before the end"},
 		"no SOA":            {script{messages: [][]string{{"www.example.org. 60 IN A 192.0.2.1"}}}, "it begins with www.example.org. A"},
 		"of another zone":   {script{messages: [][]string{{strings.Replace(soa, "org", "net", 1)}}}, "not with the SOA of the zone"},
 		"another serial":    {script{messages: [][]string{{soa}, {strings.Replace(soa, " 7 ", " 8 ", 1)}}}, "began with serial 7 and ends with 8"},
 		"empty":             {script{messages: [][]string{{}}}, "an answer without records"},
 		"more than the end": {script{messages: [][]string{{soa, soa, "www.example.org. 60 IN A 192.0.2.1"}}}, "after the SOA that ends the zone"},
-		"another question":  {script{messages: body(1), change: func(_ int, raw []byte) { raw[0] ^= 1 }}, "answers another question"},
+		"another question":  {script{messages: makeBody(1), change: func(_ int, raw []byte) { raw[0] ^= 1 }}, "answers another question"},
 		"refused":           {script{messages: [][]string{{}}, change: func(_ int, raw []byte) { raw[3] |= 5 }}, "REFUSED"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			text, err := Receive(t.Context(), Source{Server: c.script.start(t), Zone: zoneName})
+			text, err := Receive(t.Context(), Source{Server: c.script.startServer(t), Zone: zoneName})
 			if err == nil || text != nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%d octets, %v; want %q", len(text), err, c.want)
 			}
@@ -336,7 +331,7 @@ func TestFetch_takesDifferences(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			got, since := "", serial.Serial(7)
-			server := script{messages: c.messages, cut: true, key: key, signed: func(int) bool { return true }}.start(t)
+			server := script{messages: c.messages, cut: true, key: key, signed: func(int) bool { return true }}.startServer(t)
 			fetched, err := Fetch(t.Context(), Source{Server: server, Zone: zoneName, Key: key}, &since, func(rr mdns.RR, removed bool) {
 				switch first, isSOA := strings.Split(rr.Header().Name, ".")[0], rr.Header().Rrtype == mdns.TypeSOA; {
 				case isSOA:

@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 	"pgregory.net/rapid"
 )
 
@@ -26,7 +27,7 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 			if err := set.Apply(testZone.UID, tx, testZone); err != nil {
 				t.Fatal(err)
 			}
-			snapshots = append(snapshots, w.snapshot())
+			snapshots = append(snapshots, w.makeSnapshot())
 		}
 		// A reader of a snapshot is answered whatever the zone has become since.
 		snapshots = snapshots[:rapid.IntRange(1, len(snapshots)).Draw(t, "taken")]
@@ -77,10 +78,8 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 func TestDifference_refusals(t *testing.T) {
 	set := NewSet(Config{Retain: 2})
 	at := map[serial.Serial]*Snapshot{}
-	for i, step := range history(t, 5) {
-		if err := set.Apply(testZone.UID, content.Transaction{Steps: []content.Step{step}, Settled: i < 4}, testZone); err != nil {
-			t.Fatal(err)
-		}
+	for i, step := range makeHistory(t, 5) {
+		must.Succeed(t, set.Apply(testZone.UID, content.Transaction{Steps: []content.Step{step}, Settled: i < 4}, testZone))
 		at[step.Serial], _ = set.ByUID(testZone.UID)
 	}
 	if _, err := NewSet(Config{}).Difference(at[4], 3); !errors.Is(err, ErrUnknown) {

@@ -20,19 +20,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/test/must"
 	"pgregory.net/rapid"
 )
 
 var fqdn = name.MustParse("example.org.")
 
-func apply(t testing.TB, v *Set, tx content.Transaction) {
+func applySteps(t testing.TB, v *Set, tx content.Transaction) {
 	t.Helper()
-	if err := v.Apply(testZone.UID, tx, testZone); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, v.Apply(testZone.UID, tx, testZone))
 }
 
-func at(t testing.TB, v *Set) (newest, settled uint64) {
+func readCounters(t testing.TB, v *Set) (newest, settled uint64) {
 	t.Helper()
 	if s, ok := v.ByUID(testZone.UID); ok {
 		newest = s.N()
@@ -45,14 +44,14 @@ func at(t testing.TB, v *Set) (newest, settled uint64) {
 
 // S7.2: what is delivered is what was settled.
 func TestSet_settled_S7_2(t *testing.T) {
-	steps := history(t, 6)
+	steps := makeHistory(t, 6)
 	v := NewSet(Config{})
 	if _, ok := v.ByUID(testZone.UID); ok {
 		t.Fatal("a zone in an empty set")
 	}
 	expect := func(what string, newest, settled uint64) {
 		t.Helper()
-		if n, s := at(t, v); n != newest || s != settled {
+		if n, s := readCounters(t, v); n != newest || s != settled {
 			t.Errorf("%s: newest %d, settled %d; want %d, %d", what, n, s, newest, settled)
 		}
 		found, ok := v.Find("inside", fqdn)
@@ -63,19 +62,19 @@ func TestSet_settled_S7_2(t *testing.T) {
 			t.Errorf("%s: All has %d", what, len(all))
 		}
 	}
-	apply(t, v, content.Transaction{Steps: steps[:1]})
+	applySteps(t, v, content.Transaction{Steps: steps[:1]})
 	expect("made, unsettled", 1, 0)
-	apply(t, v, content.Transaction{Settled: true})
+	applySteps(t, v, content.Transaction{Settled: true})
 	expect("mark alone", 1, 1)
-	apply(t, v, content.Transaction{Steps: steps[1:3]})
+	applySteps(t, v, content.Transaction{Steps: steps[1:3]})
 	expect("two steps, unsettled", 3, 1)
-	apply(t, v, content.Transaction{After: 1, Settled: true})
+	applySteps(t, v, content.Transaction{After: 1, Settled: true})
 	expect("a mark from before", 3, 1)
-	apply(t, v, content.Transaction{Steps: steps[1:2], Settled: true})
+	applySteps(t, v, content.Transaction{Steps: steps[1:2], Settled: true})
 	expect("an old settled transaction again", 3, 1)
-	apply(t, v, content.Transaction{After: 3, Settled: true})
+	applySteps(t, v, content.Transaction{After: 3, Settled: true})
 	expect("the mark for them", 3, 3)
-	apply(t, v, content.Transaction{Steps: steps[2:5], Settled: true})
+	applySteps(t, v, content.Transaction{Steps: steps[2:5], Settled: true})
 	expect("overlapping and settled", 5, 5)
 	if err := v.Apply(testZone.UID, content.Transaction{After: 6, Settled: true}, testZone); !errors.Is(err, ErrMisfit) {
 		t.Errorf("a mark for a step that did not come: %v", err)
@@ -84,13 +83,13 @@ func TestSet_settled_S7_2(t *testing.T) {
 	if _, ok := v.Find("", fqdn); ok {
 		t.Error("found in another view")
 	}
-	apply(t, v, content.Transaction{Gone: true})
+	applySteps(t, v, content.Transaction{Gone: true})
 	expect("gone", 0, 0)
-	apply(t, v, content.Transaction{Gone: true}) // again is no error
+	applySteps(t, v, content.Transaction{Gone: true}) // again is no error
 }
 
 func TestSet_applyIsAllOrNothing(t *testing.T) {
-	steps := history(t, 5)
+	steps := makeHistory(t, 5)
 	v := NewSet(Config{})
 	if err := v.Apply(testZone.UID, content.Transaction{Steps: steps[1:2]}, testZone); !errors.Is(err, ErrUnknown) {
 		t.Errorf("a step of no zone: %v", err)
@@ -101,7 +100,7 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	if err := v.Apply(testZone.UID, content.Transaction{Steps: steps[:1]}, Zone{UID: "other"}); !errors.Is(err, ErrMisfit) {
 		t.Errorf("another identity: %v", err)
 	}
-	apply(t, v, content.Transaction{Steps: steps[:2], Settled: true})
+	applySteps(t, v, content.Transaction{Steps: steps[:2], Settled: true})
 	damaged := slices.Clone(steps[2:5])
 	damaged[2].State = sethash.State{}
 	if err := v.Apply(testZone.UID, content.Transaction{Steps: damaged, Settled: true}, testZone); !errors.Is(err, ErrMisfit) {
@@ -110,11 +109,11 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	if err := v.Apply(testZone.UID, content.Transaction{Steps: steps[3:5]}, testZone); !errors.Is(err, ErrMisfit) {
 		t.Errorf("gap: %v", err)
 	}
-	if n, s := at(t, v); n != 2 || s != 2 {
+	if n, s := readCounters(t, v); n != 2 || s != 2 {
 		t.Errorf("newest %d, settled %d after refusals", n, s)
 	}
-	apply(t, v, content.Transaction{Steps: steps, Settled: true})
-	if n, s := at(t, v); n != 5 || s != 5 {
+	applySteps(t, v, content.Transaction{Steps: steps, Settled: true})
+	if n, s := readCounters(t, v); n != 5 || s != 5 {
 		t.Errorf("newest %d, settled %d", n, s)
 	}
 }
@@ -123,13 +122,13 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 // takes the old name has it.
 func TestSet_rename_S6_8(t *testing.T) {
 	w := newTwin()
-	first := w.step(t, testHeader(), nil, nil)
+	first := w.makeStep(t, testHeader(), nil, nil)
 	renamed := testHeader()
 	renamed.FQDN = name.MustParse("example.net.")
-	rename := w.step(t, renamed, nil, nil)
+	rename := w.makeStep(t, renamed, nil, nil)
 	v := NewSet(Config{})
-	apply(t, v, content.Transaction{Steps: []content.Step{first}, Settled: true})
-	apply(t, v, content.Transaction{Steps: []content.Step{rename}})
+	applySteps(t, v, content.Transaction{Steps: []content.Step{first}, Settled: true})
+	applySteps(t, v, content.Transaction{Steps: []content.Step{rename}})
 	find := func(fqdn string) string {
 		s, ok := v.Find("inside", name.MustParse(fqdn))
 		if !ok {
@@ -144,13 +143,11 @@ func TestSet_rename_S6_8(t *testing.T) {
 		t.Error("an unsettled rename is already seen")
 	}
 	heir := Zone{UID: "uid-2", View: "inside"}
-	if err := v.Apply(heir.UID, content.Transaction{Steps: []content.Step{first}, Settled: true}, heir); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, v.Apply(heir.UID, content.Transaction{Steps: []content.Step{first}, Settled: true}, heir))
 	if find("example.org.") != "uid-2" {
 		t.Error("the freed name's new zone is not found")
 	}
-	apply(t, v, content.Transaction{Settled: true})
+	applySteps(t, v, content.Transaction{Settled: true})
 	if find("example.org.") != "uid-2" || find("example.net.") != "uid-1" {
 		t.Error("a settled rename took the name from its heir")
 	}
@@ -162,13 +159,11 @@ func TestSet_rename_S6_8(t *testing.T) {
 
 // The zones of one name have it in turn: the last to settle, and when that one goes the one before.
 func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
-	steps := history(t, 2)
+	steps := makeHistory(t, 2)
 	v := NewSet(Config{})
 	do := func(uid string, tx content.Transaction, want string) {
 		t.Helper()
-		if err := v.Apply(uid, tx, Zone{UID: uid, View: "inside", Namespace: "ns", Name: uid}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, v.Apply(uid, tx, Zone{UID: uid, View: "inside", Namespace: "ns", Name: uid}))
 		got := ""
 		if found, ok := v.Find("inside", fqdn); ok {
 			got = found.Zone().UID
@@ -193,10 +188,10 @@ func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
 }
 
 func TestSet_changes(t *testing.T) {
-	steps := history(t, 20) // serials 1 to 20
+	steps := makeHistory(t, 20) // serials 1 to 20
 	v := NewSet(Config{Retain: 5})
 	for _, step := range steps {
-		apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+		applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
 	}
 	for _, row := range []struct {
 		since, until serial.Serial
@@ -236,13 +231,10 @@ func TestSet_changes(t *testing.T) {
 		t.Errorf("another zone: %v", err)
 	}
 	// A content that a reader holds is not written over by later ones.
-	held, err := v.Changes(testZone.UID, 15, 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	more := history(t, 40)
+	held := must.Get(v.Changes(testZone.UID, 15, 20))(t)
+	more := makeHistory(t, 40)
 	for _, step := range more[20:] {
-		apply(t, v, content.Transaction{Steps: []content.Step{step}})
+		applySteps(t, v, content.Transaction{Steps: []content.Step{step}})
 	}
 	for i, step := range held {
 		if step.N != steps[15+i].N {
@@ -256,9 +248,9 @@ func TestSet_changes(t *testing.T) {
 
 // The zone from its first step has no serial before it.
 func TestSet_changesFromTheFirstStep(t *testing.T) {
-	steps := history(t, 3)
+	steps := makeHistory(t, 3)
 	v := NewSet(Config{})
-	apply(t, v, content.Transaction{Steps: steps})
+	applySteps(t, v, content.Transaction{Steps: steps})
 	if got, err := v.Changes(testZone.UID, 0, 0); !errors.Is(err, ErrTrimmed) {
 		t.Errorf("since 0: %d steps, %v", len(got), err)
 	}
@@ -273,18 +265,16 @@ func TestSet_journal(t *testing.T) {
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {
 		t.Errorf("%d steps since %d in an empty set", n, oldest)
 	}
-	steps := history(t, 6)
+	steps := makeHistory(t, 6)
 	for i := range steps {
 		steps[i].Time = int64(100 + i)
 	}
-	apply(t, v, content.Transaction{Steps: steps})
+	applySteps(t, v, content.Transaction{Steps: steps})
 	if n, oldest := v.Journal(); n != 3 || oldest != int64(100+len(steps)-3) {
 		t.Errorf("%d steps since %d", n, oldest)
 	}
-	other := history(t, 1)
-	if err := v.Apply("other", content.Transaction{Steps: other}, Zone{UID: "other"}); err != nil {
-		t.Fatal(err)
-	}
+	other := makeHistory(t, 1)
+	must.Succeed(t, v.Apply("other", content.Transaction{Steps: other}, Zone{UID: "other"}))
 	if n, oldest := v.Journal(); n != 3+len(other) || oldest != int64(100+len(steps)-3) {
 		t.Errorf("%d steps since %d", n, oldest)
 	}
@@ -294,11 +284,11 @@ func TestSet_journal(t *testing.T) {
 // its own in.
 func fatHistory(t *testing.T, count, octets int) []content.Step {
 	w := newTwin()
-	steps := []content.Step{w.step(t, testHeader(), nil, nil)}
+	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}
 	at := key{name.MustRel("fat"), rdata.TXT}
 	for i := 1; i < count; i++ {
 		data := strings.Repeat("x", octets) + fmt.Sprint(i)
-		steps = append(steps, w.step(t, testHeader(), map[key]map[string]bool{at: {data: true}}, map[key]content.TTL{at: content.InheritTTL()}))
+		steps = append(steps, w.makeStep(t, testHeader(), map[key]map[string]bool{at: {data: true}}, map[key]content.TTL{at: content.InheritTTL()}))
 	}
 	return steps
 }
@@ -310,7 +300,7 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	steps := fatHistory(t, 200, each)
 	v := NewSet(Config{Octets: bound})
 	for i, step := range steps {
-		apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+		applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
 		held := v.held(testZone.UID)
 		kept := 0
 		for i := range held.steps {
@@ -336,14 +326,14 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	}
 	newest, _ := v.ByUID(testZone.UID)
 	v.Put(newest, true)
-	apply(t, v, content.Transaction{Settled: true})
+	applySteps(t, v, content.Transaction{Settled: true})
 	if held := v.held(testZone.UID); held.octets == 0 || held.octets > bound {
 		t.Errorf("the same state listed again: %d octets", held.octets)
 	}
-	later := history(t, 6)
+	later := makeHistory(t, 6)
 	v = NewSet(Config{Octets: 1})
 	for _, step := range later {
-		apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+		applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
 	}
 	if _, err := v.Changes(testZone.UID, later[4].Serial, 0); !errors.Is(err, ErrTrimmed) {
 		t.Errorf("a step that alone is too much: %v", err)
@@ -363,9 +353,7 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 		for z := range zones {
 			uid := fmt.Sprint(z)
 			step.Time = int64(1000 + i)
-			if err := v.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, Zone{UID: uid}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, v.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, Zone{UID: uid}))
 			sum := 0
 			for _, h := range v.zones {
 				for i := range h.steps {
@@ -403,14 +391,12 @@ func TestSet_keepsStepsForSoLong(t *testing.T) {
 		t.Helper()
 		for i, step := range steps {
 			step.Time = first + int64(i)
-			if err := v.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, Zone{UID: uid}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, v.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, Zone{UID: uid}))
 		}
 	}
 	const week = 7 * 24 * 3600
-	at("quiet", history(t, 6), 1_000_000)
-	at("busy", history(t, 6), 1_000_000+week+ageEvery)
+	at("quiet", makeHistory(t, 6), 1_000_000)
+	at("busy", makeHistory(t, 6), 1_000_000+week+ageEvery)
 	if n := len(v.held("quiet").steps); n != 0 {
 		t.Errorf("%d steps are kept that are older than a week", n)
 	}
@@ -420,9 +406,9 @@ func TestSet_keepsStepsForSoLong(t *testing.T) {
 }
 
 func TestSet_put(t *testing.T) {
-	steps := history(t, 4)
+	steps := makeHistory(t, 4)
 	v := NewSet(Config{})
-	apply(t, v, content.Transaction{Steps: steps[:3], Settled: true})
+	applySteps(t, v, content.Transaction{Steps: steps[:3], Settled: true})
 	newest, _ := v.ByUID(testZone.UID)
 	listed := NewSnapshot(testZone, newest.Header(), newest.Serial(), newest.N(), newest.State(), newest.RRsets())
 	v.Put(listed, false)
@@ -432,10 +418,7 @@ func TestSet_put(t *testing.T) {
 	if s, ok := v.Settled(testZone.UID); !ok || s != newest {
 		t.Error("an unsettled listing replaced the settled snapshot")
 	}
-	later, err := listed.Apply(steps[3])
-	if err != nil {
-		t.Fatal(err)
-	}
+	later := must.Get(listed.Apply(steps[3]))(t)
 	v.Put(later, true)
 	if _, err := v.Changes(testZone.UID, 3, 0); !errors.Is(err, ErrTrimmed) {
 		t.Errorf("steps kept across a gap: %v", err)
@@ -468,7 +451,7 @@ func TestSet_overlappingFeed(t *testing.T) {
 			done = max(done, to)
 		}
 		got, _ := v.ByUID(testZone.UID)
-		if want := w.snapshot(); zoneText(got) != zoneText(want) {
+		if want := w.makeSnapshot(); zoneText(got) != zoneText(want) {
 			t.Fatalf("fed\n%s\nrebuilt\n%s", zoneText(got), zoneText(want))
 		}
 		kept := v.zones[testZone.UID].steps
@@ -480,7 +463,7 @@ func TestSet_overlappingFeed(t *testing.T) {
 
 func TestSet_wait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		steps := history(t, 4)
+		steps := makeHistory(t, 4)
 		v := NewSet(Config{})
 		type answer struct {
 			snapshot *Snapshot
@@ -498,11 +481,11 @@ func TestSet_wait(t *testing.T) {
 		pending := func(got chan answer) bool { synctest.Wait(); return len(got) == 0 }
 
 		two, three := wait(t.Context(), 2), wait(t.Context(), 3)
-		apply(t, v, content.Transaction{Steps: steps[:1]})
+		applySteps(t, v, content.Transaction{Steps: steps[:1]})
 		if !pending(two) || !pending(three) {
 			t.Fatal("answered by step 1")
 		}
-		apply(t, v, content.Transaction{Steps: steps[1:2]})
+		applySteps(t, v, content.Transaction{Steps: steps[1:2]})
 		if pending(two) || !pending(three) {
 			t.Fatal("step 2 must answer the one and not the other")
 		}
@@ -510,10 +493,7 @@ func TestSet_wait(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		newest, _ := v.ByUID(testZone.UID)
-		later, err := newest.Apply(steps[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		later := must.Get(newest.Apply(steps[2]))(t)
 		v.Put(later, true)
 		if got := <-three; got.err != nil || got.snapshot != later {
 			t.Errorf("%+v", got)
@@ -542,16 +522,14 @@ func TestSet_wait(t *testing.T) {
 
 func TestSet_subscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		steps := history(t, 30)
+		steps := makeHistory(t, 30)
 		v := NewSet(Config{})
 		events, end := v.Subscribe()
 		for _, step := range steps {
-			apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+			applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
 		}
 		other := Zone{UID: "uid-2"}
-		if err := v.Apply(other.UID, content.Transaction{Steps: steps[:1]}, other); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, v.Apply(other.UID, content.Transaction{Steps: steps[:1]}, other))
 		v.Remove(other.UID)
 		synctest.Wait()
 
@@ -578,7 +556,7 @@ func TestSet_subscribe(t *testing.T) {
 		default:
 		}
 
-		apply(t, v, content.Transaction{Gone: true})
+		applySteps(t, v, content.Transaction{Gone: true})
 		end()
 		end()
 		synctest.Wait()
@@ -594,7 +572,7 @@ func TestSet_subscribe(t *testing.T) {
 func TestSet_concurrentUse(t *testing.T) {
 	const zones, count = 4, 60
 	v := NewSet(Config{Retain: 20})
-	steps := history(t, count)
+	steps := makeHistory(t, count)
 	events, end := v.Subscribe()
 	sawAll := make(chan struct{})
 	go func() {

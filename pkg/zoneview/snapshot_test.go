@@ -17,24 +17,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/test/must"
 )
 
-// fixture is a small zone and the step that leads on from it.
-func fixture(t testing.TB) (*Snapshot, content.Step) {
+// makeFixture returns a small zone and the step that leads on from it.
+func makeFixture(t testing.TB) (*Snapshot, content.Step) {
 	t.Helper()
 	w := newTwin()
 	at := func(owner string, typ rdata.Type) key { return key{name.MustRel(owner), typ} }
 	inherit, n60 := content.InheritTTL(), content.ExplicitTTL(60)
-	first := w.step(t, testHeader(),
+	first := w.makeStep(t, testHeader(),
 		map[key]map[string]bool{at("www", rdata.A): {"192.0.2.1": true, "192.0.2.2": true}, at("mail", rdata.A): {"192.0.2.3": true}, at("old", rdata.TXT): {`"x"`: true}},
 		map[key]content.TTL{at("www", rdata.A): inherit, at("mail", rdata.A): inherit, at("old", rdata.TXT): n60})
-	snapshot, err := fromFirstStep(testZone, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(fromFirstStep(testZone, first))(t)
 	header := testHeader()
 	header.TTL = 100
-	step := w.step(t, header,
+	step := w.makeStep(t, header,
 		map[key]map[string]bool{at("www", rdata.A): {"192.0.2.1": true, "192.0.2.9": true}, at("mail", rdata.A): {"192.0.2.3": true}, at("new", rdata.A): {"192.0.2.4": true}},
 		map[key]content.TTL{at("www", rdata.A): n60, at("mail", rdata.A): inherit, at("new", rdata.A): inherit})
 	return snapshot, step
@@ -80,7 +78,7 @@ func TestApply_misfits(t *testing.T) {
 		}, "content state"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			snapshot, step := fixture(t)
+			snapshot, step := makeFixture(t)
 			before := zoneText(snapshot)
 			damage.change(&step)
 			next, err := snapshot.Apply(step)
@@ -100,18 +98,15 @@ func TestApply_misfits(t *testing.T) {
 			}
 		})
 	}
-	snapshot, step := fixture(t)
+	snapshot, step := makeFixture(t)
 	if _, err := snapshot.Apply(step); err != nil {
 		t.Fatalf("undamaged: %v", err)
 	}
 }
 
 func TestUndo_misfits(t *testing.T) {
-	snapshot, step := fixture(t)
-	after, err := snapshot.Apply(step)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot, step := makeFixture(t)
+	after := must.Get(snapshot.Apply(step))(t)
 	other := testHeader()
 	for what, change := range map[string]func(*content.Step){
 		"N":      func(s *content.Step) { s.N-- },
@@ -130,14 +125,12 @@ func TestUndo_misfits(t *testing.T) {
 
 // A listing is proven, or starting over would trust what it starts from.
 func TestProve_noticesEveryDifference(t *testing.T) {
-	snapshot, _ := fixture(t)
+	snapshot, _ := makeFixture(t)
 	sets := slices.Collect(snapshot.RRsets())
 	with := func(sets []content.RRset) error {
 		return NewSnapshot(testZone, snapshot.header, snapshot.serial, snapshot.n, snapshot.state, slices.Values(sets)).Prove()
 	}
-	if err := with(sets); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, with(sets))
 	slices.Reverse(sets)
 	if err := with(sets); err != nil {
 		t.Fatalf("in another order: %v", err)
@@ -174,7 +167,7 @@ func TestNewSnapshot_doesNotTouchItsInput(t *testing.T) {
 }
 
 func TestEntriesFrom_anyName(t *testing.T) {
-	snapshot, _ := fixture(t)
+	snapshot, _ := makeFixture(t)
 	all := slices.Collect(snapshot.Entries())
 	for _, row := range []struct {
 		from string
@@ -203,7 +196,7 @@ func TestEntriesFrom_anyName(t *testing.T) {
 // Clone of the tree is not safe beside another Clone: many step on from one
 // snapshot at once while others read it. Meant for -race.
 func TestSnapshot_concurrentUse(t *testing.T) {
-	snapshot, step := fixture(t)
+	snapshot, step := makeFixture(t)
 	want := zoneText(snapshot)
 	var group sync.WaitGroup
 	for range 8 {

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/test/must"
 	"pgregory.net/rapid"
 )
 
@@ -41,7 +42,7 @@ func newTwin() *twin {
 	return &twin{rows: map[key]map[string]bool{}, ttls: map[key]content.TTL{}}
 }
 
-func (w *twin) sets() []content.RRset {
+func (w *twin) listRRsets() []content.RRset {
 	var sets []content.RRset
 	for at, rows := range w.rows {
 		sets = append(sets, content.RRset{Owner: at.owner, Type: at.t, TTL: w.ttls[at], Data: slices.Sorted(maps.Keys(rows))})
@@ -50,13 +51,13 @@ func (w *twin) sets() []content.RRset {
 	return sets
 }
 
-func (w *twin) snapshot() *Snapshot {
-	return NewSnapshot(testZone, w.header, w.serial, w.n, w.state, slices.Values(w.sets()))
+func (w *twin) makeSnapshot() *Snapshot {
+	return NewSnapshot(testZone, w.header, w.serial, w.n, w.state, slices.Values(w.listRRsets()))
 }
 
-// step changes the twin: rows as wanted, header if it differs, and returns the
+// makeStep changes the twin: rows as wanted, header if it differs, and returns the
 // step that says so.
-func (w *twin) step(t rapid.TB, header content.Header, want map[key]map[string]bool, ttls map[key]content.TTL) content.Step {
+func (w *twin) makeStep(t rapid.TB, header content.Header, want map[key]map[string]bool, ttls map[key]content.TTL) content.Step {
 	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
 	if w.n == 0 {
 		step.HeaderAfter = &header
@@ -95,7 +96,7 @@ func (w *twin) step(t rapid.TB, header content.Header, want map[key]map[string]b
 		}
 	}
 	var elements []sethash.Element
-	for _, set := range w.sets() {
+	for _, set := range w.listRRsets() {
 		elements = set.Elements(elements)
 	}
 	state, err := sethash.State{}.Update(nil, elements)
@@ -149,7 +150,7 @@ func (w *twin) drawStep(t *rapid.T) content.Step {
 	if w.n == 0 || rapid.IntRange(0, 4).Draw(t, "header") == 0 {
 		header = drawHeader.Draw(t, "new header")
 	}
-	return w.step(t, header, want, ttls)
+	return w.makeStep(t, header, want, ttls)
 }
 
 func zoneText(s *Snapshot) string {
@@ -174,7 +175,7 @@ func TestApplyUndo_agreeWithRebuilding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snapshots, texts := []*Snapshot{current}, []string{zoneText(w.snapshot())}
+		snapshots, texts := []*Snapshot{current}, []string{zoneText(w.makeSnapshot())}
 		var steps []content.Step
 		for range rapid.IntRange(0, 8).Draw(t, "steps") {
 			step := w.drawStep(t)
@@ -182,7 +183,7 @@ func TestApplyUndo_agreeWithRebuilding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rebuilt := w.snapshot()
+			rebuilt := w.makeSnapshot()
 			if got, want := zoneText(next), zoneText(rebuilt); got != want {
 				t.Fatalf("applied\n%s\nrebuilt\n%s", got, want)
 			}
@@ -319,20 +320,17 @@ func checkReading(t rapid.TB, s *Snapshot) {
 	}
 }
 
-// history is a made-up zone of count steps for the tests of Set: each adds
+// makeHistory returns a made-up zone of count steps for the tests of Set: each adds
 // one address at a name of its own.
-func history(t testing.TB, count int) []content.Step {
+func makeHistory(t testing.TB, count int) []content.Step {
 	w := newTwin()
-	steps := []content.Step{w.step(t, testHeader(), nil, nil)}
+	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}
 	inherit := content.InheritTTL()
 	for i := 1; i < count; i++ {
 		row := content.Row{Owner: name.MustRel(fmt.Sprint("www", i)), Type: rdata.A, Data: "192.0.2.1"}
 		step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next(), Added: []content.Row{row}, TTLs: []content.TTLChange{{Owner: row.Owner, Type: row.Type, After: &inherit}}}
 		removed, added := step.Elements()
-		state, err := w.state.Update(removed, added)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(w.state.Update(removed, added))(t)
 		step.State = state
 		w.n, w.serial, w.state = step.N, step.Serial, state
 		steps = append(steps, step)

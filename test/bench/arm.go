@@ -58,12 +58,12 @@ type backend struct {
 func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration, started func(*process)) (*backend, error) {
 	var b backend
 	var err error
-	if b.etcd, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "e"), SlowDisk: slow}); err != nil {
+	if b.etcd, err = startProcess(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "e"), SlowDisk: slow}); err != nil {
 		return nil, err
 	}
 	started(b.etcd)
 	server := role{Kind: "server", Dir: filepath.Join(dir, "s"), Etcd: b.etcd.Etcd, Plain: plain}
-	if b.server, err = start(ctx, server); err != nil {
+	if b.server, err = startProcess(ctx, server); err != nil {
 		return nil, err
 	}
 	started(b.server)
@@ -77,8 +77,8 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 	return &b, err
 }
 
-// zone makes a standalone zone that delegates all names below it, and waits until nothing is owed to it.
-func (b *backend) zone(ctx context.Context, object, domain string) error {
+// makeZone makes a standalone zone that delegates all names below it, and waits until nothing is owed to it.
+func (b *backend) makeZone(ctx context.Context, object, domain string) error {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
 	z.Spec.DomainName = domain
 	z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
@@ -86,10 +86,10 @@ func (b *backend) zone(ctx context.Context, object, domain string) error {
 	if _, err := b.client.KubizoneV1alpha1().Zones(zoneNamespace).Create(ctx, z, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return b.settled(ctx, object)
+	return b.waitForZone(ctx, object)
 }
 
-func (b *backend) settled(ctx context.Context, object string) error {
+func (b *backend) waitForZone(ctx context.Context, object string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("zone %s did not settle within a minute", object))
 	defer cancel()
 	for {
@@ -108,15 +108,15 @@ func (b *backend) settled(ctx context.Context, object string) error {
 	}
 }
 
-// record is one of a tenant's: one A with a ttl of its own.
-func record(object, domainName string, n int) *v1alpha1.Record {
+// makeRecord returns one of a tenant's: one A with a ttl of its own.
+func makeRecord(object, domainName string, n int) *v1alpha1.Record {
 	ttl := int32(300)
 	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: recordNamespace, Name: object}}
-	r.Spec = v1alpha1.RecordSpec{DomainName: domainName, Type: "A", TTL: &ttl, Values: []string{address(10, n)}}
+	r.Spec = v1alpha1.RecordSpec{DomainName: domainName, Type: "A", TTL: &ttl, Values: []string{makeAddress(10, n)}}
 	return r
 }
 
-func address(net, n int) string {
+func makeAddress(net, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", net, n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
@@ -127,12 +127,12 @@ type apiBatch struct {
 	last    []*v1alpha1.Record // as answered
 }
 
-func (b *backend) batch(zones []string) func(string, int) (batch, error) {
+func (b *backend) makeBatch(zones []string) func(string, int) (batch, error) {
 	return func(label string, n int) (batch, error) {
 		w := &apiBatch{client: b.client, last: make([]*v1alpha1.Record, n)}
 		for i := range n {
 			object := fmt.Sprintf("%s-%05d", label, i)
-			w.records = append(w.records, record(object, object+"."+zones[i%len(zones)], i))
+			w.records = append(w.records, makeRecord(object, object+"."+zones[i%len(zones)], i))
 		}
 		return w, nil
 	}
@@ -145,7 +145,7 @@ func (w *apiBatch) create(ctx context.Context, i int) (err error) {
 
 func (w *apiBatch) update(ctx context.Context, i int) (err error) {
 	r := w.last[i].DeepCopy()
-	r.Spec.Values[0] = address(11, i)
+	r.Spec.Values[0] = makeAddress(11, i)
 	w.last[i], err = w.client.KubizoneV1alpha1().Records(recordNamespace).Update(ctx, r, metav1.UpdateOptions{})
 	return err
 }

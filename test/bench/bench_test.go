@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestMain(m *testing.M) {
 	if played, err := playRole(); played {
-		exit(err)
+		exitWith(err)
 	}
-	quiet("FATAL")
+	quietLog("FATAL")
 	os.Exit(m.Run())
 }
 
@@ -27,10 +29,7 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := plan{Rounds: 1, Profiled: 1, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}
-	r, err := p.run(t.Context(), testWriter{t})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(p.runPlan(t.Context(), testWriter{t}))(t)
 	for _, op := range operations {
 		for _, a := range []string{armOne, armSixteen, armPlain} {
 			at := writeName(op, 1, a)
@@ -59,13 +58,9 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		}
 	}
 	var first, second bytes.Buffer
-	report{Results: r}.print(&first)
-	if err := r.Finish(dir, true, &first); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Finish(dir, false, &second); err != nil {
-		t.Fatal(err)
-	}
+	report{Results: r}.printReport(&first)
+	must.Succeed(t, r.Finish(dir, true, &first))
+	must.Succeed(t, r.Finish(dir, false, &second))
 	for _, want := range []string{"a lone caller's create ÷ plain, p50", "creates by 8"} {
 		if strings.Contains(want, "lone") != strings.Contains(first.String(), want) {
 			t.Errorf("%q:\n%s", want, first.String())

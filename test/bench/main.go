@@ -15,9 +15,9 @@ import (
 
 func main() {
 	if played, err := playRole(); played {
-		exit(err)
+		exitWith(err)
 	}
-	quiet("FATAL") // what goes wrong here comes back as an error
+	quietLog("FATAL") // what goes wrong here comes back as an error
 	plan := defaultPlan()
 	flag.IntVar(&plan.Rounds, "rounds", plan.Rounds, "rounds of the write benchmarks")
 	flag.DurationVar(&plan.Time, "time", plan.Time, "start no further round after this long; three are made in any case")
@@ -35,19 +35,19 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	began := time.Now()
-	results, err := plan.run(ctx, os.Stderr)
+	results, err := plan.runPlan(ctx, os.Stderr)
 	if err != nil {
-		exit(err)
+		exitWith(err)
 	}
 	results.Header.Seconds = int(time.Since(began).Seconds())
-	report{Results: results, slow: plan.SlowDisk > 0}.print(os.Stdout)
+	report{Results: results, slow: plan.SlowDisk > 0}.printReport(os.Stdout)
 	if plan.SlowDisk > 0 { // another machine, as it were: nothing to compare with
-		exit(nil)
+		exitWith(nil)
 	}
-	exit(results.Finish(plan.Results, *keep, os.Stdout))
+	exitWith(results.Finish(plan.Results, *keep, os.Stdout))
 }
 
-func exit(err error) {
+func exitWith(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -31,7 +31,7 @@ type process struct {
 // startTime bounds the start of one process on a busy machine.
 const startTime = 2 * time.Minute
 
-func start(ctx context.Context, r role) (*process, error) {
+func startProcess(ctx context.Context, r role) (*process, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func start(ctx context.Context, r role) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := r.program(self)
+	program, err := r.findProgram(self)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func start(ctx context.Context, r role) (*process, error) {
 	return p, nil
 }
 
-// program is what runs the role: on a slower disk below strace, which holds each call that waits for the disk.
-func (r role) program(self string) ([]string, error) {
+// findProgram returns what runs the role: on a slower disk below strace, which holds each call that waits for the disk.
+func (r role) findProgram(self string) ([]string, error) {
 	if r.SlowDisk == 0 {
 		return []string{self}, nil
 	}
@@ -114,12 +114,12 @@ func overSocket(path string) *http.Client {
 	}}}
 }
 
-// ask calls a control; file may be empty.
-func (p *process) ask(ctx context.Context, control, file string) ([]byte, error) {
-	return fetch(ctx, p.control, "http://process"+control+"?file="+url.QueryEscape(file))
+// callControl calls a control; file may be empty.
+func (p *process) callControl(ctx context.Context, control, file string) ([]byte, error) {
+	return fetchPage(ctx, p.control, "http://process"+control+"?file="+url.QueryEscape(file))
 }
 
-func fetch(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+func fetchPage(ctx context.Context, client *http.Client, address string) ([]byte, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]byte, er
 	return body, err
 }
 
-func (p *process) counters(ctx context.Context) (c counters, err error) {
-	body, err := p.ask(ctx, "/counters", "")
+func (p *process) readCounters(ctx context.Context) (c counters, err error) {
+	body, err := p.callControl(ctx, "/counters", "")
 	if err == nil {
 		err = json.Unmarshal(body, &c)
 	}
@@ -147,9 +147,9 @@ func (p *process) counters(ctx context.Context) (c counters, err error) {
 // log is what etcd counts of its own work.
 type log struct{ txns, ranges, fsyncs, bytes float64 }
 
-// log reads the metrics that a member serves beside its API.
-func (p *process) log(ctx context.Context) (log, error) {
-	body, err := fetch(ctx, overSocket(strings.TrimPrefix(p.Etcd, "unix://")), "http://etcd/metrics")
+// readMetrics reads the metrics that a member serves beside its API.
+func (p *process) readMetrics(ctx context.Context) (log, error) {
+	body, err := fetchPage(ctx, overSocket(strings.TrimPrefix(p.Etcd, "unix://")), "http://etcd/metrics")
 	if err != nil {
 		return log{}, err
 	}
@@ -179,6 +179,6 @@ func (p *process) log(ctx context.Context) (log, error) {
 	return l, nil
 }
 
-func (l log) minus(m log) log {
+func (l log) subtractLog(m log) log {
 	return log{txns: l.txns - m.txns, ranges: l.ranges - m.ranges, fsyncs: l.fsyncs - m.fsyncs, bytes: l.bytes - m.bytes}
 }

@@ -36,7 +36,7 @@ type report struct {
 	slow bool
 }
 
-func (r report) print(out io.Writer) {
+func (r report) printReport(out io.Writer) {
 	r.Header.Print(out)
 	r.printWrites(out)
 	if r.slow {
@@ -52,7 +52,7 @@ func (r report) printWrites(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "write\tcallers\tarm\tper s\t÷ plain\tp50 ms\t÷ plain\tp99 ms\ttxns\treads\tfsyncs\tWAL B\tmallocs\talloc KB\tserver µs\t÷ plain\tetcd µs\t")
 	for _, op := range operations {
-		for _, callers := range r.callers() {
+		for _, callers := range r.listCallers() {
 			for _, a := range []string{armOne, armSixteen, armPlain} {
 				at := writeName(op, callers, a)
 				if _, ok := r.Median(at + "/rate"); !ok {
@@ -82,8 +82,8 @@ func (r report) printWrites(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// callers are the numbers of callers that were measured, ascending.
-func (r report) callers() []int {
+// listCallers returns the numbers of callers that were measured, ascending.
+func (r report) listCallers() []int {
 	var out []int
 	for _, s := range r.Series {
 		var op, rest string

@@ -64,7 +64,7 @@ func playRole() (played bool, err error) {
 	if text == "" {
 		return false, nil
 	}
-	quiet("ERROR")
+	quietLog("ERROR")
 	var r role
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return true, fmt.Errorf("%s: %w", roleVariable, err)
@@ -75,9 +75,9 @@ func playRole() (played bool, err error) {
 		stop(context.Canceled)
 	}()
 	if r.Kind == "etcd" {
-		err = r.etcd(ctx)
+		err = r.runEtcd(ctx)
 	} else {
-		err = r.server(ctx, stop)
+		err = r.runServer(ctx, stop)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s in %s: %w", r.Kind, r.Dir, err)
@@ -85,8 +85,8 @@ func playRole() (played bool, err error) {
 	return true, err
 }
 
-// quiet leaves of Kubernetes' log what is at least so severe.
-func quiet(least string) {
+// quietLog leaves of Kubernetes' log what is at least so severe.
+func quietLog(least string) {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": least} {
@@ -95,7 +95,7 @@ func quiet(least string) {
 	klog.SetOutput(io.Discard)
 }
 
-func (r role) etcd(ctx context.Context) error {
+func (r role) runEtcd(ctx context.Context) error {
 	memory.SpareHeap() // as in the processes that embed one
 	dir, err := embed.OpenDir(r.Dir, 0)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r role) etcd(ctx context.Context) error {
 		return err
 	}
 	defer member.Stop()
-	if err := r.ready(places{Etcd: member.Endpoints()[0]}); err != nil {
+	if err := r.announceReady(places{Etcd: member.Endpoints()[0]}); err != nil {
 		return err
 	}
 	select {
@@ -118,8 +118,8 @@ func (r role) etcd(ctx context.Context) error {
 	}
 }
 
-// server is the API, as `kubizone up` wires them, but for etcd.
-func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
+// runServer is the API, as `kubizone up` wires them, but for etcd.
+func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error {
 	memory.SpareHeap()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,18 +151,18 @@ func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
 		return err
 	}
 	defer server.Close()
-	ended := together(ctx, stop, server.RunLedger, server.Run)
+	ended := runTogether(ctx, stop, server.RunLedger, server.Run)
 	if err := server.WaitForAPI(ctx); err != nil {
 		return err
 	}
-	if err := r.ready(at); err != nil {
+	if err := r.announceReady(at); err != nil {
 		return err
 	}
 	return ended()
 }
 
-// together runs all until ctx ends; the first that fails ends it. The function waits and returns why.
-func together(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
+// runTogether runs all until ctx ends; the first that fails ends it. The function waits and returns why.
+func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {
 		go func() {
@@ -183,14 +183,14 @@ func together(ctx context.Context, stop context.CancelCauseFunc, runs ...func(co
 	}
 }
 
-// ready serves the controls and says where everything is.
-func (r role) ready(at places) error {
+// announceReady serves the controls and says where everything is.
+func (r role) announceReady(at places) error {
 	at.Control = filepath.Join(r.Dir, "control")
 	listener, err := net.Listen("unix", at.Control)
 	if err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(listener, controls()) }()
+	go func() { _ = http.Serve(listener, serveControls()) }()
 	return json.NewEncoder(os.Stdout).Encode(at)
 }
 
@@ -200,19 +200,19 @@ type counters struct {
 	CPU                 time.Duration
 }
 
-// controls are what the measuring process asks of another.
-func controls() http.Handler {
+// serveControls serves what the measuring process asks of another.
+func serveControls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(count())
+		_ = json.NewEncoder(w).Encode(countUses())
 	})
-	mux.HandleFunc("/collect", func(http.ResponseWriter, *http.Request) { collect() })
+	mux.HandleFunc("/collect", func(http.ResponseWriter, *http.Request) { collectGarbage() })
 	mux.HandleFunc("/cpu/start", func(w http.ResponseWriter, q *http.Request) {
 		f, err := os.Create(q.URL.Query().Get("file"))
 		if err == nil {
 			err = pprof.StartCPUProfile(f)
 		}
-		answer(w, err)
+		writeAnswer(w, err)
 	})
 	mux.HandleFunc("/cpu/stop", func(http.ResponseWriter, *http.Request) { pprof.StopCPUProfile() })
 	mux.HandleFunc("/allocations", func(w http.ResponseWriter, q *http.Request) {
@@ -221,18 +221,18 @@ func controls() http.Handler {
 			defer f.Close()
 			err = pprof.Lookup("allocs").WriteTo(f, 0)
 		}
-		answer(w, err)
+		writeAnswer(w, err)
 	})
 	return mux
 }
 
-func answer(w http.ResponseWriter, err error) {
+func writeAnswer(w http.ResponseWriter, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
-func count() counters {
+func countUses() counters {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	var u syscall.Rusage
@@ -240,8 +240,9 @@ func count() counters {
 	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// collect leaves in memory what is in use: twice, because what has a finalizer or a cleanup goes the second time.
-func collect() {
+// collectGarbage leaves in memory what is in use: twice, because what has a finalizer or a cleanup goes the second
+// time.
+func collectGarbage() {
 	runtime.GC()
 	runtime.GC()
 	debug.FreeOSMemory()

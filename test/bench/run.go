@@ -38,8 +38,8 @@ func defaultPlan() plan {
 // fewestRounds a median is made of, whatever the time.
 const fewestRounds = 3
 
-// run measures everything and returns what it found.
-func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
+// runPlan measures everything and returns what it found.
+func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
 	say := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-")
 	if err != nil {
@@ -71,11 +71,11 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.writes(ctx, p, results, say); err != nil {
+	if err := s.measureWrites(ctx, p, results, say); err != nil {
 		return nil, err
 	}
 	if p.Profiles != "" {
-		if err := s.profiles(ctx, p, say); err != nil {
+		if err := s.takeProfiles(ctx, p, say); err != nil {
 			return nil, err
 		}
 	}
@@ -83,9 +83,9 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 	return results, nil
 }
 
-// writes goes through all arms in every round, each round beginning with another, so that what the machine does
+// measureWrites goes through all arms in every round, each round beginning with another, so that what the machine does
 // meanwhile meets all of them.
-func (s *stage) writes(ctx context.Context, p plan, into *figures.Results, say func(string, ...any)) error {
+func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, say func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {
 		if round > fewestRounds && time.Since(began) > p.Time {
@@ -101,7 +101,7 @@ func (s *stage) writes(ctx context.Context, p plan, into *figures.Results, say f
 			got := map[string]map[string]sample{}
 			for i := range s.arms {
 				a := s.arms[(i+round)%len(s.arms)]
-				samples, err := a.round(ctx, s.label(a, round, l), l.Callers, n)
+				samples, err := a.runRound(ctx, s.makeLabel(a, round, l), l.Callers, n)
 				if err != nil {
 					return err
 				}
@@ -118,12 +118,12 @@ func (s *stage) writes(ctx context.Context, p plan, into *figures.Results, say f
 	return nil
 }
 
-// label makes names that no other batch has.
-func (s *stage) label(a *arm, round int, l load) string {
-	return fmt.Sprintf("%c%02d-%03d", "abcdefgh"[s.index(a)], round, l.Callers)
+// makeLabel makes names that no other batch has.
+func (s *stage) makeLabel(a *arm, round int, l load) string {
+	return fmt.Sprintf("%c%02d-%03d", "abcdefgh"[s.indexOf(a)], round, l.Callers)
 }
 
-func (s *stage) index(a *arm) int {
+func (s *stage) indexOf(a *arm) int {
 	for i, one := range s.arms {
 		if one == a {
 			return i
@@ -132,26 +132,26 @@ func (s *stage) index(a *arm) int {
 	return len(s.arms)
 }
 
-// profiles takes more rounds with the profiler on, apart from what is measured.
-func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) error {
+// takeProfiles takes more rounds with the profiler on, apart from what is measured.
+func (s *stage) takeProfiles(ctx context.Context, p plan, say func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {
 			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(a.name, " ", "-"), l.Callers)
 			for file, of := range map[string]*process{name: a.server, name + "-etcd": a.etcd} {
-				if _, err := of.ask(ctx, "/cpu/start", filepath.Join(p.Profiles, file+".cpu.pb.gz")); err != nil {
+				if _, err := of.callControl(ctx, "/cpu/start", filepath.Join(p.Profiles, file+".cpu.pb.gz")); err != nil {
 					return err
 				}
 			}
-			_, err := a.round(ctx, s.label(a, 99, l), l.Callers, p.Profiled*l.Writes)
-			_, stop := a.server.ask(ctx, "/cpu/stop", "")
-			_, stopEtcd := a.etcd.ask(ctx, "/cpu/stop", "")
+			_, err := a.runRound(ctx, s.makeLabel(a, 99, l), l.Callers, p.Profiled*l.Writes)
+			_, stop := a.server.callControl(ctx, "/cpu/stop", "")
+			_, stopEtcd := a.etcd.callControl(ctx, "/cpu/stop", "")
 			if err := errors.Join(err, stop, stopEtcd); err != nil {
 				return err
 			}
 		}
 	}
 	for name, b := range map[string]*backend{"ledger": s.one, "plain": s.plain} {
-		if _, err := b.server.ask(ctx, "/allocations", filepath.Join(p.Profiles, name+".allocs.pb.gz")); err != nil {
+		if _, err := b.server.callControl(ctx, "/allocations", filepath.Join(p.Profiles, name+".allocs.pb.gz")); err != nil {
 			return err
 		}
 	}

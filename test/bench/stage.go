@@ -31,20 +31,20 @@ func newStage(ctx context.Context, dir string, slow time.Duration, started func(
 			return nil, err
 		}
 	}
-	if err := s.one.zone(ctx, "hot", hotDomain); err != nil {
+	if err := s.one.makeZone(ctx, "hot", hotDomain); err != nil {
 		return nil, err
 	}
 	var many []string
 	for i := range manyZones {
 		many = append(many, fmt.Sprintf("z%02d.example.", i))
-		if err := s.many.zone(ctx, fmt.Sprintf("z%02d", i), many[i]); err != nil {
+		if err := s.many.makeZone(ctx, fmt.Sprintf("z%02d", i), many[i]); err != nil {
 			return nil, err
 		}
 	}
 	s.arms = []*arm{
-		{name: armOne, server: s.one.server, etcd: s.one.etcd, batch: s.one.batch([]string{hotDomain})},
-		{name: armPlain, server: s.plain.server, etcd: s.plain.etcd, batch: s.plain.batch([]string{hotDomain})},
-		{name: armSixteen, server: s.many.server, etcd: s.many.etcd, batch: s.many.batch(many)},
+		{name: armOne, server: s.one.server, etcd: s.one.etcd, batch: s.one.makeBatch([]string{hotDomain})},
+		{name: armPlain, server: s.plain.server, etcd: s.plain.etcd, batch: s.plain.makeBatch([]string{hotDomain})},
+		{name: armSixteen, server: s.many.server, etcd: s.many.etcd, batch: s.many.makeBatch(many)},
 	}
 	return s, nil
 }

@@ -24,20 +24,20 @@ type sample struct {
 	mallocs, allocated, cpu, memberCPU float64
 }
 
-// measure one operation.
-func (a *arm) measure(ctx context.Context, clients, n int, do func(ctx context.Context, i int) error) (sample, error) {
+// measureOperation one operation.
+func (a *arm) measureOperation(ctx context.Context, clients, n int, do func(ctx context.Context, i int) error) (sample, error) {
 	var s sample
-	logBefore, err := a.etcd.log(ctx)
+	logBefore, err := a.etcd.readMetrics(ctx)
 	if err != nil {
 		return s, err
 	}
-	memberBefore, err := a.etcd.counters(ctx)
+	memberBefore, err := a.etcd.readCounters(ctx)
 	if err != nil {
 		return s, err
 	}
 	var before, after counters
 	if a.server != nil {
-		if before, err = a.server.counters(ctx); err != nil {
+		if before, err = a.server.readCounters(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -46,19 +46,19 @@ func (a *arm) measure(ctx context.Context, clients, n int, do func(ctx context.C
 		return s, err
 	}
 	if a.server != nil {
-		if after, err = a.server.counters(ctx); err != nil {
+		if after, err = a.server.readCounters(ctx); err != nil {
 			return s, err
 		}
 	}
-	memberAfter, err := a.etcd.counters(ctx)
+	memberAfter, err := a.etcd.readCounters(ctx)
 	if err != nil {
 		return s, err
 	}
-	log, err := a.etcd.log(ctx)
+	log, err := a.etcd.readMetrics(ctx)
 	if err != nil {
 		return s, err
 	}
-	log = log.minus(logBefore)
+	log = log.subtractLog(logBefore)
 	each := func(v float64) float64 { return v / float64(n) }
 	return sample{
 		rate: float64(n) / total.Seconds(), p50: figures.Quantile(took, 0.50), p99: figures.Quantile(took, 0.99),
@@ -68,15 +68,15 @@ func (a *arm) measure(ctx context.Context, clients, n int, do func(ctx context.C
 	}, nil
 }
 
-// round puts one batch of n through the arm and returns a sample of each operation.
-func (a *arm) round(ctx context.Context, label string, clients, n int) (map[string]sample, error) {
+// runRound puts one batch of n through the arm and returns a sample of each operation.
+func (a *arm) runRound(ctx context.Context, label string, clients, n int) (map[string]sample, error) {
 	b, err := a.batch(label, n)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]sample{}
 	for i, do := range []func(context.Context, int) error{b.create, b.update, b.remove} {
-		if out[operations[i]], err = a.measure(ctx, clients, n, do); err != nil {
+		if out[operations[i]], err = a.measureOperation(ctx, clients, n, do); err != nil {
 			return nil, fmt.Errorf("%s, %s by %d callers: %w", a.name, operations[i], clients, err)
 		}
 		if operations[i] != "delete" {

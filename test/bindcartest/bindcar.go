@@ -59,10 +59,10 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, protocol.Base)
 	switch path {
 	case "/health":
-		answer(w, http.StatusOK, map[string]string{"status": "healthy", "version": b.Version})
+		writeAnswer(w, http.StatusOK, map[string]string{"status": "healthy", "version": b.Version})
 		return
 	case "/ready":
-		answer(w, http.StatusOK, map[string]any{"ready": false, "checks": []string{"rndc: error"}})
+		writeAnswer(w, http.StatusOK, map[string]any{"ready": false, "checks": []string{"rndc: error"}})
 		return
 	}
 	if b.Limit != nil && !b.Limit.AllowN(time.Now(), 1) {
@@ -70,7 +70,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Header.Get("Authorization") != "Bearer "+b.Token {
-		answer(w, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
+		writeAnswer(w, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
 		return
 	}
 	b.mu.Lock()
@@ -87,7 +87,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text, err := b.Control.Call(r.Context(), "zonestatus "+zone)
 		var failure *rndc.Failure
 		if errors.As(err, &failure) && failure.Err == "not found" { // 500 of one that is not loaded
-			refuse(w, http.StatusNotFound, "Zone not found")
+			refuseRequest(w, http.StatusNotFound, "Zone not found")
 			return
 		}
 		b.answerCommand(w, http.StatusOK, text, err)
@@ -95,7 +95,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text, err := b.Control.Call(r.Context(), "delzone "+zone)
 		var failure *rndc.Failure
 		if errors.As(err, &failure) && failure.Err == "not found" && b.Version >= "0.9" {
-			refuse(w, http.StatusNotFound, "Zone not found")
+			refuseRequest(w, http.StatusNotFound, "Zone not found")
 			return
 		}
 		if err == nil {
@@ -122,7 +122,7 @@ func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !zoneName.MatchString(asked.ZoneName) {
-		refuse(w, http.StatusBadRequest, "Invalid zone name")
+		refuseRequest(w, http.StatusBadRequest, "Invalid zone name")
 		return
 	}
 	block := "{ type " + asked.ZoneType + "; "
@@ -140,19 +140,19 @@ func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 			file += fmt.Sprintf("%s %d IN %s %s\n", record.Name, *record.TTL, record.Type, record.Value)
 		}
 		if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
-			refuse(w, http.StatusInternalServerError, "Internal server error")
+			refuseRequest(w, http.StatusInternalServerError, "Internal server error")
 			return
 		}
 		block += fmt.Sprintf("file %q; ", path)
 	} else {
 		if len(config.Primaries) == 0 {
-			refuse(w, http.StatusBadRequest, "primaries required")
+			refuseRequest(w, http.StatusBadRequest, "primaries required")
 			return
 		}
 		block += "primaries { "
 		for _, text := range config.Primaries {
 			if strings.Contains(text, " ") {
-				refuse(w, http.StatusBadRequest, "Invalid address")
+				refuseRequest(w, http.StatusBadRequest, "Invalid address")
 				return
 			}
 			if i := strings.LastIndex(text, ":"); i >= 0 {
@@ -168,7 +168,7 @@ func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 	text, err := b.Control.Call(r.Context(), "addzone "+asked.ZoneName+" "+block+"};")
 	var failure *rndc.Failure
 	if errors.As(err, &failure) && failure.Err == "already exists" {
-		refuse(w, http.StatusConflict, "Zone already exists")
+		refuseRequest(w, http.StatusConflict, "Zone already exists")
 		return
 	}
 	b.answerCommand(w, http.StatusCreated, text, err)
@@ -176,17 +176,17 @@ func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 
 func (b *Bindcar) answerCommand(w http.ResponseWriter, status int, text string, err error) {
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "Internal server error")
+		refuseRequest(w, http.StatusInternalServerError, "Internal server error")
 		return
 	}
-	answer(w, status, map[string]any{"success": true, "message": "done", "details": text})
+	writeAnswer(w, status, map[string]any{"success": true, "message": "done", "details": text})
 }
 
-func refuse(w http.ResponseWriter, status int, text string) {
-	answer(w, status, map[string]any{"error": text, "details": nil})
+func refuseRequest(w http.ResponseWriter, status int, text string) {
+	writeAnswer(w, status, map[string]any{"error": text, "details": nil})
 }
 
-func answer(w http.ResponseWriter, status int, value any) {
+func writeAnswer(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(value)

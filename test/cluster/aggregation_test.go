@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -29,21 +30,15 @@ import (
 // While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the
 // deletion of any namespace, of which it cannot know whether it is empty; all of it ends when the server is back.
 func TestAggregation_serverAway(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	typed, objects := clients(t, c.kube.Admin())
+	typed, objects := makeClients(t, c.kube.Admin())
 	for _, namespace := range []string{"away", "unrelated"} {
-		if err := c.kube.Namespace(ctx, namespace); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	}
-	if _, err := objects.Resource(zones).Namespace("away").Create(ctx, zoneObject("away", "away", "away.example.", everyName("away")), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(objects.Resource(zones).Namespace("away").Create(ctx, zoneObject("away", "away", "away.example.", everyName("away")), metav1.CreateOptions{}))(t)
 	manifest := filepath.Join(t.TempDir(), "record.yaml")
-	if err := os.WriteFile(manifest, []byte("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: away, name: www}\nspec: {domainName: www.away.example., type: A, rdata: 192.0.2.1}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(manifest, []byte("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: away, name: www}\nspec: {domainName: www.away.example., type: A, rdata: 192.0.2.1}\n"), 0o600))
 	user := t.TempDir()
 	kubectl := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig(), "-n", "away"}, args...)...)
@@ -56,11 +51,9 @@ func TestAggregation_serverAway(t *testing.T) {
 	if out, err := kubectl("get", "records"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := c.server.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.server.Stop(ctx))
 	back := sync.OnceValue(func() error {
-		if err := c.restart(ctx, 0); err != nil {
+		if err := c.restartReplica(ctx, 0); err != nil {
 			return err
 		}
 		if err := c.waitReady(ctx); err != nil {
@@ -86,9 +79,7 @@ func TestAggregation_serverAway(t *testing.T) {
 		t.Errorf("kubectl get configmaps: %v\n%s", err, out)
 	}
 
-	if err := typed.CoreV1().Namespaces().Delete(ctx, "unrelated", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, typed.CoreV1().Namespaces().Delete(ctx, "unrelated", metav1.DeleteOptions{}))
 	for failing := false; !failing; time.Sleep(50 * time.Millisecond) {
 		namespace, err := typed.CoreV1().Namespaces().Get(ctx, "unrelated", metav1.GetOptions{})
 		if err != nil {
@@ -106,9 +97,7 @@ func TestAggregation_serverAway(t *testing.T) {
 			}
 		}
 	}
-	if err := back(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, back())
 	begin := time.Now()
 	for {
 		_, err := typed.CoreV1().Namespaces().Get(ctx, "unrelated", metav1.GetOptions{})
@@ -126,8 +115,8 @@ func TestAggregation_serverAway(t *testing.T) {
 	}
 }
 
-// presented is the serial number of the certificate that the server shows.
-func presented(ctx context.Context, c *cluster) (string, error) {
+// readServingSerial returns the serial number of the certificate that the server shows.
+func readServingSerial(ctx context.Context, c *cluster) (string, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)
 	connection, err := (&tls.Dialer{Config: &tls.Config{RootCAs: roots}}).DialContext(ctx, "tcp", c.server.Addr.String())
@@ -141,13 +130,10 @@ func presented(ctx context.Context, c *cluster) (string, error) {
 // A serving certificate that is replaced on disk is shown from then on, without a restart and without a failed request
 // through the aggregator; one that cannot be read is not taken.
 func TestAggregation_certificateIsFollowed(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
-	_, objects := clients(t, c.kube.Admin())
-	before, err := presented(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, objects := makeClients(t, c.kube.Admin())
+	before := must.Get(readServingSerial(ctx, c))(t)
 	asking, stop := context.WithCancel(ctx)
 	var requests int
 	failed := make(chan error, 1)
@@ -162,13 +148,11 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	})
-	pair := must(c.kube.ClusterCA.Serving("kubizone-apiserver.kubizone-system.svc", "localhost", "127.0.0.1"))(t)
+	pair := must.Get(c.kube.ClusterCA.Serving("kubizone-apiserver.kubizone-system.svc", "localhost", "127.0.0.1"))(t)
 	broken := pair
 	broken.Key = []byte("no key")
 	begin := time.Now()
-	if err := c.server.Rotate(broken); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.server.Rotate(broken))
 	// The server looks when the file changes; that it has looked shows in what it logs.
 	for !strings.Contains(c.server.Log(), "no key") && !strings.Contains(c.server.Log(), "tls: failed to find any PEM data") {
 		if time.Since(begin) > waitTimeout {
@@ -176,18 +160,14 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if now, err := presented(ctx, c); err != nil || now != before {
+	if now, err := readServingSerial(ctx, c); err != nil || now != before {
 		t.Errorf("after a key that is none it shows %s, %v; want %s as before", now, err, before)
 	}
-	if err := c.server.Rotate(pair); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.server.Rotate(pair))
 	c.serving = pair
 	begin = time.Now()
 	for now := before; now == before; time.Sleep(20 * time.Millisecond) {
-		if now, err = presented(ctx, c); err != nil {
-			t.Fatal(err)
-		}
+		now = must.Get(readServingSerial(ctx, c))(t)
 		if time.Since(begin) > waitTimeout {
 			t.Fatalf("it still shows the old certificate:\n%s", c.server.Log())
 		}
@@ -208,11 +188,11 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 // A server whose account lacks rights says which, each as the rule to add: at its start where it cannot authenticate
 // a user without them, else by not being ready until it has them.
 func TestAggregation_missingRightsAreNamed(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
 	const user = "system:serviceaccount:poor:server"
-	kubeconfig := must(c.kube.ServiceAccount(ctx, "poor", "server"))(t)
-	config := kuberig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must(rig.FreePort())(t)}
+	kubeconfig := must.Get(c.kube.ServiceAccount(ctx, "poor", "server"))(t)
+	config := kuberig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must.Get(rig.FreePort())(t)}
 	dir := filepath.Join(t.TempDir(), "server")
 	_, err := kuberig.StartServer(ctx, dir, config)
 	for _, rule := range []string{`lacks the RBAC rule {apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: [create]}`, `resourceNames: ["extension-apiserver-authentication"]} in namespace kube-system`} {
@@ -221,18 +201,14 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 		}
 	}
 
-	if err := c.kube.Grant(ctx, "kube-system", user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.kube.Grant(ctx, "", user,
+	must.Succeed(t, c.kube.Grant(ctx, "kube-system", user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch"}}))
+	must.Succeed(t, c.kube.Grant(ctx, "", user,
 		rbacv1.PolicyRule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
 		rbacv1.PolicyRule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
 		rbacv1.PolicyRule{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch"}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	type started struct {
 		server *kuberig.Server
 		err    error
@@ -242,14 +218,14 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 		server, err := kuberig.StartServer(ctx, dir, config)
 		result <- started{server, err}
 	}()
-	admin := c.callers(t, "nobody").admin
+	admin := c.makeCallers(t, "nobody").admin
 	for named := false; !named; time.Sleep(50 * time.Millisecond) {
 		select {
 		case r := <-result:
 			t.Fatalf("it starts or ends without rights that it needs: %v", r.err)
 		default:
 		}
-		got, err := c.ask(ctx, config.Addr, admin, "GET /readyz/permissions")
+		got, err := c.sendRaw(ctx, config.Addr, admin, "GET /readyz/permissions")
 		if err != nil || got.status == http.StatusUnauthorized || strings.Contains(got.body, "not asked yet") {
 			continue // it is on its way: the authority that signs users comes by informer
 		}
@@ -260,12 +236,10 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 			}
 		}
 	}
-	typed, _ := clients(t, c.kube.Admin())
-	role := must(typed.RbacV1().ClusterRoles().Get(ctx, user, metav1.GetOptions{}))(t)
+	typed, _ := makeClients(t, c.kube.Admin())
+	role := must.Get(typed.RbacV1().ClusterRoles().Get(ctx, user, metav1.GetOptions{}))(t)
 	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
-	if _, err := typed.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(typed.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{}))(t)
 	r := <-result
 	if r.err != nil {
 		t.Fatal(r.err)

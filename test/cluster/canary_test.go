@@ -22,6 +22,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -32,7 +33,7 @@ var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
 // metric, theirs or the API server's, raw or encoded, whatever providers answer: one says back what it was sent,
 // others are not there, and one Secret cannot be understood.
 func TestController_secretsAreNowhere(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
 	defer cancel()
 	kubectl := func(stdin string, args ...string) string {
@@ -46,16 +47,12 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		return string(out)
 	}
 	const namespace = "canary"
-	if err := c.kube.Namespace(ctx, namespace); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	for _, of := range []string{"controller", "primary"} {
 		kubectl("", "apply", "-f", filepath.Join("../../artifacts/deploy", of, "rbac.yaml"))
-		if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+kuberig.InstallNamespace+":kubizone-"+of, rbacv1.PolicyRule{
+		must.Succeed(t, c.kube.Grant(ctx, namespace, "system:serviceaccount:"+kuberig.InstallNamespace+":kubizone-"+of, rbacv1.PolicyRule{
 			APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	secrets := map[string]string{}
 	encoded := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
@@ -82,14 +79,8 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "message": all, "error": map[string]string{"code": all, "message": all}})
 	}))
 	defer echo.Close()
-	gone, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := must.Get(rig.FreePort())(t)
+	dns := must.Get(rig.FreePort())(t)
 	ref := func(name string) string { return fmt.Sprintf("{name: %s, namespace: %s}", name, namespace) }
 	blocks := map[string]string{
 		"hmac":     fmt.Sprintf(`webhook: {server: "%s", hmacAuth: {secretRef: {name: hmac, namespace: %s, key: key}}}`, echo.URL, namespace),
@@ -116,10 +107,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		"controller": {rig.LongLease},
 		"primary":    {"--dns-listen", dns.String()},
 	} {
-		account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-"+of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		account := must.Get(c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-"+of))(t)
 		programs[of] = runBeside(t, c.kubizone, append([]string{of, "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "-v=7"}, args...)...)
 	}
 	kubectl(objects.String(), "apply", "-f", "-")
@@ -129,7 +117,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 			kubectl("", "delete", "dnsclass", "canary-"+name, "--timeout=2m")
 		}
 	}()
-	eventually(t, "every class has failed, and was asked for its health", func() bool {
+	waitUntil(t, "every class has failed, and was asked for its health", func() bool {
 		failed := strings.Fields(kubectl("", "get", "deliveries", "-n", namespace, "-o", "jsonpath={.items[*].status.error.reason}"))
 		asked := strings.Fields(kubectl("", "get", "dnsclasses", "-o", `jsonpath={.items[?(@.status.health.status=="Unhealthy")].metadata.name}`))
 		return len(failed) == len(blocks) && strings.Count(strings.Join(asked, " "), "canary-") == len(blocks)
@@ -137,24 +125,21 @@ func TestController_secretsAreNowhere(t *testing.T) {
 	// A change of a Secret is read again, and told of.
 	kubectl("", "patch", "secret", "hmac", "-n", namespace, "-p", `{"stringData":{"key":"canary-hmac-7d1f0c9b5a3e-again"}}`)
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.2"}}`)
-	eventually(t, "an Event of a failure", func() bool {
+	waitUntil(t, "an Event of a failure", func() bool {
 		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Warning")
 	})
-	eventually(t, "the primary serves a class", func() bool { return strings.Contains(programs["primary"].said(), "canary-transfer") })
+	waitUntil(t, "the primary serves a class", func() bool { return strings.Contains(programs["primary"].readOutput(), "canary-transfer") })
 
 	places := map[string]string{"log of the API server": c.server.Log()}
 	for _, kinds := range []string{"events.events.k8s.io", "zones,records,deliveries", "dnsclasses", "leases"} {
 		places[kinds] = kubectl("", "get", kinds, "-A", "-o", "json")
 	}
 	for of, program := range programs {
-		at := healthAt.FindStringSubmatch(program.said())
+		at := healthAt.FindStringSubmatch(program.readOutput())
 		if at == nil {
 			t.Fatalf("%s does not say where its metrics are", of)
 		}
-		answer, err := http.Get("http://" + at[1] + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.Get("http://" + at[1] + "/metrics"))(t)
 		served, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err != nil {
@@ -163,7 +148,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		for _, wrong := range metrics.Check(of, string(served)) {
 			t.Error(wrong)
 		}
-		places["metrics of "+of], places["log of "+of] = string(served), program.said()
+		places["metrics of "+of], places["log of "+of] = string(served), program.readOutput()
 	}
 	for _, of := range []string{"controller", "primary"} {
 		if !strings.Contains(places["log of "+of], "/secrets/transfer") {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -51,7 +52,7 @@ func TestMain(m *testing.M) {
 		code := m.Run()
 		if started.Load() {
 			if c, _ := shared(); c != nil {
-				c.close()
+				c.closeCluster()
 			}
 		}
 		return code
@@ -78,14 +79,14 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	c := &cluster{}
-	if err := c.start(ctx); err != nil {
-		c.close()
+	if err := c.startCluster(ctx); err != nil {
+		c.closeCluster()
 		return nil, err
 	}
 	return c, nil
 })
 
-func (c *cluster) start(ctx context.Context) (err error) {
+func (c *cluster) startCluster(ctx context.Context) (err error) {
 	for program, path := range map[string]*string{"kubectl": &c.kubectl, "kube-apiserver": new(string), "kube-controller-manager": new(string)} {
 		if *path, err = rig.KubeProgram(program); err != nil {
 			return err
@@ -118,7 +119,7 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if c.service, err = rig.StartBalancer(); err != nil {
 		return err
 	}
-	if err := c.scale(ctx, 1); err != nil {
+	if err := c.scaleReplicas(ctx, 1); err != nil {
 		return err
 	}
 	if err := c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM); err != nil {
@@ -131,8 +132,9 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	return c.kube.StartControllerManager(ctx)
 }
 
-// scale stops replicas, the youngest first, or starts more over the same etcd, and returns when the Service has them.
-func (c *cluster) scale(ctx context.Context, want int) error {
+// scaleReplicas stops replicas, the youngest first, or starts more over the same etcd, and returns when the Service has
+// them.
+func (c *cluster) scaleReplicas(ctx context.Context, want int) error {
 	for len(c.replicas) > max(want, 1) {
 		last := len(c.replicas) - 1
 		if err := c.replicas[last].Stop(ctx); err != nil {
@@ -142,7 +144,7 @@ func (c *cluster) scale(ctx context.Context, want int) error {
 	}
 	for len(c.replicas) < want {
 		c.replicas = append(c.replicas, nil)
-		if err := c.restart(ctx, len(c.replicas)-1); err != nil {
+		if err := c.restartReplica(ctx, len(c.replicas)-1); err != nil {
 			c.replicas = c.replicas[:len(c.replicas)-1]
 			return err
 		}
@@ -155,8 +157,8 @@ func (c *cluster) scale(ctx context.Context, want int) error {
 	return c.waitReady(ctx)
 }
 
-// restart starts a replica that is not running, where it was before if it was.
-func (c *cluster) restart(ctx context.Context, replica int) error {
+// restartReplica starts a replica that is not running, where it was before if it was.
+func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		// The balancer knows of a server that stops after one probe, a tenth of a second.
@@ -186,7 +188,7 @@ func (c *cluster) waitReady(ctx context.Context) error {
 	return nil
 }
 
-func (c *cluster) close() {
+func (c *cluster) closeCluster() {
 	for _, replica := range c.replicas {
 		if replica != nil {
 			replica.Close()
@@ -203,40 +205,28 @@ func (c *cluster) close() {
 	}
 }
 
-// need is the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not built.
-func need(t *testing.T) *cluster {
+// requireCluster returns the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not
+// built.
+func requireCluster(t *testing.T) *cluster {
 	t.Helper()
-	c, err := shared()
-	rig.SkipMissing(t, err)
-	return c
+	return rig.Need(shared())(t)
 }
 
 var within = rig.Within
 
-// must gives what has been made, or fails the test.
-func must[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
-
-// clients are the typed and the dynamic client of a configuration.
-func clients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient) {
+// makeClients returns the typed and the dynamic client of a configuration.
+func makeClients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient) {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.WarningHandler = rest.NoWarnings{}
-	return must(kubernetes.NewForConfig(config))(t), must(dynamic.NewForConfig(config))(t)
+	return must.Get(kubernetes.NewForConfig(config))(t), must.Get(dynamic.NewForConfig(config))(t)
 }
 
 // httpClient speaks as the configuration says, and follows no redirect: an API server has no reason to answer with one.
 func httpClient(t *testing.T, config *rest.Config) *http.Client {
 	t.Helper()
 	client := &http.Client{
-		Transport: must(rest.TransportFor(config))(t), Timeout: time.Minute,
+		Transport: must.Get(rest.TransportFor(config))(t), Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	t.Cleanup(client.CloseIdleConnections)

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -57,23 +58,16 @@ type neighbours struct {
 	secret     string // a word in every name that the victim has
 }
 
-func (c *cluster) neighbours(ctx context.Context, t *testing.T, own, secret string) neighbours {
+func (c *cluster) makeNeighbours(ctx context.Context, t *testing.T, own, secret string) neighbours {
 	t.Helper()
 	n := neighbours{own: own, secret: secret}
 	for _, namespace := range []string{own, secret} {
-		kubeconfig, err := c.tenant(ctx, namespace, namespace+"-user", namespace+".example.")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, objects := clients(t, must(kuberig.ClientConfig(kubeconfig))(t))
-		if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, namespace+"-zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		kubeconfig := must.Get(c.makeTenant(ctx, namespace, namespace+"-user", namespace+".example."))(t)
+		_, objects := makeClients(t, must.Get(kuberig.ClientConfig(kubeconfig))(t))
+		must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, namespace+"-zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}))(t)
 		for i := range 3 {
 			name := fmt.Sprintf("%s-%d", namespace, i)
-			if _, err := objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+"."+namespace+".example."), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+"."+namespace+".example."), metav1.CreateOptions{}))(t)
 		}
 		if namespace == own {
 			n.kubeconfig = kubeconfig
@@ -85,10 +79,10 @@ func (c *cluster) neighbours(ctx context.Context, t *testing.T, own, secret stri
 // Continue tokens of others or made up, selectors, resource versions and sendInitialEvents give no tenant more than its
 // own objects: a token that is none for this list is 400 or 410 (attack 47).
 func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	n := c.neighbours(ctx, t, "curious", "victim")
-	_, all := clients(t, c.kube.Admin())
+	n := c.makeNeighbours(ctx, t, "curious", "victim")
+	_, all := makeClients(t, c.kube.Admin())
 	var tokens []string
 	for _, namespace := range []string{"", n.secret} {
 		page, err := all.Resource(records).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
@@ -97,7 +91,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 		}
 		tokens = append(tokens, page.GetContinue())
 	}
-	_, objects := clients(t, must(kuberig.ClientConfig(n.kubeconfig))(t))
+	_, objects := makeClients(t, must.Get(kuberig.ClientConfig(n.kubeconfig))(t))
 	own := objects.Resource(records).Namespace(n.own)
 	page, err := own.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil || page.GetContinue() == "" {
@@ -117,7 +111,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	}
 	mine := page.GetContinue()
 	tokens = append(tokens, "x", mine[:len(mine)/2], mine+"x", strings.ToUpper(mine), base64.RawURLEncoding.EncodeToString([]byte(`{}`)))
-	config := must(kuberig.ClientConfig(n.kubeconfig))(t)
+	config := must.Get(kuberig.ClientConfig(n.kubeconfig))(t)
 	client := httpClient(t, config)
 	for _, token := range tokens {
 		// client-go would ask again and again for a revision that is not there yet.
@@ -208,27 +202,21 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 // The answers to a tenant that runs into another tenant's objects, what the server counts and what the cluster's
 // events say names none of theirs (S1.7, attack 48).
 func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	n := c.neighbours(ctx, t, "asker", "hushed")
-	_, all := clients(t, c.kube.Admin())
+	n := c.makeNeighbours(ctx, t, "asker", "hushed")
+	_, all := makeClients(t, c.kube.Admin())
 	// A zone of a third that both may write into, where the victim was first.
-	if err := c.kube.Namespace(ctx, "commons"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Namespace(ctx, "commons"))
 	commons := zoneObject("commons", "commons", "commons.example.", map[string]any{"records": []any{map[string]any{"pattern": "*"}}, "zones": []any{"*"}})
-	if _, err := all.Resource(zones).Namespace("commons").Create(ctx, commons, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(all.Resource(zones).Namespace("commons").Create(ctx, commons, metav1.CreateOptions{}))(t)
 	for _, object := range []*unstructured.Unstructured{
 		recordObject(n.secret, n.secret+"-first", "first.commons.example."),
 		recordObject(n.secret, n.secret+"-below", "a.taken.commons.example."),
 	} {
-		if _, err := all.Resource(records).Namespace(n.secret).Create(ctx, object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(all.Resource(records).Namespace(n.secret).Create(ctx, object, metav1.CreateOptions{}))(t)
 	}
-	_, own := clients(t, must(kuberig.ClientConfig(n.kubeconfig))(t))
+	_, own := makeClients(t, must.Get(kuberig.ClientConfig(n.kubeconfig))(t))
 	cname := recordObject(n.own, "alias", "first.commons.example.")
 	_ = unstructured.SetNestedField(cname.Object, "CNAME", "spec", "type")
 	_ = unstructured.SetNestedField(cname.Object, "x", "spec", "rdata")
@@ -238,12 +226,12 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	pinned := recordObject(n.own, "pinned", "www")
 	_ = unstructured.SetNestedField(pinned.Object, map[string]any{"namespace": n.secret, "name": n.secret + "-zone"}, "spec", "zoneRef")
 	for what, err := range map[string]error{
-		"a name that is held":      second(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{})),
-		"a CNAME beside theirs":    second(own.Resource(records).Namespace(n.own).Create(ctx, cname, metav1.CreateOptions{})),
-		"a cut above theirs":       second(own.Resource(records).Namespace(n.own).Create(ctx, cut, metav1.CreateOptions{})),
-		"a zone above theirs":      second(own.Resource(zones).Namespace(n.own).Create(ctx, zoneObject(n.own, "above", "taken.commons.example."), metav1.CreateOptions{})),
-		"reading by name":          second(own.Resource(records).Namespace(n.secret).Get(ctx, "guess", metav1.GetOptions{})),
-		"a dry run of a held name": second(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})),
+		"a name that is held":      errorOf(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{})),
+		"a CNAME beside theirs":    errorOf(own.Resource(records).Namespace(n.own).Create(ctx, cname, metav1.CreateOptions{})),
+		"a cut above theirs":       errorOf(own.Resource(records).Namespace(n.own).Create(ctx, cut, metav1.CreateOptions{})),
+		"a zone above theirs":      errorOf(own.Resource(zones).Namespace(n.own).Create(ctx, zoneObject(n.own, "above", "taken.commons.example."), metav1.CreateOptions{})),
+		"reading by name":          errorOf(own.Resource(records).Namespace(n.secret).Get(ctx, "guess", metav1.GetOptions{})),
+		"a dry run of a held name": errorOf(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})),
 	} {
 		if err == nil {
 			t.Errorf("%s passes", what)
@@ -267,7 +255,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 			t.Fatalf("a zoneRef to a zone of theirs: %v", err)
 		}
 		status, _, _ := unstructured.NestedMap(made.Object, "status")
-		text := strings.NewReplacer(n.secret+"-zone", "ZONE", n.secret+"-none", "ZONE").Replace(string(must(json.Marshal(status))(t)))
+		text := strings.NewReplacer(n.secret+"-zone", "ZONE", n.secret+"-none", "ZONE").Replace(string(must.Get(json.Marshal(status))(t)))
 		answers = append(answers, regexp.MustCompile(`"lastTransitionTime":"[^"]*"`).ReplaceAllString(text, ""))
 	}
 	if answers[0] != answers[1] {
@@ -276,10 +264,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 
 	config := c.kube.Admin()
 	config.Host = c.server.URL()
-	response, err := httpClient(t, config).Get(c.server.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(httpClient(t, config).Get(c.server.URL() + "/metrics"))(t)
 	defer response.Body.Close()
 	served, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -299,11 +284,8 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	if !strings.Contains(string(served), `apiserver_request_total{`) {
 		t.Error("metrics count no request: the search above proves nothing")
 	}
-	typed, _ := clients(t, c.kube.Admin())
-	events, err := typed.CoreV1().Events("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	typed, _ := makeClients(t, c.kube.Admin())
+	events := must.Get(typed.CoreV1().Events("").List(ctx, metav1.ListOptions{}))(t)
 	for _, event := range events.Items {
 		if event.Namespace != n.secret && (strings.Contains(event.Message, n.secret) || strings.Contains(event.InvolvedObject.Name, n.secret)) {
 			t.Errorf("an event in %s says %s of %s", event.Namespace, event.Message, event.InvolvedObject.Name)
@@ -311,29 +293,21 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
 // The refusal of a user without the right is the same for an object that exists and for one that does not (attack 48).
 func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	n := c.neighbours(ctx, t, "prober", "quiet")
-	config := must(kuberig.ClientConfig(n.kubeconfig))(t)
+	n := c.makeNeighbours(ctx, t, "prober", "quiet")
+	config := must.Get(kuberig.ClientConfig(n.kubeconfig))(t)
 	client := httpClient(t, config)
 	ask := func(path string) (int, string) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil))(t)
+		response := must.Get(client.Do(request))(t)
 		defer response.Body.Close()
 		var status metav1.Status
-		if err := json.NewDecoder(response.Body).Decode(&status); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.NewDecoder(response.Body).Decode(&status))
 		return response.StatusCode, status.Message
 	}
 	for _, path := range []string{

@@ -18,6 +18,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -37,7 +38,7 @@ func (b *beside) Write(text []byte) (int, error) {
 	return b.out.Write(text)
 }
 
-func (b *beside) said() string {
+func (b *beside) readOutput() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.out.String()
@@ -48,9 +49,7 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 	b := &beside{cmd: exec.Command(name, args...), done: make(chan error, 1)}
 	b.cmd.Stdout, b.cmd.Stderr = b, b
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := b.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.cmd.Start())
 	go func() { b.done <- b.cmd.Wait(); close(b.done) }()
 	t.Cleanup(func() {
 		_ = b.cmd.Process.Signal(syscall.SIGTERM) // it lets go of its Lease, for which the next test would wait
@@ -61,7 +60,7 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 			<-b.done
 		}
 		if t.Failed() {
-			t.Logf("%s said:\n%s", strings.Join(b.cmd.Args, " "), b.said())
+			t.Logf("%s said:\n%s", strings.Join(b.cmd.Args, " "), b.readOutput())
 		}
 	})
 	return b
@@ -71,8 +70,8 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 // time, and on a machine that is busy with other tests that happens within two seconds.
 const lease = "20s"
 
-// eventually asks until it is so.
-func eventually(t *testing.T, what string, so func() bool) {
+// waitUntil asks until it is so.
+func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -84,7 +83,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 // Two controllers with the rights of the installation: one works, and no Secret is theirs but those granted by name;
 // the other takes over where it ended, and the one that is told to stop ends in order.
 func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
 	defer cancel()
 	dir := t.TempDir()
@@ -98,33 +97,20 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		}
 		return string(out)
 	}
-	account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-controller")
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := must.Get(c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-controller"))(t)
 	kubectl("", "apply", "-f", "../../artifacts/deploy/controller/rbac.yaml")
 	const namespace = "delivered"
-	if err := c.kube.Namespace(ctx, namespace); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Namespace(ctx, namespace))
 
 	file, secret := filepath.Join(dir, "delivered.example.zone"), filepath.Join(dir, "secret")
 	for path, text := range map[string]string{
 		file:   "$TTL 300\n@ IN SOA ns.example.net. host.example.net. 1 7200 900 1209600 300\n@ IN NS ns.example.net.\n",
 		secret: "known to both",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	hook, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	webhookServer, err := rig.WebhookServer(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hook := must.Get(rig.FreePort())(t)
+	webhookServer := must.Get(rig.WebhookServer(ctx, dir))(t)
 	runBeside(t, webhookServer, "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
 	stands := func(text string) func() bool {
 		return func() bool {
@@ -135,11 +121,11 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 
 	start := func() *beside {
 		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", lease, "-v=1")
-		eventually(t, "a controller is ready", func() bool { return strings.Contains(b.said(), "\nready") })
+		waitUntil(t, "a controller is ready", func() bool { return strings.Contains(b.readOutput(), "\nready") })
 		return b
 	}
 	leader := start()
-	eventually(t, "it leads", func() bool { return strings.Contains(leader.said(), "\nleading") })
+	waitUntil(t, "it leads", func() bool { return strings.Contains(leader.readOutput(), "\nleading") })
 	other := start()
 
 	kubectl("", "create", "secret", "generic", "hook", "-n", namespace, "--from-file=key="+secret)
@@ -154,7 +140,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 `, namespace, hook), "apply", "-f", "-")
 
 	// The Secret is there and may not be read: that is said, and nothing went out.
-	eventually(t, "the class says that it may not read the Secret", func() bool {
+	waitUntil(t, "the class says that it may not read the Secret", func() bool {
 		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "SecretNotFound")
 	})
 	if stands("www")() {
@@ -176,37 +162,33 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 
 	// A failure is an Event of the Zone, once, and so is the recovery.
 	kubectl("", "patch", "secret", "hook", "-n", namespace, "-p", `{"stringData":{"key":"another"}}`)
-	eventually(t, "the class is refused", func() bool {
+	waitUntil(t, "the class is refused", func() bool {
 		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "AuthenticationFailed")
 	})
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.2"}}`)
-	eventually(t, "an Event of the failure", func() bool {
+	waitUntil(t, "an Event of the failure", func() bool {
 		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "AuthenticationFailed")
 	})
 	kubectl("", "patch", "secret", "hook", "-n", namespace, "-p", `{"stringData":{"key":"known to both"}}`)
 	wait()
-	eventually(t, "an Event of the recovery", func() bool {
+	waitUntil(t, "an Event of the recovery", func() bool {
 		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Delivered")
 	})
 
 	// The leader dies; a change before that, which no controller has seen, is delivered by the other.
-	if strings.Contains(other.said(), "\nleading") {
+	if strings.Contains(other.readOutput(), "\nleading") {
 		t.Fatal("two lead")
 	}
-	if err := leader.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, leader.cmd.Process.Kill())
 	<-leader.done
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.3"}}`)
 	wait()
-	if !strings.Contains(other.said(), "\nleading") || !stands("192.0.2.3")() || stands("192.0.2.2")() {
+	if !strings.Contains(other.readOutput(), "\nleading") || !stands("192.0.2.3")() || stands("192.0.2.2")() {
 		t.Error("the other did not take over")
 	}
 
 	// Told to stop it ends by itself, and lets go of the Lease: the next need not wait for it to run out.
-	if err := other.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.cmd.Process.Signal(syscall.SIGTERM))
 	if err := <-other.done; err != nil {
 		t.Errorf("it ended with %v", err)
 	}
@@ -214,11 +196,11 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		t.Errorf("the Lease is still %q's", holder)
 	}
 	for _, b := range []*beside{leader, other} {
-		if strings.Contains(b.said(), "known to both") {
+		if strings.Contains(b.readOutput(), "known to both") {
 			t.Error("a secret is in the log")
 		}
-		if strings.Contains(b.said(), "forbidden") && !strings.Contains(b.said(), "secrets") {
-			t.Errorf("a right is missing:\n%s", b.said())
+		if strings.Contains(b.readOutput(), "forbidden") && !strings.Contains(b.readOutput(), "secrets") {
+			t.Errorf("a right is missing:\n%s", b.readOutput())
 		}
 	}
 

@@ -19,64 +19,58 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// beside starts a server of the same control plane over another etcd, which the APIService does not name.
-func (c *cluster) beside(ctx context.Context, dir string, etcd *kuberig.Etcd, args ...string) (*kuberig.Server, error) {
+// startBeside starts a server of the same control plane over another etcd, which the APIService does not name.
+func (c *cluster) startBeside(ctx context.Context, dir string, etcd *kuberig.Etcd, args ...string) (*kuberig.Server, error) {
 	return kuberig.StartServer(ctx, dir, kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: etcd.Endpoint, Serving: c.serving, Args: args,
 	})
 }
 
-// direct is the administrator at a server without the aggregator.
-func (c *cluster) direct(t *testing.T, server *kuberig.Server) *dynamic.DynamicClient {
+// connectDirectly returns the administrator at a server without the aggregator.
+func (c *cluster) connectDirectly(t *testing.T, server *kuberig.Server) *dynamic.DynamicClient {
 	t.Helper()
-	_, objects := clients(t, must(server.Direct(c.kube.AdminKubeconfig()))(t))
+	_, objects := makeClients(t, must.Get(server.Direct(c.kube.AdminKubeconfig()))(t))
 	return objects
 }
 
 // etcd may ask its clients for a certificate: the server brings one, knows the members by their authority, and where
 // one of the three files is not right it does not start and says where it could not connect to.
 func TestEtcd_clientsBringCertificates(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
 	const namespace = "secure"
-	if err := c.kube.Namespace(ctx, namespace); err != nil {
-		t.Fatal(err)
-	}
-	authority, stranger := must(rig.NewAuthority("etcd"))(t), must(rig.NewAuthority("somebody else"))(t)
+	must.Succeed(t, c.kube.Namespace(ctx, namespace))
+	authority, stranger := must.Get(rig.NewAuthority("etcd"))(t), must.Get(rig.NewAuthority("somebody else"))(t)
 	dir := t.TempDir()
-	member := must(kuberig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority))(t)
+	member := must.Get(kuberig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority))(t)
 	t.Cleanup(member.Close)
 	if !strings.HasPrefix(member.Endpoint, "https://") {
 		t.Fatalf("the member listens on %s", member.Endpoint)
 	}
 	write := func(name string, content []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
 	files := func(name string, signed *rig.Authority) []string {
-		pair := must(signed.Client("kubizone-apiserver"))(t)
+		pair := must.Get(signed.Client("kubizone-apiserver"))(t)
 		return []string{"--etcd-certfile", write(name+".crt", pair.Cert), "--etcd-keyfile", write(name+".key", pair.Key)}
 	}
 	members := []string{"--etcd-cafile", write("ca.crt", authority.PEM)}
 	known := files("known", authority)
 
-	server := must(c.beside(ctx, filepath.Join(dir, "server"), member, slices.Concat(members, known)...))(t)
+	server := must.Get(c.startBeside(ctx, filepath.Join(dir, "server"), member, slices.Concat(members, known)...))(t)
 	t.Cleanup(func() { server.Close() })
-	objects := c.direct(t, server)
-	if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "secure.example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, "www", "www.secure.example."), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if stored, entries, _ := c.contents(ctx, t, server.URL(), namespace); stored["www"] != "192.0.2.1" || entries["www"] != "192.0.2.1" {
+	objects := c.connectDirectly(t, server)
+	must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "secure.example.", everyName(namespace)), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, "www", "www.secure.example."), metav1.CreateOptions{}))(t)
+	if stored, entries, _ := c.readContents(ctx, t, server.URL(), namespace); stored["www"] != "192.0.2.1" ||
+		entries["www"] != "192.0.2.1" {
 		t.Errorf("records %v, entries %v", stored, entries)
 	}
 
@@ -91,7 +85,7 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each gives up after twenty seconds
-			server, err := c.beside(ctx, t.TempDir(), member, wrong.args...)
+			server, err := c.startBeside(ctx, t.TempDir(), member, wrong.args...)
 			if err == nil {
 				server.Close()
 				t.Fatal("it is ready")
@@ -103,9 +97,9 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	}
 }
 
-// encryption writes an encryption configuration for all that the server stores, with this key of secretbox, which
+// writeEncryption writes an encryption configuration for all that the server stores, with this key of secretbox, which
 // tells a wrong key from a right one (aescbc may take one for the other).
-func encryption(t *testing.T, key string) (path string) {
+func writeEncryption(t *testing.T, key string) (path string) {
 	t.Helper()
 	text := `apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
@@ -115,9 +109,7 @@ resources:
   - secretbox: {keys: [{name: one, secret: ` + key + `}]}
 `
 	path = filepath.Join(t.TempDir(), "encryption.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -127,11 +119,11 @@ func newKey() string {
 	return base64.StdEncoding.EncodeToString(key[:])
 }
 
-// legible is which of the words stand in the files below the directory: what a thief of the disk reads.
-func legible(t *testing.T, dir string, words []string) (found []string) {
+// findLegible returns which of the words stand in the files below the directory: what a thief of the disk reads.
+func findLegible(t *testing.T, dir string, words []string) (found []string) {
 	t.Helper()
 	seen := map[string]bool{}
-	if err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	must.Succeed(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
@@ -142,9 +134,7 @@ func legible(t *testing.T, dir string, words []string) (found []string) {
 			}
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -152,18 +142,16 @@ func legible(t *testing.T, dir string, words []string) (found []string) {
 // names, which keys have in them, as of an encrypted Secret. The server that has the key reads it after a restart, one
 // that has not does not start.
 func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
 	const namespace = "vault"
-	if err := c.kube.Namespace(ctx, namespace); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	etcdDir, serverDir := t.TempDir(), t.TempDir()
-	member := must(kuberig.StartEtcd(ctx, etcdDir))(t)
+	member := must.Get(kuberig.StartEtcd(ctx, etcdDir))(t)
 	t.Cleanup(member.Close)
 	key := newKey()
-	file := encryption(t, key)
-	server := must(c.beside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
+	file := writeEncryption(t, key)
+	server := must.Get(c.startBeside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
 	t.Cleanup(func() { server.Close() })
 
 	// No word stands in another or in what every server writes.
@@ -180,41 +168,33 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 		alias := recordObject(namespace, "alias", "alias.zpublicapex.example.")
 		alias.Object["spec"].(map[string]any)["type"] = "CNAME"
 		alias.Object["spec"].(map[string]any)["rdata"] = "zsecrethost.example."
-		if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zone, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zone, metav1.CreateOptions{}))(t)
 		gone := recordObject(namespace, "gone", "gone.zpublicapex.example.")
 		gone.Object["spec"].(map[string]any)["type"] = "TXT"
 		gone.Object["spec"].(map[string]any)["rdata"] = `"zsecretgone"`
 		for _, record := range []*unstructured.Unstructured{record, alias, gone} {
-			if _, err := ours.Create(ctx, record, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(ours.Create(ctx, record, metav1.CreateOptions{}))(t)
 		}
-		if err := ours.Delete(ctx, "gone", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, ours.Delete(ctx, "gone", metav1.DeleteOptions{}))
 	}
-	fill(c.direct(t, server))
-	_, aggregated := clients(t, c.kube.Admin())
+	fill(c.connectDirectly(t, server))
+	_, aggregated := makeClients(t, c.kube.Admin())
 	fill(aggregated)
 
-	if found := legible(t, etcdDir, append([]string{object}, secrets...)); len(found) != 1 || found[0] != object {
+	if found := findLegible(t, etcdDir, append([]string{object}, secrets...)); len(found) != 1 || found[0] != object {
 		t.Errorf("etcd's files tell %q", found)
 	}
 	// The same objects, where nothing is encrypted: all of it would have been found.
-	if found := legible(t, filepath.Join(home, "etcd"), append([]string{object}, secrets...)); len(found) != 1+len(secrets) {
+	if found := findLegible(t, filepath.Join(home, "etcd"), append([]string{object}, secrets...)); len(found) != 1+len(secrets) {
 		t.Errorf("etcd's files of a server without encryption tell only %q", found)
 	}
 
-	if err := server.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.Stop(ctx))
 	for name, args := range map[string][]string{
 		"no configuration": nil,
-		"another key":      {"--encryption-provider-config", encryption(t, newKey())},
+		"another key":      {"--encryption-provider-config", writeEncryption(t, newKey())},
 	} {
-		wrong, err := c.beside(ctx, t.TempDir(), member, args...)
+		wrong, err := c.startBeside(ctx, t.TempDir(), member, args...)
 		if err == nil {
 			wrong.Close()
 			t.Fatalf("%s: it is ready", name)
@@ -223,12 +203,12 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	server = must(c.beside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
-	record, err := c.direct(t, server).Resource(records).Namespace(namespace).Get(ctx, object, metav1.GetOptions{})
-	if err != nil || rdata(record) != `"zsecretdata"` || record.GetAnnotations()["note"] != "zsecretmark" {
+	server = must.Get(c.startBeside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
+	record, err := c.connectDirectly(t, server).Resource(records).Namespace(namespace).Get(ctx, object, metav1.GetOptions{})
+	if err != nil || rdataOf(record) != `"zsecretdata"` || record.GetAnnotations()["note"] != "zsecretmark" {
 		t.Errorf("after a restart: %v, %v", record, err)
 	}
-	if stored, _, serial := c.contents(ctx, t, server.URL(), namespace); len(stored) != 2 || serial == 0 {
+	if stored, _, serial := c.readContents(ctx, t, server.URL(), namespace); len(stored) != 2 || serial == 0 {
 		t.Errorf("after a restart: records %v, serial %d", stored, serial)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -36,9 +37,9 @@ type answer struct {
 	body   string
 }
 
-// ask writes a request as it is given, with no client in between that would make it proper: the method and target, then
-// header lines.
-func (c *cluster) ask(ctx context.Context, at netip.AddrPort, certificate *tls.Certificate, request string, headers ...string) (answer, error) {
+// sendRaw writes a request as it is given, with no client in between that would make it proper: the method and target,
+// then header lines.
+func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *tls.Certificate, request string, headers ...string) (answer, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)
 	config := &tls.Config{RootCAs: roots, NextProtos: []string{"http/1.1"}}
@@ -87,15 +88,15 @@ type callers struct {
 	tenantsName string
 }
 
-func (c *cluster) callers(t *testing.T, tenant string) callers {
+func (c *cluster) makeCallers(t *testing.T, tenant string) callers {
 	t.Helper()
-	unknown := must(rig.NewAuthority("unknown"))(t)
+	unknown := must.Get(rig.NewAuthority("unknown"))(t)
 	client := func(by *rig.Authority, name string, groups ...string) *tls.Certificate {
 		t.Helper()
-		certificate := must(must(by.Client(name, groups...))(t).TLS())(t)
+		certificate := must.Get(must.Get(by.Client(name, groups...))(t).TLS())(t)
 		return &certificate
 	}
-	front := must(c.kube.FrontProxy())(t)
+	front := must.Get(c.kube.FrontProxy())(t)
 	return callers{
 		tenant:    client(c.kube.ClusterCA, tenant, "tenants"),
 		namesake:  client(c.kube.ClusterCA, kuberig.FrontProxyName),
@@ -113,9 +114,9 @@ var forged = []string{"X-Remote-User: admin", "X-Remote-Group: system:masters", 
 // The user of a request is the one that a certificate or token names, or kube-apiserver with its own certificate; no
 // header of another client changes it (attacks 41, 42, 43).
 func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	who := c.callers(t, "mallory")
+	who := c.makeCallers(t, "mallory")
 	const records = "GET /apis/kubi.zone/v1alpha1/namespaces/kube-system/records"
 	direct, aggregated := c.server.Addr, c.kube.Addr
 	asMallory := `User \"mallory\" cannot list`
@@ -157,7 +158,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		{"43 through kube-apiserver, impersonation", aggregated, who.tenant, masters, 403, `User \"mallory\" cannot impersonate`},
 		{"43 through kube-apiserver, nobody", aggregated, nil, forged, 403, `User \"system:anonymous\" cannot list`},
 	} {
-		got, err := c.ask(ctx, attack.at, attack.with, records, attack.headers...)
+		got, err := c.sendRaw(ctx, attack.at, attack.with, records, attack.headers...)
 		if err != nil || got.status != attack.want || !strings.Contains(got.body, attack.says) {
 			t.Errorf("%s: %d %s, %v; want %d %s", attack.name, got.status, got.body, err, attack.want, attack.says)
 		}
@@ -165,7 +166,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 
 	// Groups alone, without a user, are refused before anything is asked; how is upstream's matter, but never by
 	// letting in.
-	if got, err := c.ask(ctx, direct, who.tenant, records, "Impersonate-Group: system:masters"); err != nil || got.status < 400 {
+	if got, err := c.sendRaw(ctx, direct, who.tenant, records, "Impersonate-Group: system:masters"); err != nil || got.status < 400 {
 		t.Errorf("43 impersonation of a group alone: %d %s, %v", got.status, got.body, err)
 	}
 }
@@ -173,26 +174,20 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 // A token names the account that it was made for at kube-apiserver; one for another audience, or of an account that
 // is gone, is no user's (attack 41).
 func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	typed, _ := clients(t, c.kube.Admin())
-	if _, err := c.kube.ServiceAccount(ctx, "tokens", "robot"); err != nil {
-		t.Fatal(err)
-	}
+	typed, _ := makeClients(t, c.kube.Admin())
+	must.Get(c.kube.ServiceAccount(ctx, "tokens", "robot"))(t)
 	accounts := typed.CoreV1().ServiceAccounts("tokens")
 	token := func(audiences ...string) string {
 		t.Helper()
 		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
-		return must(accounts.CreateToken(ctx, "robot", request, metav1.CreateOptions{}))(t).Status.Token
+		return must.Get(accounts.CreateToken(ctx, "robot", request, metav1.CreateOptions{}))(t).Status.Token
 	}
 	const records = "GET /apis/kubi.zone/v1alpha1/namespaces/tokens/records"
 	ask := func(token string) answer {
 		t.Helper()
-		got, err := c.ask(ctx, c.server.Addr, nil, records, "Authorization: Bearer "+token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		return must.Get(c.sendRaw(ctx, c.server.Addr, nil, records, "Authorization: Bearer "+token))(t)
 	}
 	good := token()
 	if got := ask(good); got.status != 403 || !strings.Contains(got.body, `User \"system:serviceaccount:tokens:robot\" cannot list`) {
@@ -206,9 +201,7 @@ func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 		}
 	}
 	unused := token()
-	if err := accounts.Delete(ctx, "robot", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, accounts.Delete(ctx, "robot", metav1.DeleteOptions{}))
 	// kube-apiserver and the server each remember a token that was good for a moment.
 	for got := ask(unused); got.status != 401; got = ask(unused) {
 		if ctx.Err() != nil {
@@ -227,10 +220,10 @@ func isHealth(path string) bool {
 // rights reads discovery, which RBAC gives to every authenticated user, but neither metrics nor anything for
 // debugging (attack 44).
 func TestIdentity_everyPathAsksWho(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	who := c.callers(t, "mallory")
-	index, err := c.ask(ctx, c.server.Addr, who.admin, "GET /")
+	who := c.makeCallers(t, "mallory")
+	index, err := c.sendRaw(ctx, c.server.Addr, who.admin, "GET /")
 	if err != nil || index.status != http.StatusOK {
 		t.Fatalf("%d %s, %v", index.status, index.body, err)
 	}
@@ -247,7 +240,7 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 		group+"/namespaces/default/records/x/status", "/livez/ping", "/readyz/ping", "/healthz/etcd", "/healthzz", "/readyz/")
 	var open []string
 	for _, path := range paths {
-		got, err := c.ask(ctx, c.server.Addr, nil, "GET "+path)
+		got, err := c.sendRaw(ctx, c.server.Addr, nil, "GET "+path)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -270,7 +263,7 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 			if isHealth(path) {
 				continue
 			}
-			got, err := c.ask(ctx, c.server.Addr, nil, method+" "+path)
+			got, err := c.sendRaw(ctx, c.server.Addr, nil, method+" "+path)
 			if err == nil && got.status != http.StatusUnauthorized && got.status != http.StatusForbidden && got.status != http.StatusBadRequest && got.status != http.StatusMethodNotAllowed {
 				t.Errorf("%s %s answers nobody: %d %.200s", method, path, got.status, got.body)
 			}
@@ -281,7 +274,7 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 			groupOrVersion.MatchString(path) ||
 			// RBAC's discovery role has these with all that follows.
 			strings.HasPrefix(path, "/api/") && !strings.Contains(path, "namespaces")
-		got, err := c.ask(ctx, c.server.Addr, who.tenant, "GET "+path)
+		got, err := c.sendRaw(ctx, c.server.Addr, who.tenant, "GET "+path)
 		if err != nil || !discovery && got.status != http.StatusForbidden {
 			t.Errorf("%s answers who has no right: %d %.200s, %v", path, got.status, got.body, err)
 		}
@@ -294,13 +287,11 @@ var groupOrVersion = regexp.MustCompile(`^/apis/[^/]+(/[^/]+)?/?$`)
 // Neither an upgrade nor the form of the path is a way round the two questions, and nothing is ever answered with a
 // redirect, which kube-apiserver might follow with its own certificate (attack 45).
 func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
-	who := c.callers(t, "walker-user")
-	if _, err := c.tenant(ctx, "walker", "walker-user", "walker.example."); err != nil {
-		t.Fatal(err)
-	}
-	admin, err := c.ask(ctx, c.server.Addr, who.admin, "GET /apis/kubi.zone/v1alpha1/namespaces/kube-system/records")
+	who := c.makeCallers(t, "walker-user")
+	must.Get(c.makeTenant(ctx, "walker", "walker-user", "walker.example."))(t)
+	admin, err := c.sendRaw(ctx, c.server.Addr, who.admin, "GET /apis/kubi.zone/v1alpha1/namespaces/kube-system/records")
 	if err != nil || admin.status != http.StatusOK {
 		t.Fatalf("%d %s, %v", admin.status, admin.body, err)
 	}
@@ -351,7 +342,7 @@ func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 		{"GET /apis/kubi.zone/v1alpha1/../v1alpha1/records", nil},
 	} {
 		for name, certificate := range map[string]*tls.Certificate{"nobody": nil, "a tenant": who.tenant} {
-			got, err := c.ask(ctx, c.server.Addr, certificate, attack.target, attack.headers...)
+			got, err := c.sendRaw(ctx, c.server.Addr, certificate, attack.target, attack.headers...)
 			if err != nil {
 				t.Errorf("%s asks %s: %v", name, attack.target, err)
 				continue
@@ -367,7 +358,7 @@ func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 	}
 
 	// In one's own namespace a watch over WebSocket is what upstream serves to every user with the right to watch.
-	got, err := c.ask(ctx, c.server.Addr, who.tenant, "GET "+group+"/namespaces/walker/records?watch=true", upgrade("websocket")...)
+	got, err := c.sendRaw(ctx, c.server.Addr, who.tenant, "GET "+group+"/namespaces/walker/records?watch=true", upgrade("websocket")...)
 	if err != nil || got.status != http.StatusSwitchingProtocols {
 		t.Errorf("own watch: %d %s, %v", got.status, got.body, err)
 	}
@@ -376,21 +367,17 @@ func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 // While kube-apiserver does not answer, no request is allowed that kube-apiserver would have to be asked about: every
 // request of a tenant ends, and none with a success (attack 46). Those of system:masters, which need no review, do.
 func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, 4*time.Minute)
-	who := c.callers(t, "sleeper-user")
-	if _, err := c.tenant(ctx, "sleeper", "sleeper-user", "sleeper.example."); err != nil {
-		t.Fatal(err)
-	}
+	who := c.makeCallers(t, "sleeper-user")
+	must.Get(c.makeTenant(ctx, "sleeper", "sleeper-user", "sleeper.example."))(t)
 	const records = "GET /apis/kubi.zone/v1alpha1/namespaces/sleeper/records"
-	if got, err := c.ask(ctx, c.server.Addr, who.tenant, records); err != nil || got.status != http.StatusOK {
+	if got, err := c.sendRaw(ctx, c.server.Addr, who.tenant, records); err != nil || got.status != http.StatusOK {
 		t.Fatalf("before: %d %s, %v", got.status, got.body, err)
 	}
-	if err := c.kube.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Pause())
 	defer c.kube.Resume()
-	if got, err := c.ask(ctx, c.server.Addr, who.admin, records); err != nil || got.status != http.StatusOK {
+	if got, err := c.sendRaw(ctx, c.server.Addr, who.admin, records); err != nil || got.status != http.StatusOK {
 		t.Errorf("a master: %d %s, %v", got.status, got.body, err)
 	}
 	begin := time.Now()
@@ -409,7 +396,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 			case 3:
 				request = strings.Replace(request, "GET", "DELETE", 1)
 			}
-			got, err := c.ask(ctx, c.server.Addr, certificate, request, headers...)
+			got, err := c.sendRaw(ctx, c.server.Addr, certificate, request, headers...)
 			mu.Lock()
 			defer mu.Unlock()
 			seen[fmt.Sprint(got.status)]++
@@ -423,11 +410,9 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 	}
 	wait.Wait()
 	t.Logf("48 requests ended within %s: %v", time.Since(begin).Round(time.Millisecond), seen)
-	if err := c.kube.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Resume())
 	for {
-		got, err := c.ask(ctx, c.server.Addr, who.tenant, records)
+		got, err := c.sendRaw(ctx, c.server.Addr, who.tenant, records)
 		if err == nil && got.status == http.StatusOK {
 			break
 		}
@@ -440,7 +425,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 
 // A server that would believe every certificate of the front proxy's authority does not start (attack 42).
 func TestIdentity_allowedNamesAreRequired(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
 	_, err := kuberig.StartServer(ctx, filepath.Join(t.TempDir(), "open"), kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,

@@ -14,33 +14,27 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // kube-controller-manager empties a namespace of thousands of records, through the aggregator and the ledger, and the
 // zone in another namespace is without them (S8.3). How long it takes is measured and not judged.
 func TestNamespace_manyRecordsAreDrained(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	count, limit := 600, 5*time.Minute
 	if rig.Long() {
 		count, limit = 10_000, 20*time.Minute
 	}
 	ctx := within(t, limit)
 	for _, namespace := range []string{"drain", "drain-zone"} {
-		if err := c.kube.Namespace(ctx, namespace); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	}
-	typed, objects := clients(t, c.kube.Admin())
-	if _, err := objects.Resource(zones).Namespace("drain-zone").Create(ctx, zoneObject("drain-zone", "zone", "drain.example.", everyName("drain")), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	typed, objects := makeClients(t, c.kube.Admin())
+	must.Get(objects.Resource(zones).Namespace("drain-zone").Create(ctx, zoneObject("drain-zone", "zone", "drain.example.", everyName("drain")), metav1.CreateOptions{}))(t)
 	entryCount := func() int64 {
 		t.Helper()
-		zone, err := objects.Resource(zones).Namespace("drain-zone").Get(ctx, "zone", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must.Get(objects.Resource(zones).Namespace("drain-zone").Get(ctx, "zone", metav1.GetOptions{}))(t)
 		status, _ := zone.Object["status"].(map[string]any)
 		entries, _ := status["entryCount"].(int64)
 		return entries
@@ -67,9 +61,7 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 	}
 
 	begin = time.Now()
-	if err := typed.CoreV1().Namespaces().Delete(ctx, "drain", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, typed.CoreV1().Namespaces().Delete(ctx, "drain", metav1.DeleteOptions{}))
 	for {
 		_, err := typed.CoreV1().Namespaces().Get(ctx, "drain", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -89,34 +81,22 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 // A namespace that was deleted while no server ran leaves its records: nothing new comes into it, what is there can be
 // deleted by hand (S2.4), and doctor and a metric name the namespace until it is (S8.3).
 func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, 25*time.Minute)
 	for _, namespace := range []string{"left", "left-zone"} {
-		if err := c.kube.Namespace(ctx, namespace); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	}
-	typed, objects := clients(t, c.kube.Admin())
-	if _, err := objects.Resource(zones).Namespace("left-zone").Create(ctx, zoneObject("left-zone", "zone", "left.example.", everyName("left"), everyName("left-zone")), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	typed, objects := makeClients(t, c.kube.Admin())
+	must.Get(objects.Resource(zones).Namespace("left-zone").Create(ctx, zoneObject("left-zone", "zone", "left.example.", everyName("left"), everyName("left-zone")), metav1.CreateOptions{}))(t)
 	for namespace, names := range map[string][]string{"left": {"by-hand", "remains"}, "left-zone": {"stays"}} {
 		for _, name := range names {
-			if _, err := objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+".left.example."), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+".left.example."), metav1.CreateOptions{}))(t)
 		}
 	}
-	if err := c.server.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.server.Stop(ctx))
 	// With an APIService that is unavailable the namespace would wait; without one Kubernetes does not know of records.
-	if err := c.kube.Unaggregate(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := typed.CoreV1().Namespaces().Delete(ctx, "left", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Unaggregate(ctx))
+	must.Succeed(t, typed.CoreV1().Namespaces().Delete(ctx, "left", metav1.DeleteOptions{}))
 	for gone := false; !gone; time.Sleep(20 * time.Millisecond) {
 		_, err := typed.CoreV1().Namespaces().Get(ctx, "left", metav1.GetOptions{})
 		gone = apierrors.IsNotFound(err)
@@ -124,15 +104,9 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.restart(ctx, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.waitReady(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.restartReplica(ctx, 0))
+	must.Succeed(t, c.waitReady(ctx))
+	must.Succeed(t, c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM))
 	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // load is writers of records in one zone who know what they were answered.
@@ -41,9 +43,9 @@ type load struct {
 	acked   int
 }
 
-// retryable says whether a client may repeat the request: the server or a proxy before it said so, or the connection
+// isRetryable says whether a client may repeat the request: the server or a proxy before it said so, or the connection
 // broke and the outcome is unknown.
-func retryable(err error) (why string, ok bool) {
+func isRetryable(err error) (why string, ok bool) {
 	switch {
 	case apierrors.IsTooManyRequests(err):
 		return "429", true
@@ -61,8 +63,8 @@ func retryable(err error) (why string, ok bool) {
 	return "", false
 }
 
-// try repeats a request until it is answered. again says that an earlier try may have been carried out.
-func (l *load) try(ctx context.Context, what string, request func(ctx context.Context, again bool) error) bool {
+// tryRequest repeats a request until it is answered. again says that an earlier try may have been carried out.
+func (l *load) tryRequest(ctx context.Context, what string, request func(ctx context.Context, again bool) error) bool {
 	for again := false; ; again = true {
 		err := request(ctx, again)
 		if err == nil {
@@ -71,7 +73,7 @@ func (l *load) try(ctx context.Context, what string, request func(ctx context.Co
 			l.mu.Unlock()
 			return true
 		}
-		why, ok := retryable(err)
+		why, ok := isRetryable(err)
 		l.mu.Lock()
 		if ok {
 			l.retried[why]++
@@ -90,8 +92,9 @@ func (l *load) try(ctx context.Context, what string, request func(ctx context.Co
 // restart, and do not slow down the server that starts: that would be more of the same.
 const breath = 20 * time.Millisecond
 
-// write creates, changes and deletes records until enough is closed; waitTimeout bounds it, so every try has an end.
-func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
+// writeRecords creates, changes and deletes records until enough is closed; waitTimeout bounds it, so every try has an
+// end.
+func (l *load) writeRecords(ctx context.Context, worker int, enough <-chan struct{}) {
 	client := l.clients[worker%len(l.clients)]
 	for n := 0; ; n++ {
 		select {
@@ -100,7 +103,7 @@ func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
 		case <-time.After(breath):
 		}
 		name := fmt.Sprintf("w%d-%d", worker, n)
-		if !l.try(ctx, "create "+name, func(ctx context.Context, again bool) error {
+		if !l.tryRequest(ctx, "create "+name, func(ctx context.Context, again bool) error {
 			_, err := client.Create(ctx, recordObject(l.namespace, name, name+"."+l.namespace+".example."), metav1.CreateOptions{})
 			if again && apierrors.IsAlreadyExists(err) {
 				return nil // the outcome of the try before
@@ -109,18 +112,18 @@ func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
 		}) {
 			return
 		}
-		l.set(name, "192.0.2.1")
+		l.setRecord(name, "192.0.2.1")
 		if n%2 == 0 {
-			if !l.try(ctx, "patch "+name, func(ctx context.Context, _ bool) error {
+			if !l.tryRequest(ctx, "patch "+name, func(ctx context.Context, _ bool) error {
 				_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{})
 				return err
 			}) {
 				return
 			}
-			l.set(name, "192.0.2.2")
+			l.setRecord(name, "192.0.2.2")
 		}
 		if n%3 == 0 {
-			if !l.try(ctx, "delete "+name, func(ctx context.Context, again bool) error {
+			if !l.tryRequest(ctx, "delete "+name, func(ctx context.Context, again bool) error {
 				err := client.Delete(ctx, name, metav1.DeleteOptions{})
 				if again && apierrors.IsNotFound(err) {
 					return nil
@@ -136,7 +139,7 @@ func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
 	}
 }
 
-func (l *load) set(name, rdata string) {
+func (l *load) setRecord(name, rdata string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.there[name] = rdata
@@ -145,35 +148,31 @@ func (l *load) set(name, rdata string) {
 // zoneFor makes a namespace with a zone that its own records may fill.
 func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	if err := c.kube.Namespace(ctx, namespace); err != nil {
-		t.Fatal(err)
-	}
-	_, objects := clients(t, c.kube.Admin())
-	if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.kube.Namespace(ctx, namespace))
+	_, objects := makeClients(t, c.kube.Admin())
+	must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}))(t)
 }
 
-// through are clients of the namespace's records: one through the aggregator, one straight to the Service.
-func (c *cluster) through(t *testing.T, namespace string) []dynamic.ResourceInterface {
+// makeRecordClients returns clients of the namespace's records: one through the aggregator, one straight to the
+// Service.
+func (c *cluster) makeRecordClients(t *testing.T, namespace string) []dynamic.ResourceInterface {
 	t.Helper()
-	_, aggregated := clients(t, c.kube.Admin())
+	_, aggregated := makeClients(t, c.kube.Admin())
 	config := c.kube.Admin()
 	config.Host = "https://" + c.service.Addr.String()
-	_, direct := clients(t, config)
+	_, direct := makeClients(t, config)
 	return []dynamic.ResourceInterface{aggregated.Resource(records).Namespace(namespace), direct.Resource(records).Namespace(namespace)}
 }
 
-// contents is what a replica says of the zone: name to rdata of the Records, and of the entries the A records by name.
-func (c *cluster) contents(ctx context.Context, t *testing.T, base, namespace string) (objects, entries map[string]string, serial int64) {
+// readContents returns what a replica says of the zone: name to rdata of the Records, and of the entries the A records
+// by name.
+func (c *cluster) readContents(ctx context.Context, t *testing.T, base, namespace string) (objects, entries map[string]string,
+	serial int64) {
 	t.Helper()
 	config := c.kube.Admin()
 	config.Host = base
-	_, client := clients(t, config)
-	list, err := client.Resource(records).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, client := makeClients(t, config)
+	list := must.Get(client.Resource(records).Namespace(namespace).List(ctx, metav1.ListOptions{}))(t)
 	objects, entries = map[string]string{}, map[string]string{}
 	for _, item := range list.Items {
 		objects[item.GetName()], _, _ = unstructured.NestedString(item.Object, "spec", "rdata")
@@ -182,10 +181,7 @@ func (c *cluster) contents(ctx context.Context, t *testing.T, base, namespace st
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := httpClient(t, config).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(httpClient(t, config).Do(request))(t)
 	defer response.Body.Close()
 	var view struct {
 		Serial  int64
@@ -202,8 +198,8 @@ func (c *cluster) contents(ctx context.Context, t *testing.T, base, namespace st
 	return objects, entries, view.Serial
 }
 
-// check compares what the writers know with what every replica says, and lets fsck recompute everything.
-func (l *load) check(ctx context.Context, t *testing.T, c *cluster) {
+// checkContents compares what the writers know with what every replica says, and lets fsck recompute everything.
+func (l *load) checkContents(ctx context.Context, t *testing.T, c *cluster) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -216,12 +212,13 @@ func (l *load) check(ctx context.Context, t *testing.T, c *cluster) {
 	}
 	var serials []int64
 	for i, replica := range c.replicas {
-		objects, entries, serial := c.contents(ctx, t, replica.URL(), l.namespace)
+		objects, entries, serial := c.readContents(ctx, t, replica.URL(), l.namespace)
 		if !maps.Equal(objects, l.there) {
-			t.Errorf("replica %d has %d records, the writers know of %d; %s", i, len(objects), len(l.there), difference(objects, l.there))
+			t.Errorf("replica %d has %d records, the writers know of %d; %s", i, len(objects), len(l.there),
+				describeDifference(objects, l.there))
 		}
 		if !maps.Equal(entries, l.there) {
-			t.Errorf("the zone of replica %d has %d names, the writers know of %d; %s", i, len(entries), len(l.there), difference(entries, l.there))
+			t.Errorf("the zone of replica %d has %d names, the writers know of %d; %s", i, len(entries), len(l.there), describeDifference(entries, l.there))
 		}
 		serials = append(serials, serial)
 	}
@@ -234,7 +231,7 @@ func (l *load) check(ctx context.Context, t *testing.T, c *cluster) {
 	}
 }
 
-func difference(got, want map[string]string) string {
+func describeDifference(got, want map[string]string) string {
 	var text []string
 	for name := range got {
 		if got[name] != want[name] {
@@ -250,12 +247,12 @@ func difference(got, want map[string]string) string {
 	return strings.Join(text[:min(len(text), 5)], "; ")
 }
 
-// run lets six writers work while disturb does what it does, then stops them in order.
-func (l *load) run(ctx context.Context, disturb func() error) error {
+// runLoad lets six writers work while disturb does what it does, then stops them in order.
+func (l *load) runLoad(ctx context.Context, disturb func() error) error {
 	enough := make(chan struct{})
 	var writers sync.WaitGroup
 	for worker := range 6 {
-		writers.Go(func() { l.write(ctx, worker, enough) })
+		writers.Go(func() { l.writeRecords(ctx, worker, enough) })
 	}
 	err := disturb()
 	close(enough)
@@ -263,8 +260,8 @@ func (l *load) run(ctx context.Context, disturb func() error) error {
 	return err
 }
 
-// follow keeps what a watch of the records shows, as an informer does, until the test ends.
-func follow(t *testing.T, client dynamic.ResourceInterface) cache.Store {
+// followRecords keeps what a watch of the records shows, as an informer does, until the test ends.
+func followRecords(t *testing.T, client dynamic.ResourceInterface) cache.Store {
 	t.Helper()
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
@@ -282,28 +279,27 @@ func follow(t *testing.T, client dynamic.ResourceInterface) cache.Store {
 // and straight to the Service: no request fails that its client may not repeat, nothing that was answered is lost, all
 // replicas say the same, and a watch that was there all the time has seen it.
 func TestReplicas_rollingRestart(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	for _, replicas := range []int{2, 3} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
 			ctx := within(t, waitTimeout)
 			namespace := fmt.Sprintf("rolling-%d", replicas)
 			c.zoneFor(ctx, t, namespace)
-			if err := c.scale(ctx, replicas); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, c.scaleReplicas(ctx, replicas))
 			defer func() {
-				if err := c.scale(context.WithoutCancel(ctx), 1); err != nil {
+				if err := c.scaleReplicas(context.WithoutCancel(ctx), 1); err != nil {
 					t.Error(err)
 				}
 			}()
-			l := &load{namespace: namespace, clients: c.through(t, namespace), there: map[string]string{}, retried: map[string]int{}}
-			watched := follow(t, l.clients[0])
-			if err := l.run(ctx, func() error {
+			l := &load{namespace: namespace, clients: c.makeRecordClients(t, namespace), there: map[string]string{},
+				retried: map[string]int{}}
+			watched := followRecords(t, l.clients[0])
+			must.Succeed(t, l.runLoad(ctx, func() error {
 				for i := range c.replicas {
 					if err := c.replicas[i].Stop(ctx); err != nil {
 						return fmt.Errorf("replica %d: %w", i, err)
 					}
-					if err := c.restart(ctx, i); err != nil {
+					if err := c.restartReplica(ctx, i); err != nil {
 						return err
 					}
 					if err := c.waitReady(ctx); err != nil {
@@ -311,13 +307,11 @@ func TestReplicas_rollingRestart(t *testing.T) {
 					}
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			l.check(ctx, t, c)
-			for !maps.Equal(shown(watched), l.there) {
+			}))
+			l.checkContents(ctx, t, c)
+			for !maps.Equal(listShown(watched), l.there) {
 				if ctx.Err() != nil {
-					t.Fatalf("the watch shows %d records, want %d; %s", len(shown(watched)), len(l.there), difference(shown(watched), l.there))
+					t.Fatalf("the watch shows %d records, want %d; %s", len(listShown(watched)), len(l.there), describeDifference(listShown(watched), l.there))
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
@@ -325,7 +319,7 @@ func TestReplicas_rollingRestart(t *testing.T) {
 	}
 }
 
-func shown(store cache.Store) map[string]string {
+func listShown(store cache.Store) map[string]string {
 	out := map[string]string{}
 	for _, object := range store.List() {
 		record := object.(*unstructured.Unstructured)

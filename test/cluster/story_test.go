@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -40,13 +41,13 @@ import (
 // authorization refuses an administrator, so the others show the same as for the tenant; the long form runs them for
 // both.
 func TestStories(t *testing.T) {
-	c := need(t)
-	stories := must(filepath.Glob("testdata/*.txtar"))(t)
+	c := requireCluster(t)
+	stories := must.Get(filepath.Glob("testdata/*.txtar"))(t)
 	for _, who := range []string{"masters", "tenant"} {
 		files := stories
 		if who == "masters" && !rig.Long() {
 			files = slices.DeleteFunc(slices.Clone(stories), func(story string) bool {
-				return !strings.Contains(string(must(os.ReadFile(story))(t)), "\n[masters]")
+				return !strings.Contains(string(must.Get(os.ReadFile(story))(t)), "\n[masters]")
 			})
 		}
 		t.Run(who, func(t *testing.T) {
@@ -62,21 +63,21 @@ func TestStories(t *testing.T) {
 					case "long":
 						return rig.Long(), nil
 					case "mutates":
-						return c.serves("mutatingadmissionpolicies")
+						return c.servesResource("mutatingadmissionpolicies")
 					}
 					return false, fmt.Errorf("a story is as masters or as tenant, or long, or where kube-apiserver mutates, not %q", condition)
 				},
-				Setup: func(env *testscript.Env) error { return c.prepare(t.Context(), env, who) },
+				Setup: func(env *testscript.Env) error { return c.prepareStory(t.Context(), env, who) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"until": until, "within": withinLimit, "admin": admin, "serial": serial,
+					"until": runUntil, "within": withinLimit, "admin": runAsAdmin, "serial": readSerial,
 				},
 			})
 		})
 	}
 }
 
-// serves reports whether kube-apiserver has a resource of admissionregistration.k8s.io/v1.
-func (c *cluster) serves(resource string) (bool, error) {
+// servesResource reports whether kube-apiserver has a resource of admissionregistration.k8s.io/v1.
+func (c *cluster) servesResource(resource string) (bool, error) {
 	clients, err := c.kube.Clients()
 	if err != nil {
 		return false, err
@@ -85,9 +86,9 @@ func (c *cluster) serves(resource string) (bool, error) {
 	return err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), err
 }
 
-// tenant makes a namespace and its owner, with the role for that and the right to establish the domain, and returns
+// makeTenant makes a namespace and its owner, with the role for that and the right to establish the domain, and returns
 // the owner's kubeconfig when RBAC knows of it.
-func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
+func (c *cluster) makeTenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		return "", err
 	}
@@ -133,17 +134,17 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain
 	}
 }
 
-func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) error {
+func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + "-" + who
 	other := name + "-other"
 	domain := name + ".example."
-	mine, err := c.tenant(ctx, name, name+"-user", domain)
+	mine, err := c.makeTenant(ctx, name, name+"-user", domain)
 	if err != nil {
 		return err
 	}
-	them, err := c.tenant(ctx, other, other+"-user", "other."+domain)
+	them, err := c.makeTenant(ctx, other, other+"-user", "other."+domain)
 	if err != nil {
 		return err
 	}
@@ -177,11 +178,11 @@ func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) 
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
 	env.Setenv("GOGC", "400") // a kubectl that lives for a moment need not collect
-	return fill(env.WorkDir, variables)
+	return fillFiles(env.WorkDir, variables)
 }
 
-// fill puts the story's variables into the files it came with.
-func fill(dir string, variables map[string]string) error {
+// fillFiles puts the story's variables into the files it came with.
+func fillFiles(dir string, variables map[string]string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
@@ -200,7 +201,7 @@ func fill(dir string, variables map[string]string) error {
 	})
 }
 
-func environ(ts *testscript.TestScript) []string {
+func makeEnvironment(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TZ", "GOGC", "TMPDIR", "KUBECONFIG"} {
 		env = append(env, name+"="+ts.Getenv(name))
@@ -208,12 +209,12 @@ func environ(ts *testscript.TestScript) []string {
 	return env
 }
 
-// until [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
-func until(ts *testscript.TestScript, neg bool, args []string) {
+// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
+func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
 	}
-	poll(ts, waitTimeout, args)
+	pollProgram(ts, waitTimeout, args)
 }
 
 // within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
@@ -223,10 +224,10 @@ func withinLimit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	poll(ts, limit, args[1:])
+	pollProgram(ts, limit, args[1:])
 }
 
-func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
+func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) {
 	absent := args[0] == "-not"
 	if absent {
 		args = args[1:]
@@ -236,7 +237,7 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	for begin := time.Now(); ; rig.Pause(begin) {
 		asked := time.Now()
 		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
-		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+		cmd.Dir, cmd.Env = ts.MkAbs("."), makeEnvironment(ts)
 		out, _ := cmd.CombinedOutput()
 		if pattern.Match(out) != absent {
 			fmt.Fprintf(ts.Stdout(), "%s", out)
@@ -249,22 +250,22 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	}
 }
 
-// admin ARG... is kubectl as the administrator, also where the story is a tenant's.
-func admin(ts *testscript.TestScript, neg bool, args []string) {
+// runAsAdmin ARG... is kubectl as the administrator, also where the story is a tenant's.
+func runAsAdmin(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("kubectl", append([]string{"--kubeconfig", ts.Getenv("ADMIN")}, args...)...)
 	if (err != nil) != neg {
 		ts.Fatalf("admin %s: %v", strings.Join(args, " "), err)
 	}
 }
 
-// serial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
-func serial(ts *testscript.TestScript, neg bool, args []string) {
+// readSerial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
+func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")
 	}
 	namespace, zone, _ := strings.Cut(args[1], "/")
 	cmd := exec.Command("env", "kubectl", "get", "zone", "-n", namespace, zone, "-o", "jsonpath={.status.serial}")
-	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), makeEnvironment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	ts.Setenv(args[0], string(out))

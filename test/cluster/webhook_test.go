@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -46,21 +47,21 @@ type reviewer struct {
 
 func startReviewer(t *testing.T) *reviewer {
 	t.Helper()
-	authority := must(rig.NewAuthority("webhooks"))(t)
-	certificate := must(must(authority.Serving("127.0.0.1"))(t).TLS())(t)
+	authority := must.Get(rig.NewAuthority("webhooks"))(t)
+	certificate := must.Get(must.Get(authority.Serving("127.0.0.1"))(t).TLS())(t)
 	r := &reviewer{ca: authority.PEM}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/mutate", r.review(func(record *unstructured.Unstructured, response *admissionv1.AdmissionResponse) {
+	mux.HandleFunc("/mutate", r.reviewRequest(func(record *unstructured.Unstructured, response *admissionv1.AdmissionResponse) {
 		patch := []map[string]any{{"op": "add", "path": "/metadata/labels", "value": map[string]string{reviewed: "yes"}}}
-		if rdata(record) == "192.0.2.1" {
+		if rdataOf(record) == "192.0.2.1" {
 			patch = append(patch, map[string]any{"op": "replace", "path": "/spec/rdata", "value": "198.51.100.1"})
 		}
 		kind := admissionv1.PatchTypeJSONPatch
 		response.PatchType = &kind
 		response.Patch, _ = json.Marshal(patch)
 	}))
-	mux.HandleFunc("/validate", r.review(func(record *unstructured.Unstructured, response *admissionv1.AdmissionResponse) {
-		if strings.HasPrefix(rdata(record), "203.0.113.") {
+	mux.HandleFunc("/validate", r.reviewRequest(func(record *unstructured.Unstructured, response *admissionv1.AdmissionResponse) {
+		if strings.HasPrefix(rdataOf(record), "203.0.113.") {
 			response.Allowed, response.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: refusal}
 		}
 	}))
@@ -71,7 +72,7 @@ func startReviewer(t *testing.T) *reviewer {
 	return r
 }
 
-func (r *reviewer) review(judge func(*unstructured.Unstructured, *admissionv1.AdmissionResponse)) http.HandlerFunc {
+func (r *reviewer) reviewRequest(judge func(*unstructured.Unstructured, *admissionv1.AdmissionResponse)) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		var review admissionv1.AdmissionReview
 		record := &unstructured.Unstructured{}
@@ -95,8 +96,8 @@ func (r *reviewer) review(judge func(*unstructured.Unstructured, *admissionv1.Ad
 	}
 }
 
-// last is the last request that was to be carried out.
-func (r *reviewer) last(t *testing.T) admissionv1.AdmissionRequest {
+// getLastRequest returns the last request that was to be carried out.
+func (r *reviewer) getLastRequest(t *testing.T) admissionv1.AdmissionRequest {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,13 +107,14 @@ func (r *reviewer) last(t *testing.T) admissionv1.AdmissionRequest {
 	return r.asked[len(r.asked)-1]
 }
 
-func rdata(record *unstructured.Unstructured) string {
+func rdataOf(record *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(record.Object, "spec", "rdata")
 	return text
 }
 
-// register makes both configurations, of one name, for records in the namespace, and takes them away with the test.
-func (r *reviewer) register(ctx context.Context, t *testing.T, typed *kubernetes.Clientset, namespace string) {
+// registerWebhooks makes both configurations, of one name, for records in the namespace, and takes them away with the
+// test.
+func (r *reviewer) registerWebhooks(ctx context.Context, t *testing.T, typed *kubernetes.Clientset, namespace string) {
 	t.Helper()
 	at := func(path string) admissionregistrationv1.WebhookClientConfig {
 		url := r.URL + path
@@ -127,14 +129,12 @@ func (r *reviewer) register(ctx context.Context, t *testing.T, typed *kubernetes
 	name := metav1.ObjectMeta{Name: namespace}
 
 	mutating := typed.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	if _, err := mutating.Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+	must.Get(mutating.Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: name, Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "mutate.hooks.example", ClientConfig: at("/mutate"), Rules: rules, NamespaceSelector: only,
 			SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: versions,
 		}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 	validating := typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	t.Cleanup(func() {
 		// The test's context is over.
@@ -144,14 +144,12 @@ func (r *reviewer) register(ctx context.Context, t *testing.T, typed *kubernetes
 			}
 		}
 	})
-	if _, err := validating.Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+	must.Get(validating.Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: name, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "validate.hooks.example", ClientConfig: at("/validate"), Rules: rules, NamespaceSelector: only,
 			SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: versions,
 		}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 }
 
 // waitAnswer tries until the outcome is as wanted: the server follows the configurations by informers.
@@ -175,18 +173,16 @@ func waitAnswer(ctx context.Context, t *testing.T, what string, try func() error
 // nothing is written of it, what they change is what is stored and what the zone contains, and a webhook that is away
 // refuses or lets pass as its failurePolicy says.
 func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
-	c := need(t)
+	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
 	const namespace = "hooks"
-	kubeconfig := must(c.tenant(ctx, namespace, "hooks-user", "hooks.example."))(t)
-	_, tenant := clients(t, must(kuberig.ClientConfig(kubeconfig))(t))
-	typed, _ := clients(t, c.kube.Admin())
+	kubeconfig := must.Get(c.makeTenant(ctx, namespace, "hooks-user", "hooks.example."))(t)
+	_, tenant := makeClients(t, must.Get(kuberig.ClientConfig(kubeconfig))(t))
+	typed, _ := makeClients(t, c.kube.Admin())
 	ours := tenant.Resource(records).Namespace(namespace)
-	if _, err := tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)), metav1.CreateOptions{}))(t)
 	r := startReviewer(t)
-	r.register(ctx, t, typed, namespace)
+	r.registerWebhooks(ctx, t, typed, namespace)
 
 	dryRun := func(address string) error { return createAt(ctx, ours, "probe", address, metav1.DryRunAll) }
 	waitAnswer(ctx, t, "validating webhook", func() error { return dryRun("203.0.113.1") }, func(err error) bool { return err != nil && strings.Contains(err.Error(), refusal) })
@@ -199,14 +195,12 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}, func(err error) bool { return err == nil })
 
 	// Changed on the way in: the answer, what is stored, the label index and the zone say the same.
-	if err := createAt(ctx, ours, "www", "192.0.2.1"); err != nil {
-		t.Fatal(err)
-	}
-	if asked := r.last(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" || asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
+	must.Succeed(t, createAt(ctx, ours, "www", "192.0.2.1"))
+	if asked := r.getLastRequest(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" || asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
 		t.Errorf("asked of %s %s/%s %s by %q", asked.Resource.Resource, asked.Namespace, asked.Name, asked.Operation, asked.UserInfo.Username)
 	}
 	labelled, err := ours.List(ctx, metav1.ListOptions{LabelSelector: reviewed + "=yes"})
-	if err != nil || len(labelled.Items) != 1 || rdata(&labelled.Items[0]) != "198.51.100.1" {
+	if err != nil || len(labelled.Items) != 1 || rdataOf(&labelled.Items[0]) != "198.51.100.1" {
 		t.Fatalf("%v, %v", labelled, err)
 	}
 	serial := c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, 0)
@@ -234,15 +228,11 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 
 	// Away, with failurePolicy Ignore for what changes and Fail for what judges: the judge's word is still missing.
 	ignore := []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`)
-	if _, err := typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}))(t)
 	waitAnswer(ctx, t, "mutating webhook ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool {
 		return err != nil && strings.Contains(err.Error(), `failed calling webhook "validate.hooks.example"`)
 	})
-	if _, err := typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}))(t)
 	waitAnswer(ctx, t, "both webhooks ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool { return err == nil })
 	// An object that they would have changed or refused is as it was sent.
 	for name, address := range map[string]string{"plain": "192.0.2.1", "foreign": "203.0.113.1"} {
@@ -268,7 +258,7 @@ func createAt(ctx context.Context, in dynamic.ResourceInterface, name, address s
 // zoneHas checks that records and zone have these addresses and no other, and, unless it is 0, the serial.
 func (c *cluster) zoneHas(ctx context.Context, t *testing.T, namespace string, want map[string]string, serial int64) int64 {
 	t.Helper()
-	objects, entries, now := c.contents(ctx, t, c.server.URL(), namespace)
+	objects, entries, now := c.readContents(ctx, t, c.server.URL(), namespace)
 	for what, have := range map[string]map[string]string{"records": objects, "entries": entries} {
 		if !maps.Equal(have, want) {
 			t.Errorf("%s: %v instead of %v", what, have, want)

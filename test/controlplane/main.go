@@ -21,26 +21,26 @@ import (
 const startTimeout = 5 * time.Minute
 
 func main() {
-	if err := run(); err != nil {
+	if err := runPlane(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run() (err error) {
+func runPlane() (err error) {
 	dir, err := os.MkdirTemp("", "kubizone-controlplane-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	p := &plane{dir: dir}
-	defer func() { err = errors.Join(err, p.close()) }()
-	if err := p.start(); err != nil {
+	defer func() { err = errors.Join(err, p.closePlane()) }()
+	if err := p.startPlane(); err != nil {
 		return err
 	}
 	fmt.Println(p.kube.AdminKubeconfig())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		value, err := p.execute(in.Text())
+		value, err := p.executeCommand(in.Text())
 		if err != nil {
 			fmt.Println(strings.ReplaceAll(err.Error(), "\n", " "))
 			continue
@@ -62,7 +62,7 @@ type plane struct {
 	secondary  *rig.BIND
 }
 
-func (p *plane) start() error {
+func (p *plane) startPlane() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	program, err := rig.Kubizone(ctx, p.dir, "")
@@ -95,7 +95,7 @@ func (p *plane) startServer(ctx context.Context) (err error) {
 	return err
 }
 
-func (p *plane) execute(command string) (value string, err error) {
+func (p *plane) executeCommand(command string) (value string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	switch name, of, _ := strings.Cut(command, " "); name {
@@ -132,7 +132,7 @@ func (p *plane) startSecondary(ctx context.Context, zone string) (address string
 	return p.secondary.Addr.String(), err
 }
 
-func (p *plane) close() (err error) {
+func (p *plane) closePlane() (err error) {
 	for _, process := range []*rig.Process{p.controller, p.primary} {
 		if process != nil {
 			process.End()

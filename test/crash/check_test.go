@@ -27,45 +27,46 @@ import (
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
-// fsck is what the program says of a store, and whether it is clean and nothing is owed.
-func (w *world) fsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
-	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.endpoints()}, e.access...)...).CombinedOutput()
+// runFsck returns what the program says of a store, and whether it is clean and nothing is owed.
+func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
+	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()}, e.access...)...).CombinedOutput()
 	said = strings.TrimSpace(string(out))
 	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
 }
 
-// check ends the load and holds everything against everything: the store against itself, before and after its cascades
-// are through; against what was acknowledged (H1); and what each server and the primary show against each other and
-// against the hash of the zone (H3).
-func (w *world) check(ctx context.Context, t *testing.T, l *load, e *etcd, servers ...*replica) {
+// checkAll ends the load and holds everything against everything: the store against itself, before and after its
+// cascades are through; against what was acknowledged (H1); and what each server and the primary show against each
+// other and against the hash of the zone (H3).
+func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, servers ...*replica) {
 	t.Helper()
-	l.end()
+	l.endLoad()
 	ended := time.Now()
-	w.settle(ctx, t, e)
+	w.waitForCascades(ctx, t, e)
 	t.Logf("cascades ended after %s", time.Since(ended).Round(time.Millisecond))
-	l.verify(ctx, t, l.clients[0])
-	w.agree(ctx, t, servers...)
+	l.verifyRecords(ctx, t, l.clients[0])
+	w.expectAgreement(ctx, t, servers...)
 }
 
-// settle returns when the store is clean and nothing is owed.
-func (w *world) settle(ctx context.Context, t *testing.T, e *etcd) {
+// waitForCascades returns when the store is clean and nothing is owed.
+func (w *world) waitForCascades(ctx context.Context, t *testing.T, e *etcd) {
 	t.Helper()
 	until(ctx, t, "the store is clean and cascades end", func() error {
-		said, clean, settled := w.fsck(ctx, e)
+		said, clean, settled := w.runFsck(ctx, e)
 		if !clean && ctx.Err() == nil {
-			t.Fatalf("fsck:\n%s", tail(said, 40))
+			t.Fatalf("fsck:\n%s", keepLastLines(said, 40))
 		}
 		if !settled {
-			return errors.New(tail(said, 10))
+			return errors.New(keepLastLines(said, 10))
 		}
 		return nil
 	})
 }
 
-// entries are a zone's as text, and the serial and hash that they say they are at.
-func entries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alpha1.Zone) (serial, hash, text string, err error) {
+// readEntries returns a zone's as text, and the serial and hash that they say they are at.
+func readEntries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alpha1.Zone) (serial, hash, text string, err error) {
 	answer := from.RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").Do(ctx)
 	if err := answer.Error(); err != nil { // it alone reads what the server says was wrong
 		return "", "", "", err
@@ -83,15 +84,12 @@ func entries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alp
 
 var heading = regexp.MustCompile(`zone \S+ serial (\d+) hash ([0-9a-f]+)`)
 
-// agree: every server and a primary that reads from one of them shows the same zones, each at the hash that the zone
-// has.
-func (w *world) agree(ctx context.Context, t *testing.T, servers ...*replica) {
+// expectAgreement: every server and a primary that reads from one of them shows the same zones, each at the hash that
+// the zone has.
+func (w *world) expectAgreement(ctx context.Context, t *testing.T, servers ...*replica) {
 	t.Helper()
 	clients := w.clientsOf(t, servers...)
-	zones, err := clients[0].Zones("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zones := must.Get(clients[0].Zones("").List(ctx, metav1.ListOptions{}))(t)
 	primary := w.startPrimary(ctx, t, servers[0])
 	for i := range zones.Items {
 		z := &zones.Items[i]
@@ -100,7 +98,7 @@ func (w *world) agree(ctx context.Context, t *testing.T, servers ...*replica) {
 		}
 		var first string
 		for n, from := range clients {
-			serial, hash, text, err := entries(ctx, from, z)
+			serial, hash, text, err := readEntries(ctx, from, z)
 			if err != nil {
 				t.Errorf("server %d: entries of %s: %v", n, z.Name, err)
 				continue
@@ -114,22 +112,23 @@ func (w *world) agree(ctx context.Context, t *testing.T, servers ...*replica) {
 				t.Errorf("servers 0 and %d show different entries of %s", n, z.Name)
 			}
 		}
-		want := must(rrs(first, z.Status.FQDN))(t)
+		want := must.Get(parseZone(first, z.Status.FQDN))(t)
 		until(ctx, t, "the primary shows "+z.Status.FQDN, func() error {
-			have, err := transfer(primary.dns, z.Status.FQDN)
+			have, err := transferZone(primary.dns, z.Status.FQDN)
 			if err != nil {
 				return err
 			}
 			if !slices.Equal(have, want) {
-				return fmt.Errorf("the primary transfers %d records, the API shows %d:\n%s", len(have), len(want), difference(have, want))
+				return fmt.Errorf("the primary transfers %d records, the API shows %d:\n%s", len(have), len(want),
+					describeDifference(have, want))
 			}
 			return nil
 		})
 	}
 }
 
-// difference names some of what only one side has.
-func difference(have, want []string) string {
+// describeDifference names some of what only one side has.
+func describeDifference(have, want []string) string {
 	var text []string
 	for _, x := range have {
 		if !slices.Contains(want, x) {
@@ -144,8 +143,8 @@ func difference(have, want []string) string {
 	return strings.Join(text[:min(len(text), 6)], "\n")
 }
 
-// rrs reads a zone as text into a canonical list.
-func rrs(text, origin string) ([]string, error) {
+// parseZone reads a zone as text into a canonical list.
+func parseZone(text, origin string) ([]string, error) {
 	var all []string
 	parser := mdns.NewZoneParser(strings.NewReader(text), origin, "")
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
@@ -155,8 +154,8 @@ func rrs(text, origin string) ([]string, error) {
 	return slices.Compact(all), parser.Err()
 }
 
-// transfer is a zone by AXFR as a canonical list.
-func transfer(at, zone string) ([]string, error) {
+// transferZone returns a zone by AXFR as a canonical list.
+func transferZone(at, zone string) ([]string, error) {
 	question := new(mdns.Msg).SetAxfr(zone)
 	answers, err := new(mdns.Transfer).In(question, at)
 	if err != nil {
@@ -175,8 +174,8 @@ func transfer(at, zone string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// increments is what an IXFR answers, in its order.
-func increments(at, zone string, since uint32) ([]mdns.RR, error) {
+// transferChanges returns what an IXFR answers, in its order.
+func transferChanges(at, zone string, since uint32) ([]mdns.RR, error) {
 	answers, err := new(mdns.Transfer).In(new(mdns.Msg).SetIxfr(zone, since, ".", "."), at)
 	if err != nil {
 		return nil, err
@@ -191,8 +190,8 @@ func increments(at, zone string, since uint32) ([]mdns.RR, error) {
 	return all, nil
 }
 
-// followed is what an IXFR makes of a zone, both without the SOA (RFC 1995, 4).
-func followed(zone []string, answer []mdns.RR) []string {
+// applyChanges returns what an IXFR makes of a zone, both without the SOA (RFC 1995, 4).
+func applyChanges(zone []string, answer []mdns.RR) []string {
 	if len(answer) < 2 {
 		return zone // nothing is newer
 	}
@@ -230,7 +229,7 @@ func (p *primary) Write(b []byte) (int, error) {
 	return p.said.Write(b)
 }
 
-func (p *primary) stop() {
+func (p *primary) killPrimary() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 }
@@ -240,27 +239,23 @@ var readyLine = regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
 // startPrimary starts one; flags come after those that let it take any port.
 func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, flags ...string) *primary {
 	t.Helper()
-	config := must(clientcmd.LoadFromFile(w.kube.AdminKubeconfig()))(t)
+	config := must.Get(clientcmd.LoadFromFile(w.kube.AdminKubeconfig()))(t)
 	for _, cluster := range config.Clusters {
 		cluster.Server = from.URL()
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clientcmd.WriteToFile(*config, kubeconfig))
 	p := &primary{cmd: exec.Command(w.program, append([]string{"primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, flags...)...)}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.stop)
+	must.Succeed(t, p.cmd.Start())
+	t.Cleanup(p.killPrimary)
 	until(ctx, t, "the primary is ready", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		found := readyLine.FindSubmatch(p.said.Bytes())
 		if found == nil {
-			return errors.New(tail(p.said.String(), 5))
+			return errors.New(keepLastLines(p.said.String(), 5))
 		}
 		p.dns = string(found[1])
 		return nil

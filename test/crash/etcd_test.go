@@ -31,6 +31,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -129,7 +130,7 @@ func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...stri
 	e := &etcd{}
 	var cluster []string
 	for i := range n {
-		client, peer := must(rig.FreePort())(t), must(rig.FreePort())(t)
+		client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
 		m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
 		m.memberConfig = memberConfig{
 			Name: fmt.Sprintf("m%d", i), Client: "http://" + client.String(), Peer: "http://" + peer.String(), Advertise: "http://" + m.peers.Addr.String(), Sync: sync,
@@ -145,14 +146,14 @@ func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...stri
 	for _, m := range e.members {
 		m.Cluster = strings.Join(cluster, ",")
 	}
-	e.run(ctx, t)
+	e.runMembers(ctx, t)
 	return e
 }
 
 // startSecureEtcd runs one member that takes no client without a certificate. tls is as in memberConfig.
 func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...string) *etcd {
 	t.Helper()
-	client, peer := must(rig.FreePort())(t), must(rig.FreePort())(t)
+	client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
 	m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
 	m.memberConfig = memberConfig{
 		Name: "m0", Client: "https://" + client.String(), Peer: "http://" + peer.String(), Advertise: "http://" + m.peers.Addr.String(),
@@ -160,22 +161,22 @@ func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...st
 	}
 	m.Cluster = m.Name + "=" + m.Advertise
 	e := &etcd{members: []*member{m}, access: access}
-	e.run(ctx, t)
+	e.runMembers(ctx, t)
 	return e
 }
 
-// run starts the members; they end with the test.
-func (e *etcd) run(ctx context.Context, t *testing.T) {
+// runMembers starts the members; they end with the test.
+func (e *etcd) runMembers(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for _, m := range e.members {
-		m.start(t)
+		m.startMember(t)
 	}
 	t.Cleanup(func() {
 		for _, m := range e.members {
-			m.kill()
+			m.killMember()
 			if t.Failed() {
 				m.mu.Lock()
-				t.Logf("%s says:\n%s", m.Name, tail(m.said.String(), 20))
+				t.Logf("%s says:\n%s", m.Name, keepLastLines(m.said.String(), 20))
 				m.mu.Unlock()
 			}
 		}
@@ -185,19 +186,17 @@ func (e *etcd) run(ctx context.Context, t *testing.T) {
 	}
 }
 
-func (m *member) start(t *testing.T) {
+func (m *member) startMember(t *testing.T) {
 	t.Helper()
-	config := must(json.Marshal(m.memberConfig))(t)
+	config := must.Get(json.Marshal(m.memberConfig))(t)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cmd = exec.Command(os.Args[0], "-test.run=^$")
 	m.cmd.Env = append(os.Environ(), memberEnv+"="+string(config))
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	out := must(m.cmd.StdoutPipe())(t)
-	wrong := must(m.cmd.StderrPipe())(t)
-	if err := m.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(m.cmd.StdoutPipe())(t)
+	wrong := must.Get(m.cmd.StderrPipe())(t)
+	must.Succeed(t, m.cmd.Start())
 	m.ready, m.ended = make(chan struct{}), make(chan struct{})
 	cmd, ready, ended := m.cmd, m.ready, m.ended
 	var streams sync.WaitGroup
@@ -239,59 +238,59 @@ func (m *member) waitReady(ctx context.Context, t *testing.T) {
 	}
 }
 
-func (m *member) signal(s syscall.Signal) {
+func (m *member) sendSignal(s syscall.Signal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_ = m.cmd.Process.Signal(s)
 }
 
-func (m *member) kill() {
-	m.signal(syscall.SIGKILL)
+func (m *member) killMember() {
+	m.sendSignal(syscall.SIGKILL)
 	<-m.ended
 }
 
-func (m *member) pid() int {
+func (m *member) readPID() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cmd.Process.Pid
 }
 
-// endpoints are those of all members, through their proxies.
-func (e *etcd) endpoints() string {
+// listEndpoints returns those of all members, through their proxies.
+func (e *etcd) listEndpoints() string {
 	var all []string
 	for _, m := range e.members {
-		all = append(all, m.endpoint())
+		all = append(all, m.makeEndpoint())
 	}
 	return strings.Join(all, ",")
 }
 
-func (m *member) endpoint() string {
+func (m *member) makeEndpoint() string {
 	if m.TLS != "" {
 		return "https://" + m.clients.Addr.String()
 	}
 	return "http://" + m.clients.Addr.String()
 }
 
-// client speaks to the members named, past the proxies.
-func client(t *testing.T, members ...*member) *clientv3.Client {
+// connectMembers speaks to the members named, past the proxies.
+func connectMembers(t *testing.T, members ...*member) *clientv3.Client {
 	t.Helper()
 	var at []string
 	for _, m := range members {
 		at = append(at, m.Client)
 	}
-	c := must(clientv3.New(clientv3.Config{Endpoints: at, DialTimeout: 10 * time.Second, Logger: zap.NewNop()}))(t)
+	c := must.Get(clientv3.New(clientv3.Config{Endpoints: at, DialTimeout: 10 * time.Second, Logger: zap.NewNop()}))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
-// leader is the member that leads now.
-func (e *etcd) leader(ctx context.Context, t *testing.T) *member {
+// findLeader returns the member that leads now.
+func (e *etcd) findLeader(ctx context.Context, t *testing.T) *member {
 	t.Helper()
 	var found *member
 	until(ctx, t, "a leader", func() error {
 		for _, m := range e.members {
 			short, cancel := context.WithTimeout(ctx, time.Second)
-			status, err := client(t, m).Status(short, m.Client)
+			status, err := connectMembers(t, m).Status(short, m.Client)
 			cancel()
 			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId {
 				found = m
@@ -303,26 +302,26 @@ func (e *etcd) leader(ctx context.Context, t *testing.T) *member {
 	return found
 }
 
-// isolate cuts one member off from the others, in both ways.
-func (e *etcd) isolate(lonely *member) {
+// isolateMember cuts one member off from the others, in both ways.
+func (e *etcd) isolateMember(lonely *member) {
 	for _, m := range e.members {
 		if m == lonely {
-			m.peers.partition(nil)
+			m.peers.partitionClients(nil)
 			continue
 		}
-		m.peers.partition(func(from netip.AddrPort) bool { return holds(lonely.pid(), from) })
+		m.peers.partitionClients(func(from netip.AddrPort) bool { return holdsConnection(lonely.readPID(), from) })
 	}
 }
 
-func (e *etcd) heal() {
+func (e *etcd) healMembers() {
 	for _, m := range e.members {
-		m.peers.heal()
+		m.peers.healClients()
 	}
 }
 
-// holds says whether a connection from this local port is a process's: a connection does not name the program that
-// dials.
-func holds(pid int, from netip.AddrPort) bool {
+// holdsConnection says whether a connection from this local port is a process's: a connection does not name the program
+// that dials.
+func holdsConnection(pid int, from netip.AddrPort) bool {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return false
@@ -345,8 +344,8 @@ func holds(pid int, from netip.AddrPort) bool {
 	return false
 }
 
-// tail is the last lines of a text.
-func tail(text string, n int) string {
+// keepLastLines returns the last lines of a text.
+func keepLastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

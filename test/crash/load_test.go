@@ -26,22 +26,23 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be
 // made where a namespace has a record (S3.6), and these take the records over (S3.7).
 const owner = "infra"
 
-// writers is how many write at once: sixteen where time is no matter.
-func writers() int {
+// countWriters returns how many write at once: sixteen where time is no matter.
+func countWriters() int {
 	if *soak > 0 {
 		return 16
 	}
 	return 5
 }
 
-func teams() (all []string) {
-	for i := range writers() {
+func listTeams() (all []string) {
+	for i := range countWriters() {
 		all = append(all, fmt.Sprintf("team-%d", i))
 	}
 	return all
@@ -71,29 +72,30 @@ type load struct {
 func (w *world) clientsOf(t *testing.T, servers ...*replica) (all []typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	for _, s := range servers {
-		all = append(all, must(versioned.NewForConfig(w.direct(t, s)))(t).KubizoneV1alpha1())
+		all = append(all, must.Get(versioned.NewForConfig(w.connectDirectly(t, s)))(t).KubizoneV1alpha1())
 	}
 	return all
 }
 
-// direct is the administrator's way to a server. A request that has no answer within ten seconds is given up.
-func (w *world) direct(t *testing.T, s *replica) *rest.Config {
+// connectDirectly returns the administrator's way to a server. A request that has no answer within ten seconds is given
+// up.
+func (w *world) connectDirectly(t *testing.T, s *replica) *rest.Config {
 	t.Helper()
-	config := must(s.Direct(w.kube.AdminKubeconfig()))(t)
+	config := must.Get(s.Direct(w.kube.AdminKubeconfig()))(t)
 	config.Timeout, config.WarningHandler = 10*time.Second, rest.NoWarnings{}
 	return config
 }
 
 var anyName = v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*.*"}}}
 
-func zone(namespace, name, domain string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
+func makeZone(namespace, name, domain string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 	}}
 }
 
-func txt(namespace, name, domain, value string) *v1alpha1.Record {
+func makeTXT(namespace, name, domain, value string) *v1alpha1.Record {
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: "TXT", Values: []string{value}}}
 }
 
@@ -102,19 +104,19 @@ func txt(namespace, name, domain, value string) *v1alpha1.Record {
 func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := w.newLoad(ctx, t, servers...)
-	l.start(ctx)
+	l.startLoad(ctx)
 	return l
 }
 
-// start lets all clients write.
-func (l *load) start(ctx context.Context) {
+// startLoad lets all clients write.
+func (l *load) startLoad(ctx context.Context) {
 	ctx, l.stop = context.WithCancel(ctx)
 	l.began = time.Now()
-	for i := range writers() {
-		l.all.Go(func() { l.write(ctx, i) })
+	for i := range countWriters() {
+		l.all.Go(func() { l.writeRecords(ctx, i) })
 	}
-	l.all.Go(func() { l.bear(ctx) })
-	l.all.Go(func() { l.meddle(ctx) })
+	l.all.Go(func() { l.makeChildren(ctx) })
+	l.all.Go(func() { l.makeCascades(ctx) })
 }
 
 // The writers of a load write for a burst and rest for the remainder of a turn, all at once: they meet each other in
@@ -122,8 +124,8 @@ func (l *load) start(ctx context.Context) {
 // tests beside.
 const turn, burst = 300 * time.Millisecond, 60 * time.Millisecond
 
-// rest returns when the load's writers may write. With -soak that is always so.
-func (l *load) rest() {
+// waitForBurst returns when the load's writers may write. With -soak that is always so.
+func (l *load) waitForBurst() {
 	if now := time.Since(l.began) % turn; now > burst && *soak == 0 {
 		time.Sleep(turn - now)
 	}
@@ -133,35 +135,31 @@ func (l *load) rest() {
 func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := &load{clients: w.clientsOf(t, servers...), may: map[string][]string{}, serials: map[string]string{}, unknown: map[string]int{}, last: time.Now(), stop: func() {}}
-	follower := zone(owner, "follower", "below", anyName)
+	follower := makeZone(owner, "follower", "below", anyName)
 	follower.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
 	for _, z := range []*v1alpha1.Zone{
-		zone(owner, "one", "one.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
-		zone(owner, "two", "two.test.", anyName),
-		zone(owner, "three", "three.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
+		makeZone(owner, "one", "one.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
+		makeZone(owner, "two", "two.test.", anyName),
+		makeZone(owner, "three", "three.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
 		follower,
 	} {
-		if _, err := l.clients[0].Zones(owner).Create(ctx, z, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.clients[0].Zones(owner).Create(ctx, z, metav1.CreateOptions{}))(t)
 	}
 	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}, Spec: v1alpha1.DNSClassSpec{
 		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.54"}}},
 	}}
-	if _, err := l.clients[0].DNSClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.clients[0].DNSClasses().Create(ctx, class, metav1.CreateOptions{}))(t)
 	return l
 }
 
-// end lets the writers finish what they do.
-func (l *load) end() {
+// endLoad lets the writers finish what they do.
+func (l *load) endLoad() {
 	l.stop()
 	l.all.Wait()
 }
 
-// refused says that the server answered that nothing changed.
-func refused(err error) bool {
+// wasRefused says that the server answered that nothing changed.
+func wasRefused(err error) bool {
 	if utilnet.IsConnectionRefused(err) {
 		time.Sleep(20 * time.Millisecond) // no server answers; one that is soon back shall find the writers
 		return true
@@ -170,9 +168,9 @@ func refused(err error) bool {
 		apierrors.ReasonForError(err) == "InsufficientStorage"
 }
 
-// say makes a write and remembers its outcome; done is false where the object is in doubt from now on. No client-side
-// limit ends with the load: a request that was sent is waited for.
-func (l *load) say(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
+// makeWrite makes a write and remembers its outcome; done is false where the object is in doubt from now on. No
+// client-side limit ends with the load: a request that was sent is waited for.
+func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	record, err := write(ctx)
@@ -195,7 +193,7 @@ func (l *load) say(key, value string, write func(context.Context) (*v1alpha1.Rec
 			l.serials[at] = key + "=" + value
 		}
 		return true, true
-	case refused(err):
+	case wasRefused(err):
 		return true, false
 	}
 	why := string(apierrors.ReasonForError(err))
@@ -207,8 +205,8 @@ func (l *load) say(key, value string, write func(context.Context) (*v1alpha1.Rec
 	return false, false
 }
 
-// pause is the longest time without an answer that said yes since it was asked before.
-func (l *load) pause() time.Duration {
+// measurePause returns the longest time without an answer that said yes since it was asked before.
+func (l *load) measurePause() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	longest := max(l.longest, time.Since(l.last))
@@ -232,21 +230,21 @@ func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	})
 }
 
-// write creates, changes and deletes records until ctx ends. Its names are its own, and what was answered is read again
-// through any server: a read that comes later shows it (S7.1).
-func (l *load) write(ctx context.Context, w int) {
+// writeRecords creates, changes and deletes records until ctx ends. Its names are its own, and what was answered is
+// read again through any server: a read that comes later shows it (S7.1).
+func (l *load) writeRecords(ctx context.Context, w int) {
 	rnd := rand.New(rand.NewPCG(*seed, uint64(w)))
-	namespace := teams()[w]
+	namespace := listTeams()[w]
 	there, next := []string{}, 0
 	for i := 0; ctx.Err() == nil; i++ {
-		l.rest()
-		servers := l.servers()
+		l.waitForBurst()
+		servers := l.listServers()
 		records := servers[rnd.IntN(len(servers))].Records(namespace)
 		value := fmt.Sprintf("%d-%d", w, i)
 		if len(there) < 4 || len(there) < 12 && rnd.IntN(2) == 0 {
 			name := fmt.Sprintf("r%d", next)
 			next++
-			record := txt(namespace, name, fmt.Sprintf("%s-%s.one.test.", namespace, name), value)
+			record := makeTXT(namespace, name, fmt.Sprintf("%s-%s.one.test.", namespace, name), value)
 			switch rnd.IntN(6) {
 			case 0:
 				child := rnd.IntN(len(l.children))
@@ -258,7 +256,7 @@ func (l *load) write(ctx context.Context, w int) {
 			case 3: // no zone contains it, before it moves into one
 				record.Spec.DomainName = fmt.Sprintf("%s-%s.nowhere.test.", namespace, name)
 			}
-			if done, ok := l.say(namespace+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
+			if done, ok := l.makeWrite(namespace+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
 				return records.Create(ctx, record, metav1.CreateOptions{})
 			}); done && ok {
 				there = append(there, name)
@@ -271,7 +269,7 @@ func (l *load) write(ctx context.Context, w int) {
 		var done bool
 		if rnd.IntN(3) == 0 {
 			var ok bool
-			done, ok = l.say(key, "-", func(ctx context.Context) (*v1alpha1.Record, error) {
+			done, ok = l.makeWrite(key, "-", func(ctx context.Context) (*v1alpha1.Record, error) {
 				return nil, records.Delete(ctx, name, metav1.DeleteOptions{})
 			})
 			if ok {
@@ -279,10 +277,10 @@ func (l *load) write(ctx context.Context, w int) {
 			}
 		} else {
 			var ok bool
-			done, ok = l.say(key, value, func(ctx context.Context) (*v1alpha1.Record, error) {
+			done, ok = l.makeWrite(key, value, func(ctx context.Context) (*v1alpha1.Record, error) {
 				have, err := records.Get(ctx, name, metav1.GetOptions{})
 				if err != nil {
-					if refused(err) || apierrors.IsNotFound(err) {
+					if wasRefused(err) || apierrors.IsNotFound(err) {
 						return nil, err
 					}
 					return nil, apierrors.NewTooManyRequestsError("the read failed, and nothing was written: " + err.Error())
@@ -302,7 +300,7 @@ func (l *load) write(ctx context.Context, w int) {
 
 // readBack asks a server for what this writer was told is there.
 func (l *load) readBack(ctx context.Context, server int, namespace, name, want string) {
-	have, err := l.servers()[server].Records(namespace).Get(ctx, name, metav1.GetOptions{})
+	have, err := l.listServers()[server].Records(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil && slices.Equal(have.Spec.Values, []string{want}) || err != nil && !apierrors.IsNotFound(err) {
 		return
 	}
@@ -313,18 +311,18 @@ func (l *load) readBack(ctx context.Context, server int, namespace, name, want s
 
 func childName(child int, number int64) string { return fmt.Sprintf("child%d-%d", child, number) }
 
-// bear makes child zones, changes the name servers that their parent counts, and deletes them. One in doubt is left
-// alone, and a new one takes its turn.
-func (l *load) bear(ctx context.Context) {
+// makeChildren makes child zones, changes the name servers that their parent counts, and deletes them. One in doubt is
+// left alone, and a new one takes its turn.
+func (l *load) makeChildren(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		child := i % len(l.children)
 		name := childName(child, l.children[child].Load())
-		servers := l.servers()
+		servers := l.listServers()
 		zones := func(n int) typed.ZoneInterface { return servers[(i+n)%len(servers)].Zones(owner) }
 		key := "zone/" + name
 		steps := []func(context.Context) (string, error){
 			func(ctx context.Context) (string, error) {
-				born := zone(owner, name, name+".one.test.", anyName)
+				born := makeZone(owner, name, name+".one.test.", anyName)
 				// Its last serial is soon forgotten, while others are made.
 				born.Spec.Refresh, born.Spec.Retry, born.Spec.Expire = ptr.To[int32](2), ptr.To[int32](1), ptr.To[int32](4)
 				_, err := zones(0).Create(ctx, born, metav1.CreateOptions{})
@@ -344,15 +342,15 @@ func (l *load) bear(ctx context.Context) {
 			},
 		}
 		for n, step := range steps {
-			l.rest()
+			l.waitForBurst()
 			var becomes string
-			done, ok := l.say(key, "made", func(ctx context.Context) (*v1alpha1.Record, error) {
+			done, ok := l.makeWrite(key, "made", func(ctx context.Context) (*v1alpha1.Record, error) {
 				var err error
 				becomes, err = step(ctx)
 				return nil, err
 			})
 			if !done {
-				l.also(key, becomes)
+				l.allowValue(key, becomes)
 				l.children[child].Add(1)
 				break
 			}
@@ -360,31 +358,31 @@ func (l *load) bear(ctx context.Context) {
 				break // nothing was made that could be changed
 			}
 			if ok && becomes == "-" {
-				l.is(key, "-")
+				l.setValue(key, "-")
 				l.children[child].Add(1)
 			}
 		}
 	}
 }
 
-func (l *load) also(key, value string) {
+func (l *load) allowValue(key, value string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.may[key] = append(l.may[key], value)
 }
 
-func (l *load) is(key, value string) {
+func (l *load) setValue(key, value string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.may[key] = []string{value}
 }
 
-// meddle makes cascades: rules are withdrawn and given back, and a zone changes its name. Its outcome is for
+// makeCascades makes cascades: rules are withdrawn and given back, and a zone changes its name. Its outcome is for
 // fsck to judge.
-func (l *load) meddle(ctx context.Context) {
+func (l *load) makeCascades(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
-		l.rest()
-		servers := l.servers()
+		l.waitForBurst()
+		servers := l.listServers()
 		zones := servers[i%len(servers)].Zones(owner)
 		change := func(name string, how func(*v1alpha1.Zone)) {
 			if z, err := zones.Get(ctx, name, metav1.GetOptions{}); err == nil {
@@ -412,8 +410,8 @@ func (l *load) meddle(ctx context.Context) {
 	}
 }
 
-// verify holds what is there against what was answered.
-func (l *load) verify(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
+// verifyRecords holds what is there against what was answered.
+func (l *load) verifyRecords(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -421,17 +419,11 @@ func (l *load) verify(ctx context.Context, t *testing.T, from typed.KubizoneV1al
 		t.Error(wrong)
 	}
 	have := map[string]string{}
-	records, err := from.Records("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(from.Records("").List(ctx, metav1.ListOptions{}))(t)
 	for _, r := range records.Items {
 		have[r.Namespace+"/"+r.Name] = strings.Join(r.Spec.Values, " ")
 	}
-	zones, err := from.Zones(owner).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zones := must.Get(from.Zones(owner).List(ctx, metav1.ListOptions{}))(t)
 	for _, z := range zones.Items {
 		have["zone/"+z.Name] = "made"
 	}
@@ -446,21 +438,21 @@ func (l *load) verify(ctx context.Context, t *testing.T, from typed.KubizoneV1al
 		}
 	}
 	if err := errors.Join(lost...); err != nil {
-		t.Errorf("%d of %d objects are not what was acknowledged:\n%s", len(lost), len(l.may), tail(err.Error(), 5))
+		t.Errorf("%d of %d objects are not what was acknowledged:\n%s", len(lost), len(l.may), keepLastLines(err.Error(), 5))
 	}
 	t.Logf("%d writes acknowledged, without an answer %v, longest pause %s", l.acked, l.unknown, l.longest.Round(time.Millisecond))
 }
 
-// join lets the writers use one more server.
-func (l *load) join(w *world, t *testing.T, servers ...*replica) {
+// addServers lets the writers use one more server.
+func (l *load) addServers(w *world, t *testing.T, servers ...*replica) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clients = slices.Concat(l.clients, w.clientsOf(t, servers...))
 }
 
-// servers are those that writers use now.
-func (l *load) servers() []typed.KubizoneV1alpha1Interface {
+// listServers returns those that writers use now.
+func (l *load) listServers() []typed.KubizoneV1alpha1Interface {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.clients

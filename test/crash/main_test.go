@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -103,7 +104,7 @@ var shared = sync.OnceValues(func() (_ *world, err error) {
 	if err == nil {
 		w.serving, err = w.kube.ClusterCA.Serving(kuberig.ServingHosts()...)
 	}
-	for _, namespace := range append([]string{owner}, teams()...) {
+	for _, namespace := range append([]string{owner}, listTeams()...) {
 		if err == nil {
 			err = w.kube.Namespace(ctx, namespace)
 		}
@@ -111,26 +112,14 @@ var shared = sync.OnceValues(func() (_ *world, err error) {
 	return w, err
 })
 
-// need is the shared world; the test is skipped, with the reason, where Kubernetes' programs were not built.
-func need(t *testing.T) *world {
+// requireWorld returns the shared world; the test is skipped, with the reason, where Kubernetes' programs were not
+// built.
+func requireWorld(t *testing.T) *world {
 	t.Helper()
-	w, err := shared()
-	rig.SkipMissing(t, err)
-	return w
+	return rig.Need(shared())(t)
 }
 
 var within, until = rig.Within, rig.Until
-
-// must gives what has been made, or fails the test.
-func must[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
 
 // replica is a server that can be started again in the same place, at the same address.
 type replica struct {
@@ -140,8 +129,8 @@ type replica struct {
 	dir    string
 }
 
-// server starts a replica over an etcd.
-func (w *world) server(ctx context.Context, t *testing.T, etcd string, env ...string) *replica {
+// startServer starts a replica over an etcd.
+func (w *world) startServer(ctx context.Context, t *testing.T, etcd string, env ...string) *replica {
 	t.Helper()
 	return w.serverWith(ctx, t, etcd, nil, env...)
 }
@@ -154,31 +143,31 @@ func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags
 		// No proxy before these servers has to notice that one stops.
 		Args: append([]string{"--shutdown-delay-duration", "0s"}, flags...),
 	}}
-	r.start(ctx, t, env...)
+	r.startReplica(ctx, t, env...)
 	r.config.Addr = r.Addr
 	t.Cleanup(func() {
 		r.Kill()
 		if t.Failed() {
-			t.Logf("server %s says:\n%s", r.Addr, tail(quiet(r.Log()), 20))
+			t.Logf("server %s says:\n%s", r.Addr, keepLastLines(dropUsualLines(r.Log()), 20))
 		}
 	})
 	return r
 }
 
-// start starts it, in the place of the one before, who is killed if it is there.
-func (r *replica) start(ctx context.Context, t *testing.T, env ...string) {
+// startReplica starts it, in the place of the one before, who is killed if it is there.
+func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string) {
 	t.Helper()
 	if r.Server != nil {
 		r.Kill()
 	}
 	r.config.Env = env
-	r.Server = must(kuberig.StartServer(ctx, r.dir, r.config))(t)
+	r.Server = must.Get(kuberig.StartServer(ctx, r.dir, r.config))(t)
 }
 
 // waitReady returns when it says that it is ready (true), or that it is not.
 func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bool) {
 	t.Helper()
-	client := must(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM}, Timeout: 5 * time.Second}))(t)
+	client := must.Get(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM}, Timeout: 5 * time.Second}))(t)
 	until(ctx, t, fmt.Sprintf("ready: %t", want), func() error {
 		answer, err := client.Get(r.URL() + "/readyz")
 		if err == nil {
@@ -194,7 +183,7 @@ func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bo
 	})
 }
 
-// quiet leaves out what every server says when all is well.
-func quiet(log string) string {
+// dropUsualLines leaves out what every server says when all is well.
+func dropUsualLines(log string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.HasPrefix(line, "I") }), "\n")
 }

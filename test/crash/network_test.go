@@ -21,12 +21,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // tryWrite is the answer to a write of a record of its own.
 func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
 	name := fmt.Sprintf("try-%d", rand.Uint64())
-	_, err := w.clientsOf(t, r)[0].Records(owner).Create(ctx, txt(owner, name, name+".one.test.", "x"), metav1.CreateOptions{})
+	_, err := w.clientsOf(t, r)[0].Records(owner).Create(ctx, makeTXT(owner, name, name+".one.test.", "x"), metav1.CreateOptions{})
 	return err
 }
 
@@ -66,66 +67,66 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 // primary that reads from it goes on answering; then all of it heals alone. The other server is not concerned.
 func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	line := startProxy(t, e.members[0].clients.Addr)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, "http://"+line.Addr.String())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, "http://"+line.Addr.String())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
 	follower := w.startPrimary(ctx, t, other)
 
-	line.partition(nil)
+	line.partitionClients(nil)
 	w.refusesWrites(ctx, t, other)
 	cut := time.Now()
 	other.waitReady(ctx, t, w, false)
 	t.Logf("not ready after another %s", time.Since(cut).Round(time.Millisecond))
-	if rrs, err := transfer(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
+	if rrs, err := transferZone(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
 		t.Errorf("the primary transfers %d records, %v", len(rrs), err)
 	}
 	l.waitAcked(ctx, t, 20)
-	line.heal()
+	line.healClients()
 	healed := time.Now()
 	other.waitReady(ctx, t, w, true)
 	until(ctx, t, "it writes again", func() error { return w.tryWrite(ctx, t, other) })
 	t.Logf("it is ready and writes %s after the line is whole", time.Since(healed).Round(time.Millisecond))
-	l.join(w, t, other)
+	l.addServers(w, t, other)
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // F9: every line to etcd is slow, loses some of what it carries, and breaks again and again in the middle of what it
 // carries.
 func TestF09_slowAndBreakingLines(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	l.waitAcked(ctx, t, 20)
 	for _, m := range e.members {
-		m.clients.late(50 * time.Millisecond)
-		m.peers.late(25 * time.Millisecond) // as long as members still hear each other within an election timeout
-		m.clients.lose(0.02, 0)
+		m.clients.delayBytes(50 * time.Millisecond)
+		m.peers.delayBytes(25 * time.Millisecond) // as long as members still hear each other within an election timeout
+		m.clients.loseBytes(0.02, 0)
 	}
 	rnd := rand.New(rand.NewPCG(*seed, 9))
-	for range long(4, 200) {
+	for range chooseLong(4, 200) {
 		l.waitAcked(ctx, t, 5)
 		m := e.members[rnd.IntN(len(e.members))]
 		if rnd.IntN(3) == 0 {
-			m.peers.reset()
+			m.peers.resetConnections()
 		} else {
-			m.clients.reset()
+			m.clients.resetConnections()
 		}
 	}
 	for _, m := range e.members {
-		m.clients.late(0)
-		m.peers.late(0)
-		m.clients.lose(0, 0)
+		m.clients.delayBytes(0)
+		m.peers.delayBytes(0)
+		m.clients.loseBytes(0, 0)
 	}
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // F9: the line to a primary loses a twentieth of what is sent, is late by 100 ms and carries a megabit a second:
@@ -133,46 +134,42 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 // the middle is an error, and never a part of a zone taken for the whole.
 func TestF09_transfersOverABadLine(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one)
-	l.fill(ctx, t, 300)
+	l.fillZone(ctx, t, 300)
 	follower := w.startPrimary(ctx, t, one)
 	line := startProxy(t, netip.MustParseAddrPort(follower.dns))
 	bad := line.Addr.String()
 
-	whole := must(transfer(follower.dns, "one.test."))(t)
-	line.swallow(4000)
-	if have, err := transfer(bad, "one.test."); err == nil {
+	whole := must.Get(transferZone(follower.dns, "one.test."))(t)
+	line.swallowAfter(4000)
+	if have, err := transferZone(bad, "one.test."); err == nil {
 		t.Errorf("%d records of %d, the rest of which never came, pass for a zone", len(have), len(whole))
 	}
 	if line.swallowed == 0 {
 		t.Fatal("nothing was swallowed")
 	}
-	line.swallow(0)
-	line.late(100 * time.Millisecond)
-	line.lose(0.05, 125_000)
+	line.swallowAfter(0)
+	line.delayBytes(100 * time.Millisecond)
+	line.loseBytes(0.05, 125_000)
 	var have []string
-	until(ctx, t, "the zone is transferred", func() (err error) { have, err = transfer(bad, "one.test."); return err })
+	until(ctx, t, "the zone is transferred", func() (err error) { have, err = transferZone(bad, "one.test."); return err })
 	if !slices.Equal(have, whole) {
-		t.Errorf("transferred is not what is there:\n%s", difference(have, whole))
+		t.Errorf("transferred is not what is there:\n%s", describeDifference(have, whole))
 	}
 	for i := range 50 {
 		name := fmt.Sprintf("fill-%d", i)
-		if err := l.clients[0].Records(owner).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		l.is(owner+"/"+name, "-")
-		if _, err := l.clients[0].Records(owner).Create(ctx, txt(owner, "new-"+name, "new-"+name+".one.test.", "new"), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, l.clients[0].Records(owner).Delete(ctx, name, metav1.DeleteOptions{}))
+		l.setValue(owner+"/"+name, "-")
+		must.Get(l.clients[0].Records(owner).Create(ctx, makeTXT(owner, "new-"+name, "new-"+name+".one.test.", "new"), metav1.CreateOptions{}))(t)
 	}
 	since, content := withoutSOA(t, have)
-	now := uint32(must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial)
+	now := uint32(must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial)
 	until(ctx, t, "the changes are transferred", func() error {
-		answer, err := increments(bad, "one.test.", since)
+		answer, err := transferChanges(bad, "one.test.", since)
 		if err != nil {
 			return err
 		}
@@ -182,14 +179,14 @@ func TestF09_transfersOverABadLine(t *testing.T) {
 		if len(answer) < 2 || answer[1].Header().Rrtype != mdns.TypeSOA {
 			t.Fatal("the whole zone is transferred where the changes were asked for")
 		}
-		content = followed(content, answer)
+		content = applyChanges(content, answer)
 		return nil
 	})
-	_, want := withoutSOA(t, must(transfer(follower.dns, "one.test."))(t))
+	_, want := withoutSOA(t, must.Get(transferZone(follower.dns, "one.test."))(t))
 	if !slices.Equal(content, want) {
-		t.Errorf("the changes since %d do not make the zone:\n%s", since, difference(content, want))
+		t.Errorf("the changes since %d do not make the zone:\n%s", since, describeDifference(content, want))
 	}
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }
 
 // serials is a watch of the zone "one" that is followed through whatever happens to it: resumed where it was, or begun
@@ -214,7 +211,7 @@ func (w *world) watchSerials(ctx context.Context, t *testing.T, r *replica) *ser
 					continue
 				}
 				version = z.ResourceVersion
-				s.saw(z)
+				s.noteSerial(z)
 			}
 			seconds := int64(5)
 			events, err := zones.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=one", ResourceVersion: version, TimeoutSeconds: &seconds})
@@ -234,7 +231,7 @@ func (w *world) watchSerials(ctx context.Context, t *testing.T, r *replica) *ser
 				}
 				if z, ok := event.Object.(*v1alpha1.Zone); ok {
 					version = z.ResourceVersion
-					s.saw(z)
+					s.noteSerial(z)
 				}
 			}
 			events.Stop()
@@ -243,7 +240,7 @@ func (w *world) watchSerials(ctx context.Context, t *testing.T, r *replica) *ser
 	return s
 }
 
-func (s *serials) saw(z *v1alpha1.Zone) {
+func (s *serials) noteSerial(z *v1alpha1.Zone) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if z.Status.Serial < s.last {
@@ -252,10 +249,10 @@ func (s *serials) saw(z *v1alpha1.Zone) {
 	s.last = z.Status.Serial
 }
 
-// reaches: the watch comes to what the zone is, and never went back.
-func (s *serials) reaches(ctx context.Context, t *testing.T, l *load) {
+// waitForSerial: the watch comes to what the zone is, and never went back.
+func (s *serials) waitForSerial(ctx context.Context, t *testing.T, l *load) {
 	t.Helper()
-	z := must(l.servers()[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+	z := must.Get(l.listServers()[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
 	until(ctx, t, "the watch is at the zone's serial", func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // faults says of each number of the list which tests break it so. Those of delivery (F22 to F24) are in pkg/delivery.
@@ -53,8 +55,8 @@ var faults = []struct {
 func TestFaults_areAllBroken(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)`)
 	var here []string
-	for _, path := range must(filepath.Glob("*_test.go"))(t) {
-		for _, m := range declared.FindAllStringSubmatch(string(must(os.ReadFile(path))(t)), -1) {
+	for _, path := range must.Get(filepath.Glob("*_test.go"))(t) {
+		for _, m := range declared.FindAllStringSubmatch(string(must.Get(os.ReadFile(path))(t)), -1) {
 			here = append(here, m[1])
 		}
 	}

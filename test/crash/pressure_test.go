@@ -19,18 +19,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
-// fill makes records in the zone "one" that no client changes.
-func (l *load) fill(ctx context.Context, t *testing.T, n int) {
+// fillZone makes records in the zone "one" that no client changes.
+func (l *load) fillZone(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {
 			for i := worker; i < n; i += 8 {
 				name := fmt.Sprintf("fill-%d", i)
-				if _, ok := l.say(owner+"/"+name, "filled", func(ctx context.Context) (*v1alpha1.Record, error) {
-					return l.servers()[0].Records(owner).Create(ctx, txt(owner, name, name+".one.test.", "filled"), metav1.CreateOptions{})
+				if _, ok := l.makeWrite(owner+"/"+name, "filled", func(ctx context.Context) (*v1alpha1.Record, error) {
+					return l.listServers()[0].Records(owner).Create(ctx, makeTXT(owner, name, name+".one.test.", "filled"),
+						metav1.CreateOptions{})
 				}); !ok {
 					t.Errorf("%s was not written", name)
 				}
@@ -43,40 +45,34 @@ func (l *load) fill(ctx context.Context, t *testing.T, n int) {
 // F20, H4: while a zone changes all the time, secondaries begin transfers and die in the middle, and others finish:
 // each has one version of the zone, and the changes since lead from it to what the zone is.
 func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one, other)
-	l.fill(ctx, t, 200)
+	l.fillZone(ctx, t, 200)
 	follower := w.startPrimary(ctx, t, one)
-	l.start(ctx)
+	l.startLoad(ctx)
 	whole := map[uint32][]string{}
-	for range long(8, 100) {
+	for range chooseLong(8, 100) {
 		l.waitAcked(ctx, t, 5)
-		dying, err := net.DialTimeout("tcp", follower.dns, 10*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		question := must(new(mdns.Msg).SetAxfr("one.test.").Pack())(t)
+		dying := must.Get(net.DialTimeout("tcp", follower.dns, 10*time.Second))(t)
+		question := must.Get(new(mdns.Msg).SetAxfr("one.test.").Pack())(t)
 		_, _ = dying.Write(append([]byte{byte(len(question) >> 8), byte(len(question))}, question...))
 		_, _ = dying.Read(make([]byte, 100))
 		dying.Close()
-		have, err := transfer(follower.dns, "one.test.")
-		if err != nil {
-			t.Fatal(err)
-		}
+		have := must.Get(transferZone(follower.dns, "one.test."))(t)
 		serial, content := withoutSOA(t, have)
 		whole[serial] = content
 	}
-	l.end()
-	w.check(ctx, t, l, e, one, other)
-	z := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
-	_, _, text, err := entries(ctx, l.clients[0], z)
+	l.endLoad()
+	w.checkAll(ctx, t, l, e, one, other)
+	z := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+	_, _, text, err := readEntries(ctx, l.clients[0], z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, want := withoutSOA(t, must(rrs(text, "one.test."))(t))
+	_, want := withoutSOA(t, must.Get(parseZone(text, "one.test."))(t))
 	for serial, content := range whole {
 		body, err := l.clients[0].RESTClient().Get().Namespace(owner).Resource("zones").Name("one").SubResource("changes").
 			Param("since", fmt.Sprint(serial)).Param("format", "text").Do(ctx).Raw()
@@ -93,10 +89,7 @@ func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 			if sign != "+" && sign != "-" {
 				continue
 			}
-			rr, err := mdns.NewRR(rest)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rr := must.Get(mdns.NewRR(rest))(t)
 			if rr.Header().Rrtype != mdns.TypeSOA {
 				if sign == "-" && !have[rr.String()] {
 					t.Errorf("since %d something goes that was not there: %s", serial, rr)
@@ -112,7 +105,7 @@ func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 		}
 		slices.Sort(now)
 		if !slices.Equal(now, want) {
-			t.Errorf("the transfer at %d and the changes since do not make the zone:\n%s", serial, difference(now, want))
+			t.Errorf("the transfer at %d and the changes since do not make the zone:\n%s", serial, describeDifference(now, want))
 		}
 	}
 	t.Logf("%d versions were transferred", len(whole))
@@ -126,7 +119,7 @@ func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 			rest = append(rest, text)
 			continue
 		}
-		serial = must(mdns.NewRR(text))(t).(*mdns.SOA).Serial
+		serial = must.Get(mdns.NewRR(text))(t).(*mdns.SOA).Serial
 	}
 	return serial, rest
 }
@@ -134,12 +127,12 @@ func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 // F27: a server that is killed for its memory while all clients list everything starts again among the same lists, with
 // less memory than it would like.
 func TestF27_killedForItsMemory(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one)
-	l.fill(ctx, t, long(300, 50000))
+	l.fillZone(ctx, t, chooseLong(300, 50000))
 	listing, enough := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for range 8 {
@@ -154,10 +147,10 @@ func TestF27_killedForItsMemory(t *testing.T) {
 	}
 	for range 2 {
 		began := time.Now()
-		one.start(ctx, t, "GOMEMLIMIT=48MiB")
+		one.startReplica(ctx, t, "GOMEMLIMIT=48MiB")
 		t.Logf("ready again after %s", time.Since(began).Round(time.Millisecond))
 	}
 	enough()
 	all.Wait()
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }

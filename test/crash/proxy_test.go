@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // proxy stands between two processes and does to their connections what networks do.
@@ -42,31 +44,28 @@ const retransmission = 200 * time.Millisecond
 
 func startProxy(t *testing.T, to netip.AddrPort) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p := &proxy{Addr: listener.Addr().(*net.TCPAddr).AddrPort(), to: to.String(), listener: listener, healed: make(chan struct{}), open: map[*net.TCPConn]bool{}}
-	go p.accept()
+	go p.acceptConnections()
 	t.Cleanup(func() {
 		listener.Close()
-		p.heal()
-		p.reset()
+		p.healClients()
+		p.resetConnections()
 	})
 	return p
 }
 
-// partition holds back what comes from the clients that held selects, in both directions; nil selects all.
-func (p *proxy) partition(held func(from netip.AddrPort) bool) {
+// partitionClients holds back what comes from the clients that held selects, in both directions; nil selects all.
+func (p *proxy) partitionClients(held func(from netip.AddrPort) bool) {
 	if held == nil {
 		held = func(netip.AddrPort) bool { return true }
 	}
-	p.change(held)
+	p.changeCut(held)
 }
 
-func (p *proxy) heal() { p.change(nil) }
+func (p *proxy) healClients() { p.changeCut(nil) }
 
-func (p *proxy) change(cut func(netip.AddrPort) bool) {
+func (p *proxy) changeCut(cut func(netip.AddrPort) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = cut
@@ -74,29 +73,31 @@ func (p *proxy) change(cut func(netip.AddrPort) bool) {
 	p.healed = make(chan struct{})
 }
 
-// late delays every byte from now on.
-func (p *proxy) late(by time.Duration) {
+// delayBytes delays every byte from now on.
+func (p *proxy) delayBytes(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = by
 }
 
-// lose makes a bad line from now on: this share of what is sent is lost, and each way carries so many octets a second.
-func (p *proxy) lose(share float64, rate int) {
+// loseBytes makes a bad line from now on: this share of what is sent is lost, and each way carries so many octets a
+// second.
+func (p *proxy) loseBytes(share float64, rate int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost, p.rate = share, rate
 }
 
-// swallow lets a way of a connection carry so many octets and lose all that comes after, without a word; 0: none does.
-func (p *proxy) swallow(after int) {
+// swallowAfter lets a way of a connection carry so many octets and lose all that comes after, without a word; 0: none
+// does.
+func (p *proxy) swallowAfter(after int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.swallows = after
 }
 
-// reset ends every connection in the middle of whatever it carries.
-func (p *proxy) reset() {
+// resetConnections ends every connection in the middle of whatever it carries.
+func (p *proxy) resetConnections() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.open {
@@ -105,20 +106,20 @@ func (p *proxy) reset() {
 	}
 }
 
-func (p *proxy) accept() {
+func (p *proxy) acceptConnections() {
 	for {
 		c, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		go p.carry(c.(*net.TCPConn))
+		go p.carryConnection(c.(*net.TCPConn))
 	}
 }
 
-func (p *proxy) carry(client *net.TCPConn) {
+func (p *proxy) carryConnection(client *net.TCPConn) {
 	defer client.Close()
 	from := client.RemoteAddr().(*net.TCPAddr).AddrPort()
-	p.pass(from, nil) // a connection through a cut is not made before it is healed
+	p.waitForPass(from, nil) // a connection through a cut is not made before it is healed
 	c, err := net.DialTimeout("tcp", p.to, 5*time.Second)
 	if err != nil {
 		return
@@ -135,14 +136,14 @@ func (p *proxy) carry(client *net.TCPConn) {
 		delete(p.open, server)
 	}()
 	var both sync.WaitGroup
-	both.Go(func() { p.flow(from, client, server) })
-	both.Go(func() { p.flow(from, server, client) })
+	both.Go(func() { p.carryBytes(from, client, server) })
+	both.Go(func() { p.carryBytes(from, server, client) })
 	both.Wait()
 }
 
-// pass returns when nothing holds bytes of this client back, and the change of cut at which that was so. The cut of
-// free, an earlier answer for the same connection, is not asked again: it may read all sockets of the machine.
-func (p *proxy) pass(from netip.AddrPort, free chan struct{}) chan struct{} {
+// waitForPass returns when nothing holds bytes of this client back, and the change of cut at which that was so. The cut
+// of free, an earlier answer for the same connection, is not asked again: it may read all sockets of the machine.
+func (p *proxy) waitForPass(from netip.AddrPort, free chan struct{}) chan struct{} {
 	for {
 		p.mu.Lock()
 		cut, healed := p.cut, p.healed
@@ -159,8 +160,8 @@ type piece struct {
 	due   time.Time
 }
 
-// flow carries one way. Bytes in pending are delayed together, not one after the other.
-func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
+// carryBytes carries one way. Bytes in pending are delayed together, not one after the other.
+func (p *proxy) carryBytes(from netip.AddrPort, in, out *net.TCPConn) {
 	pending := make(chan piece, 1024)
 	go func() {
 		defer close(pending)
@@ -194,7 +195,7 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 			continue
 		}
 		time.Sleep(time.Until(x.due))
-		free = p.pass(from, free)
+		free = p.waitForPass(from, free)
 		p.mu.Lock()
 		rate, swallows := p.rate, p.swallows
 		p.mu.Unlock()

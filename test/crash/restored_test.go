@@ -18,11 +18,12 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// command runs the program to its end.
-func (w *world) command(ctx context.Context, t *testing.T, args ...string) {
+// runCommand runs the program to its end.
+func (w *world) runCommand(ctx context.Context, t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(ctx, w.program, args...).CombinedOutput(); err != nil {
 		t.Fatalf("kubizone %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -32,14 +33,12 @@ func (w *world) command(ctx context.Context, t *testing.T, args ...string) {
 // putBack starts the member anew on what etcd's own tool makes of a snapshot, and raises nothing.
 func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
-	m.kill()
+	m.killMember()
 	m.Dir = filepath.Join(t.TempDir(), "restored")
-	if err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
+	must.Succeed(t, snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
 		SnapshotPath: file, OutputDataDir: m.Dir, Name: m.Name, PeerURLs: []string{m.Advertise}, InitialCluster: m.Cluster, InitialClusterToken: "restored",
-	}); err != nil {
-		t.Fatal(err)
-	}
-	m.start(t)
+	}))
+	m.startMember(t)
 	m.waitReady(ctx, t)
 }
 
@@ -48,26 +47,26 @@ func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 // it saw. The store that kubizone restore makes of the same snapshot is served, ahead of all of it, also where etcd's
 // own tool makes the member.
 func TestF17_restoredAsItWas(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
 	file := filepath.Join(t.TempDir(), "backup")
-	w.command(ctx, t, "backup", "--etcd-servers", e.endpoints(), file)
+	w.runCommand(ctx, t, "backup", "--etcd-servers", e.listEndpoints(), file)
 	l.waitAcked(ctx, t, 20)
-	l.end()
+	l.endLoad()
 	follower := w.startPrimary(ctx, t, one)
 	serial := func() (uint32, error) {
-		all, err := transfer(follower.dns, "one.test.")
+		all, err := transferZone(follower.dns, "one.test.")
 		if err != nil {
 			return 0, err
 		}
 		at, _ := withoutSOA(t, all)
 		return at, nil
 	}
-	seen := uint32(must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial)
+	seen := uint32(must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial)
 	until(ctx, t, "the primary has what came after the backup", func() error {
 		if at, err := serial(); err != nil || at != seen {
 			return fmt.Errorf("serial %d, want %d: %v", at, seen, err)
@@ -88,19 +87,19 @@ func TestF17_restoredAsItWas(t *testing.T) {
 	}
 
 	data, raised := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "raised")
-	w.command(ctx, t, "restore", file, "--data-dir", data)
-	w.command(ctx, t, "backup", "--data-dir", data, raised)
+	w.runCommand(ctx, t, "restore", file, "--data-dir", data)
+	w.runCommand(ctx, t, "backup", "--data-dir", data, raised)
 	e.members[0].putBack(ctx, t, raised)
-	one.start(ctx, t)
-	one.start(ctx, t) // the first that meets it writes down where its log begins; no later one does
+	one.startReplica(ctx, t)
+	one.startReplica(ctx, t) // the first that meets it writes down where its log begins; no later one does
 	until(ctx, t, "the primary takes what is restored", func() error {
 		if at, err := serial(); err != nil || int32(at-seen) <= 0 {
 			return fmt.Errorf("serial %d, it had %d: %v", at, seen, err)
 		}
 		return nil
 	})
-	if said, clean, _ := w.fsck(ctx, e); !clean {
-		t.Errorf("fsck:\n%s", tail(said, 40))
+	if said, clean, _ := w.runFsck(ctx, e); !clean {
+		t.Errorf("fsck:\n%s", keepLastLines(said, 40))
 	}
-	w.agree(ctx, t, one)
+	w.expectAgreement(ctx, t, one)
 }

@@ -20,6 +20,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -28,12 +29,12 @@ import (
 // the cluster says so, then the user of the headers, and none again when it is taken back; the authority that stays
 // is believed all the time.
 func TestF26_frontProxyAuthorityChanges(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
-	maps := must(w.kube.Clients())(t).CoreV1().ConfigMaps("kube-system")
+	maps := must.Get(w.kube.Clients())(t).CoreV1().ConfigMaps("kube-system")
 	const trust, key = "extension-apiserver-authentication", "requestheader-client-ca-file"
 	believe := func(authorities string) {
 		t.Helper()
@@ -46,17 +47,17 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 			return err
 		})
 	}
-	before := must(maps.Get(ctx, trust, metav1.GetOptions{}))(t).Data[key]
+	before := must.Get(maps.Get(ctx, trust, metav1.GetOptions{}))(t).Data[key]
 	defer believe(before)
 
-	next := must(rig.NewAuthority("the next front proxy"))(t)
-	theirs := must(must(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
-	ours := must(w.kube.FrontProxy())(t)
+	next := must.Get(rig.NewAuthority("the next front proxy"))(t)
+	theirs := must.Get(must.Get(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
+	ours := must.Get(w.kube.FrontProxy())(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)
 	ask := func(as tls.Certificate) (int, error) { // on a connection of its own
 		client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{as}}}}
-		request := must(http.NewRequestWithContext(ctx, http.MethodGet, one.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+owner+"/zones", nil))(t)
+		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, one.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+owner+"/zones", nil))(t)
 		request.Header.Set("X-Remote-User", "somebody")
 		request.Header.Set("X-Remote-Group", "system:masters")
 		answer, err := client.Do(request)
@@ -84,36 +85,34 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	is(http.StatusOK)
 	believe(before)
 	is(http.StatusUnauthorized)
-	l.end()
+	l.endLoad()
 	if l.unknown["no answer"] > 0 {
 		t.Errorf("requests without an answer: %v", l.unknown)
 	}
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }
 
 // F26: etcd and the certificate by which the server is let in get another authority, as one changes it: both are
 // trusted before either is used. The server is not started again; writes go on when etcd trusts the new one alone.
 func TestF26_etcdAuthorityChanges(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
-	old, next := must(rig.NewAuthority("etcd's first"))(t), must(rig.NewAuthority("etcd's next"))(t)
+	old, next := must.Get(rig.NewAuthority("etcd's first"))(t), must.Get(rig.NewAuthority("etcd's next"))(t)
 	trust := func(name string, authorities ...*rig.Authority) {
 		t.Helper()
 		var bundle []byte
 		for _, a := range authorities {
 			bundle = append(bundle, a.PEM...)
 		}
-		if err := errors.Join(os.WriteFile(file(name+".new"), bundle, 0o600), os.Rename(file(name+".new"), file(name))); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.WriteFile(file(name+".new"), bundle, 0o600), os.Rename(file(name+".new"), file(name))))
 	}
 	use := func(a *rig.Authority) {
 		t.Helper()
-		_, _, err := must(a.Serving("127.0.0.1"))(t).Write(file("serving"))
+		_, _, err := must.Get(a.Serving("127.0.0.1"))(t).Write(file("serving"))
 		if err == nil {
-			_, _, err = must(a.Client("kubizone"))(t).Write(file("client"))
+			_, _, err = must.Get(a.Client("kubizone"))(t).Write(file("client"))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -123,10 +122,10 @@ func TestF26_etcdAuthorityChanges(t *testing.T) {
 	trust("etcd-ca.crt", old, next) // of the server
 	use(old)
 	e := startSecureEtcd(ctx, t, dir, "--etcd-cafile", file("etcd-ca.crt"), "--etcd-certfile", file("client.crt"), "--etcd-keyfile", file("client.key"))
-	one := w.serverWith(ctx, t, e.endpoints(), slices.Clone(e.access))
+	one := w.serverWith(ctx, t, e.listEndpoints(), slices.Clone(e.access))
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
-	first := must(tls.LoadX509KeyPair(file("client.crt"), file("client.key")))(t)
+	first := must.Get(tls.LoadX509KeyPair(file("client.crt"), file("client.key")))(t)
 
 	use(next)
 	shown := func() []byte { // etcd's certificate; an error is that it does not take the first client's
@@ -141,7 +140,7 @@ func TestF26_etcdAuthorityChanges(t *testing.T) {
 		}
 		return connection.ConnectionState().PeerCertificates[0].RawIssuer
 	}
-	e.members[0].clients.reset()
+	e.members[0].clients.resetConnections()
 	until(ctx, t, "etcd shows its new certificate", func() error {
 		if issuer := shown(); !bytes.Contains(issuer, []byte("etcd's next")) {
 			return fmt.Errorf("issued by %q", issuer)
@@ -151,12 +150,12 @@ func TestF26_etcdAuthorityChanges(t *testing.T) {
 	l.waitAcked(ctx, t, 20)
 
 	trust("ca.crt", next)
-	e.members[0].kill()
-	e.members[0].start(t)
+	e.members[0].killMember()
+	e.members[0].startMember(t)
 	e.members[0].waitReady(ctx, t)
 	if shown() != nil {
 		t.Error("etcd takes a client of the authority that it does not trust any more")
 	}
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }

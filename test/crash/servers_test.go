@@ -28,29 +28,30 @@ import (
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // F6: two servers write nothing but one zone, all the time: every write has its own serial, none is left out, and
 // with -soak they do at least half of what one of them does alone.
 func TestF06_twoServersOneZone(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one, other)
 	var rates [2]float64
 	for round, servers := range [][]typed.KubizoneV1alpha1Interface{l.clients[:1], l.clients} {
-		before := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial
-		writes := long(40, 400)
+		before := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial
+		writes := chooseLong(40, 400)
 		began := time.Now()
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
 				for n := range writes / 8 {
 					name := fmt.Sprintf("r%d-%d-%d", round, i, n)
-					if _, ok := l.say(teams()[0]+"/"+name, "x", func(ctx context.Context) (*v1alpha1.Record, error) {
-						return servers[i%len(servers)].Records(teams()[0]).Create(ctx, txt(teams()[0], name, name+".one.test.", "x"), metav1.CreateOptions{})
+					if _, ok := l.makeWrite(listTeams()[0]+"/"+name, "x", func(ctx context.Context) (*v1alpha1.Record, error) {
+						return servers[i%len(servers)].Records(listTeams()[0]).Create(ctx, makeTXT(listTeams()[0], name, name+".one.test.", "x"), metav1.CreateOptions{})
 					}); !ok {
 						t.Errorf("%s was not written", name)
 					}
@@ -59,7 +60,7 @@ func TestF06_twoServersOneZone(t *testing.T) {
 		}
 		all.Wait()
 		took := time.Since(began)
-		grown := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial - before
+		grown := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial - before
 		if grown != int64(writes/8*8) {
 			t.Errorf("%d writes are %d serials", writes/8*8, grown)
 		}
@@ -69,7 +70,7 @@ func TestF06_twoServersOneZone(t *testing.T) {
 	if *soak > 0 && rates[1] < rates[0]/2 {
 		t.Errorf("two servers write %.0f a second, one alone %.0f", rates[1], rates[0])
 	}
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // informer keeps what a list and watch shows, as controllers do, and counts what it had to list.
@@ -78,7 +79,7 @@ type informer struct {
 	lists atomic.Int64
 }
 
-func follow(ctx context.Context, from typed.KubizoneV1alpha1Interface) *informer {
+func followRecords(ctx context.Context, from typed.KubizoneV1alpha1Interface) *informer {
 	i := &informer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -96,8 +97,8 @@ func follow(ctx context.Context, from typed.KubizoneV1alpha1Interface) *informer
 	return i
 }
 
-// shows waits until it has what the server lists.
-func (i *informer) shows(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
+// waitForRecords waits until it has what the server lists.
+func (i *informer) waitForRecords(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	until(ctx, t, "the watch shows what is there", func() error {
 		want, err := from.Records("").List(ctx, metav1.ListOptions{}) // each time: cascades may go on
@@ -124,31 +125,27 @@ func (i *informer) shows(ctx context.Context, t *testing.T, from typed.KubizoneV
 // F13, F14: history is compacted and defragmented under load, and servers are restarted under watches: a watch that
 // resumes has a gapless, ordered rest or 410, and comes to what is there, deletions too.
 func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	watching, enough := context.WithCancel(ctx)
 	defer enough()
 	var watchers []*informer
-	for range long(20, 1000) {
-		watchers = append(watchers, follow(watching, l.clients[1]))
+	for range chooseLong(20, 1000) {
+		watchers = append(watchers, followRecords(watching, l.clients[1]))
 	}
 	l.waitAcked(ctx, t, 20)
-	old := must(l.clients[1].Records("").List(ctx, metav1.ListOptions{Limit: 1}))(t).ResourceVersion
+	old := must.Get(l.clients[1].Records("").List(ctx, metav1.ListOptions{Limit: 1}))(t).ResourceVersion
 
-	keeper := client(t, e.members[0])
+	keeper := connectMembers(t, e.members[0])
 	l.waitAcked(ctx, t, 20)
-	now := must(keeper.Get(ctx, "/"))(t).Header.Revision
-	if _, err := keeper.Compact(ctx, now); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := keeper.Defragment(ctx, e.members[0].Client); err != nil {
-		t.Fatal(err)
-	}
+	now := must.Get(keeper.Get(ctx, "/"))(t).Header.Revision
+	must.Get(keeper.Compact(ctx, now))(t)
+	must.Get(keeper.Defragment(ctx, e.members[0].Client))(t)
 	l.waitAcked(ctx, t, 20)
-	other.start(ctx, t) // killed first
+	other.startReplica(ctx, t) // killed first
 	// From before the compaction, at a server that has seen nothing of it: 410, or every event in order.
 	last, _ := strconv.ParseInt(old, 10, 64)
 	seconds := int64(2)
@@ -171,10 +168,10 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	}
 	t.Logf("from a compacted revision: %v", err)
 	l.waitAcked(ctx, t, 20)
-	l.end()
+	l.endLoad()
 	lists := int64(0)
 	for _, i := range watchers {
-		i.shows(ctx, t, l.clients[0])
+		i.waitForRecords(ctx, t, l.clients[0])
 		lists += i.lists.Load()
 	}
 	t.Logf("%d watches through a restart, %d lists", len(watchers), lists)
@@ -184,25 +181,23 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 		t.Errorf("%d watches listed %d times through a restart, want %d at most", len(watchers), lists, most)
 	}
 	enough()
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // F15: the clocks of two servers are an hour before and an hour behind, and jump by a year and back. Serials grow by
 // one each, and what was decided stays.
 func TestF15_clocksApartAndJumping(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	clock := filepath.Join(t.TempDir(), "clock")
 	set := func(off string) {
 		t.Helper()
 		next := clock + ".new"
-		if err := errors.Join(os.WriteFile(next, []byte(off), 0o600), os.Rename(next, clock)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.WriteFile(next, []byte(off), 0o600), os.Rename(next, clock)))
 	}
 	set("-1h")
-	one, other := w.server(ctx, t, e.endpoints(), "KUBIZONE_CLOCK="+clock), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints(), "KUBIZONE_CLOCK="+clock), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	watch := w.watchSerials(ctx, t, other)
 	for _, off := range []string{"1h", "-1h", "9600h", "0s", "-9600h", "0s"} {
@@ -210,30 +205,30 @@ func TestF15_clocksApartAndJumping(t *testing.T) {
 		set(off)
 	}
 	l.waitAcked(ctx, t, 15)
-	w.check(ctx, t, l, e, one, other)
-	watch.reaches(ctx, t, l)
+	w.checkAll(ctx, t, l, e, one, other)
+	watch.waitForSerial(ctx, t, l)
 }
 
 // F18: serials pass 2^32 under load: 0 is left out, each is used once, and the new ones are ahead of the old (RFC
 // 1982).
 func TestF18_serialsWrap(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one, other)
 	const edge = 1<<32 - 6
 	for _, serial := range []int64{4000000000, edge} {
-		z := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+		z := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
 		z.Spec.MinimumSerial = &serial
-		if z = must(l.clients[0].Zones(owner).Update(ctx, z, metav1.UpdateOptions{}))(t); z.Status.Serial != serial {
+		if z = must.Get(l.clients[0].Zones(owner).Update(ctx, z, metav1.UpdateOptions{}))(t); z.Status.Serial != serial {
 			t.Fatalf("the serial is %d, want %d", z.Status.Serial, serial)
 		}
 	}
-	l.start(ctx)
+	l.startLoad(ctx)
 	l.waitAcked(ctx, t, 60)
-	w.check(ctx, t, l, e, one, other)
-	z := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+	w.checkAll(ctx, t, l, e, one, other)
+	z := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
 	if z.Status.Serial >= edge || z.Status.Serial == 0 || int32(uint32(z.Status.Serial)-uint32(edge)) <= 0 {
 		t.Errorf("after %d the serial is %d", edge, z.Status.Serial)
 	}
@@ -242,18 +237,16 @@ func TestF18_serialsWrap(t *testing.T) {
 // F25: kube-apiserver stands still. Users with a review in memory go on; the primary serves; users that need a new
 // review are refused (attack 46 has the details); then all of it heals alone.
 func TestF25_kubeAPIServerAway(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	follower := w.startPrimary(ctx, t, one)
-	stranger := must(one.Direct(must(w.kube.Tenant("stranger"))(t)))(t)
+	stranger := must.Get(one.Direct(must.Get(w.kube.Tenant("stranger"))(t)))(t)
 	stranger.Timeout = 3 * time.Second // the answer itself takes longer, and is in test/cluster (TestIdentity_noAnswerIsNoPermission)
-	unknown := must(typed.NewForConfig(stranger))(t)
-	if err := w.kube.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	unknown := must.Get(typed.NewForConfig(stranger))(t)
+	must.Succeed(t, w.kube.Pause())
 	resume := sync.OnceValue(w.kube.Resume)
 	defer resume()
 	l.waitAcked(ctx, t, 20)
@@ -262,22 +255,20 @@ func TestF25_kubeAPIServerAway(t *testing.T) {
 	} else {
 		t.Logf("a stranger reads %v", err)
 	}
-	if rrs, err := transfer(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
+	if rrs, err := transferZone(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
 		t.Errorf("the primary transfers %d records, %v", len(rrs), err)
 	}
-	if err := resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, resume())
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }
 
 // F26: the serving certificate is replaced again and again under load, and no request fails.
 func TestF26_certificatesRotate(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	shown := func() string {
 		seen := ""
@@ -288,11 +279,9 @@ func TestF26_certificatesRotate(t *testing.T) {
 		}
 		return seen
 	}
-	for range long(2, 10) {
+	for range chooseLong(2, 10) {
 		before := shown()
-		if err := one.Rotate(must(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, one.Rotate(must.Get(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)))
 		until(ctx, t, "the new certificate is served", func() error {
 			if now := shown(); now == "" || now == before {
 				return errors.New("it is the old one")
@@ -301,27 +290,25 @@ func TestF26_certificatesRotate(t *testing.T) {
 		})
 		l.waitAcked(ctx, t, 10)
 	}
-	l.end()
+	l.endLoad()
 	if l.unknown["no answer"] > 0 {
 		t.Errorf("requests without an answer: %v", l.unknown)
 	}
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }
 
 // F29: a process without file descriptors takes no connections; those it has go on, and when others close theirs it
 // is as before. (The primary's bounds are in pkg/primary.)
 func TestF29_fileDescriptorsExhausted(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	script := filepath.Join(t.TempDir(), "limited")
 	const descriptors = 120
-	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nulimit -n %d\nexec %s \"$@\"\n", descriptors, w.program), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nulimit -n %d\nexec %s \"$@\"\n", descriptors, w.program), 0o700))
 	limited := *w
 	limited.program = script
-	one := limited.server(ctx, t, e.endpoints())
+	one := limited.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 10)
 	var idle []net.Conn
@@ -339,7 +326,7 @@ func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	})
 	until(ctx, t, "it says that it takes no more connections", func() error {
 		if !strings.Contains(one.Log(), "too many open files") {
-			return errors.New(tail(one.Log(), 5))
+			return errors.New(keepLastLines(one.Log(), 5))
 		}
 		return nil
 	})
@@ -349,5 +336,5 @@ func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	}
 	one.waitReady(ctx, t, w, true)
 	l.waitAcked(ctx, t, 10)
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -27,38 +28,35 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("-soak says for how long: make soak")
 	}
-	w := need(t)
+	w := requireWorld(t)
 	rnd := rand.New(rand.NewPCG(*seed, 0))
 	t.Logf("seed %d", *seed)
 	end := time.Now().Add(*soak)
 	for round := 0; time.Now().Before(end); round++ {
-		if !t.Run(fmt.Sprint(round), func(t *testing.T) { w.round(t, rnd) }) {
+		if !t.Run(fmt.Sprint(round), func(t *testing.T) { w.runRound(t, rnd) }) {
 			return
 		}
 	}
 }
 
-func (w *world) round(t *testing.T, rnd *rand.Rand) {
+func (w *world) runRound(t *testing.T, rnd *rand.Rand) {
 	ctx := within(t, 20*time.Minute)
 	e := startEtcd(ctx, t, 3, false)
 	clock := filepath.Join(t.TempDir(), "clock")
 	set := func(off string) {
 		t.Helper()
-		if err := os.WriteFile(clock+".new", []byte(off), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(clock+".new", clock); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(clock+".new", []byte(off), 0o600))
+		must.Succeed(t, os.Rename(clock+".new", clock))
 	}
 	set("0s")
 	servers := []*replica{
-		w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints(), "KUBIZONE_CLOCK="+clock),
+		w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints(),
+			"KUBIZONE_CLOCK="+clock),
 	}
 	l := w.startLoad(ctx, t, servers...)
 	pause := func() { time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond) }
 	faults := map[string]func(){
-		"a server killed": func() { servers[rnd.IntN(2)].start(ctx, t) },
+		"a server killed": func() { servers[rnd.IntN(2)].startReplica(ctx, t) },
 		"a server killed in a window": func() {
 			points := append([]string(nil), between...)
 			for _, kind := range windows() {
@@ -70,7 +68,7 @@ func (w *world) round(t *testing.T, rnd *rand.Rand) {
 			point := fmt.Sprintf("%s:%d", points[rnd.IntN(len(points))], 1+rnd.IntN(10))
 			t.Logf("  at %s", point)
 			servers[n].mayDieAt(short, t, point)
-			servers[n].start(ctx, t)
+			servers[n].startReplica(ctx, t)
 		},
 		"a server stopped": func() {
 			s := servers[rnd.IntN(3)]
@@ -80,57 +78,57 @@ func (w *world) round(t *testing.T, rnd *rand.Rand) {
 		},
 		"a member killed": func() {
 			m := e.members[rnd.IntN(3)]
-			m.kill()
+			m.killMember()
 			pause()
-			m.start(t)
+			m.startMember(t)
 			m.waitReady(ctx, t)
 		},
 		"all members killed": func() {
 			for _, m := range e.members {
-				m.kill()
+				m.killMember()
 			}
 			for _, m := range e.members {
-				m.start(t)
+				m.startMember(t)
 			}
 			for _, m := range e.members {
 				m.waitReady(ctx, t)
 			}
 		},
 		"the leader stopped": func() {
-			m := e.leader(ctx, t)
-			m.signal(syscall.SIGSTOP)
+			m := e.findLeader(ctx, t)
+			m.sendSignal(syscall.SIGSTOP)
 			pause()
-			m.signal(syscall.SIGCONT)
+			m.sendSignal(syscall.SIGCONT)
 		},
 		"a member cut off": func() {
-			e.isolate(e.members[rnd.IntN(3)])
+			e.isolateMember(e.members[rnd.IntN(3)])
 			pause()
-			e.heal()
+			e.healMembers()
 		},
 		"servers cut off from a member": func() {
 			m := e.members[rnd.IntN(3)]
-			m.clients.partition(nil)
+			m.clients.partitionClients(nil)
 			pause()
-			m.clients.heal()
+			m.clients.healClients()
 		},
 		"lines broken": func() {
 			for _, m := range e.members {
-				m.clients.reset()
-				m.peers.reset()
+				m.clients.resetConnections()
+				m.peers.resetConnections()
 			}
 		},
 		"lines slow": func() {
 			for _, m := range e.members {
-				m.clients.late(50 * time.Millisecond)
+				m.clients.delayBytes(50 * time.Millisecond)
 			}
 			pause()
 			for _, m := range e.members {
-				m.clients.late(0)
+				m.clients.delayBytes(0)
 			}
 		},
 		"a clock jumps": func() { set(fmt.Sprintf("%dh", rnd.IntN(20000)-10000)) },
 		"history compacted": func() {
-			keeper := client(t, e.members...)
+			keeper := connectMembers(t, e.members...)
 			short, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
 			if now, err := keeper.Get(short, "/"); err == nil {
@@ -139,9 +137,7 @@ func (w *world) round(t *testing.T, rnd *rand.Rand) {
 			}
 		},
 		"a certificate replaced": func() {
-			if err := servers[rnd.IntN(3)].Rotate(must(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, servers[rnd.IntN(3)].Rotate(must.Get(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)))
 		},
 	}
 	names := slices.Sorted(maps.Keys(faults)) // the seed alone chooses
@@ -151,5 +147,5 @@ func (w *world) round(t *testing.T, rnd *rand.Rand) {
 		faults[name]()
 		l.waitAcked(ctx, t, 1+rnd.IntN(50))
 	}
-	w.check(ctx, t, l, e, servers...)
+	w.checkAll(ctx, t, l, e, servers...)
 }

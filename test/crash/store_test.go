@@ -23,11 +23,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
-// long is how long or how often a fault is: short in the ordinary run.
-func long[T any](ordinary, soaking T) T {
+// chooseLong returns how long or how often a fault is: short in the ordinary run.
+func chooseLong[T any](ordinary, soaking T) T {
 	if *soak > 0 {
 		return soaking
 	}
@@ -38,19 +39,19 @@ func long[T any](ordinary, soaking T) T {
 // within the promised time once it is there.
 func TestF02_onlyEtcdKilled(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	for range 2 {
 		l.waitAcked(ctx, t, 40)
-		e.members[0].kill()
-		e.members[0].start(t)
+		e.members[0].killMember()
+		e.members[0].startMember(t)
 		e.members[0].waitReady(ctx, t)
 	}
 	l.waitAcked(ctx, t, 40)
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // leaderless is for how long no write may be answered after the leader went. Promised are two election timeouts, and
@@ -63,35 +64,35 @@ const leaderless = 2*election + allowed
 // two that are left; the one that was stopped wakes with the past in its memory, which is not read (etcd#20418).
 func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
 	// One server is told of all members, one only of the leader that is stopped: what it reads is what that one knows.
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
 
-	killed := e.leader(ctx, t)
-	l.pause()
-	killed.kill()
+	killed := e.findLeader(ctx, t)
+	l.measurePause()
+	killed.killMember()
 	l.waitAcked(ctx, t, 20)
-	if pause := l.pause(); pause > leaderless {
+	if pause := l.measurePause(); pause > leaderless {
 		t.Errorf("no write was answered for %s after the leader was killed, want %s at most", pause, leaderless)
 	} else {
 		t.Logf("the longest pause with the leader killed is %s", pause.Round(time.Millisecond))
 	}
-	killed.start(t)
+	killed.startMember(t)
 	killed.waitReady(ctx, t)
 
-	stopped := e.leader(ctx, t)
-	other := w.server(ctx, t, stopped.endpoint())
-	l.join(w, t, other)
+	stopped := e.findLeader(ctx, t)
+	other := w.startServer(ctx, t, stopped.makeEndpoint())
+	l.addServers(w, t, other)
 	l.waitAcked(ctx, t, 20)
 	others := *e
 	others.members = slices.DeleteFunc(slices.Clone(e.members), func(m *member) bool { return m == stopped })
-	w.stopAndWake(ctx, t, stopped, w.server(ctx, t, others.endpoints()), other)
+	w.stopAndWake(ctx, t, stopped, w.startServer(ctx, t, others.listEndpoints()), other)
 	l.waitAcked(ctx, t, 40)
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // stopAndWake lets the leader stand still until there is another and go on, while a record of a zone of its own changes
@@ -101,11 +102,9 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 	t.Helper()
 	const name = "newest"
 	api, asked := w.clientsOf(t, knows)[0], w.clientsOf(t, asks)[0].Records(owner)
-	if _, err := api.Zones(owner).Create(ctx, zone(owner, "quiet", "quiet.test.", anyName), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.Zones(owner).Create(ctx, makeZone(owner, "quiet", "quiet.test.", anyName), metav1.CreateOptions{}))(t)
 	records := api.Records(owner)
-	newest := must(records.Create(ctx, txt(owner, name, name+".quiet.test.", "0"), metav1.CreateOptions{}))(t)
+	newest := must.Get(records.Create(ctx, makeTXT(owner, name, name+".quiet.test.", "0"), metav1.CreateOptions{}))(t)
 	var answered, revision, read atomic.Int64
 	n := 0
 	change := func() {
@@ -123,8 +122,8 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 		revision.Store(at)
 		answered.Store(int64(n))
 	}
-	stopped.signal(syscall.SIGSTOP)
-	time.Sleep(long(4*election, 10*time.Second)) // as long as the fault is
+	stopped.sendSignal(syscall.SIGSTOP)
+	time.Sleep(chooseLong(4*election, 10*time.Second)) // as long as the fault is
 	for answered.Load() == 0 {
 		if change(); ctx.Err() != nil {
 			t.Fatal("nothing can be written while the leader stands still")
@@ -146,7 +145,7 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 		})
 	}
 	for range 4 {
-		etcd := client(t, stopped)
+		etcd := connectMembers(t, stopped)
 		ask("the member, by its revision,", func() (int64, int64, error) {
 			least := revision.Load()
 			r, err := etcd.Get(asking, stored)
@@ -169,8 +168,8 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 		})
 	}
 	time.Sleep(100 * time.Millisecond) // the questions wait for it
-	stopped.signal(syscall.SIGCONT)
-	for end := time.Now().Add(long(2*time.Second, 5*time.Second)); time.Now().Before(end) || read.Load() < 20; {
+	stopped.sendSignal(syscall.SIGCONT)
+	for end := time.Now().Add(chooseLong(2*time.Second, 5*time.Second)); time.Now().Before(end) || read.Load() < 20; {
 		if change(); ctx.Err() != nil {
 			t.Fatalf("%d questions were answered after it woke", read.Load())
 		}
@@ -184,25 +183,25 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 // has shown; the others go on, and it comes back alone.
 func TestF08_serverOnTheMinoritySide(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
 	lonely := e.members[0]
-	major := w.server(ctx, t, e.members[1].endpoint()+","+e.members[2].endpoint())
-	minor := w.server(ctx, t, lonely.endpoint())
+	major := w.startServer(ctx, t, e.members[1].makeEndpoint()+","+e.members[2].makeEndpoint())
+	minor := w.startServer(ctx, t, lonely.makeEndpoint())
 	l := w.startLoad(ctx, t, major)
 	watch := w.watchSerials(ctx, t, minor)
 	l.waitAcked(ctx, t, 20)
 
-	e.isolate(lonely)
+	e.isolateMember(lonely)
 	w.refusesWrites(ctx, t, minor)
 	l.waitAcked(ctx, t, 20)
-	e.heal()
+	e.healMembers()
 	until(ctx, t, "the minority's server writes again", func() error { return w.tryWrite(ctx, t, minor) })
-	l.join(w, t, minor)
+	l.addServers(w, t, minor)
 	l.waitAcked(ctx, t, 40)
-	w.check(ctx, t, l, e, major, minor)
-	watch.reaches(ctx, t, l)
+	w.checkAll(ctx, t, l, e, major, minor)
+	watch.waitForSerial(ctx, t, l)
 }
 
 // F10: the disk of the only etcd is full. It stops rather than lie, and what is in memory is read meanwhile: what a
@@ -210,19 +209,19 @@ func TestF08_serverOnTheMinoritySide(t *testing.T) {
 // that it has acknowledged. (An etcd that reaches its quota before is in pkg/apiserver/space_test.go.)
 func TestF10_diskFull(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	disk := smallDisk(t, 320<<20)
 	e := startEtcd(ctx, t, 1, true, filepath.Join(disk, "member"))
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
 	follower := w.startPrimary(ctx, t, one)
 
 	ballast := filepath.Join(disk, "ballast")
-	fill(t, ballast)
+	fillDisk(t, ballast)
 	// Allocated pages may still be written: history is made until nothing more fits.
-	churn := client(t, e.members[0])
+	churn := connectMembers(t, e.members[0])
 	value := string(make([]byte, 1<<20))
 	for n := 0; ; n++ {
 		short, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -239,20 +238,18 @@ func TestF10_diskFull(t *testing.T) {
 	if err := w.tryWrite(ctx, t, one); err == nil {
 		t.Error("a write was acknowledged that no disk has")
 	}
-	if rrs, err := transfer(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
+	if rrs, err := transferZone(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
 		t.Errorf("the primary transfers %d records, %v", len(rrs), err)
 	}
 	if all, err := l.clients[0].Records("").List(ctx, metav1.ListOptions{ResourceVersion: "0"}); err != nil || len(all.Items) == 0 {
 		t.Errorf("the server lists %d records, %v", len(all.Items), err)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	e.members[0].kill() // it has ended by itself, or hangs
-	e.members[0].start(t)
+	must.Succeed(t, os.Remove(ballast))
+	e.members[0].killMember() // it has ended by itself, or hangs
+	e.members[0].startMember(t)
 	e.members[0].waitReady(ctx, t)
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one)
+	w.checkAll(ctx, t, l, e, one)
 }
 
 // smallDisk is a file system of its own with so many bytes.
@@ -267,10 +264,10 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fill takes what is left of a disk.
-func fill(t *testing.T, path string) {
+// fillDisk takes what is left of a disk.
+func fillDisk(t *testing.T, path string) {
 	t.Helper()
-	file := must(os.Create(path))(t)
+	file := must.Get(os.Create(path))(t)
 	defer file.Close()
 	block := make([]byte, 1<<20)
 	for {
@@ -284,40 +281,40 @@ func fill(t *testing.T, path string) {
 // nothing that it acknowledged is lost.
 func TestF11_slowAndFailingDisk(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	m := e.members[0]
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	l.waitAcked(ctx, t, 20)
-	for until := time.Now().Add(long(2*time.Second, 10*time.Second)); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		m.signal(syscall.SIGSTOP)
+	for until := time.Now().Add(chooseLong(2*time.Second, 10*time.Second)); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		m.sendSignal(syscall.SIGSTOP)
 		time.Sleep(200 * time.Millisecond)
-		m.signal(syscall.SIGCONT)
+		m.sendSignal(syscall.SIGCONT)
 	}
 	l.waitAcked(ctx, t, 20)
 
-	m.signal(syscall.SIGUSR1) // every write beyond the first octet of a file fails from now on
+	m.sendSignal(syscall.SIGUSR1) // every write beyond the first octet of a file fails from now on
 	select {
 	case <-m.ended:
 	case <-ctx.Done():
 		t.Fatal("etcd goes on after its disk failed")
 	}
-	m.start(t)
+	m.startMember(t)
 	m.waitReady(ctx, t)
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 // F5: a server stands still for a while, between its decision and its transaction, while another writes the same zones;
 // then it goes on and finds that its decision does not hold any more.
 func TestF05_serverStoppedInAWrite(t *testing.T) {
 	t.Parallel() // it mostly waits
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	points := []string{"record-put-before:7", "batch-before:2", "batch-after:4"}
 	if *soak > 0 {
@@ -327,25 +324,21 @@ func TestF05_serverStoppedInAWrite(t *testing.T) {
 	}
 	for _, point := range points {
 		armed := filepath.Join(t.TempDir(), "armed")
-		other.start(ctx, t, "KUBIZONE_FAULT="+point+":stop", "KUBIZONE_FAULT_WITH="+armed)
-		if err := os.WriteFile(armed, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		until(ctx, t, "it stops at "+point, func() error { return stopped(other.Pid()) })
+		other.startReplica(ctx, t, "KUBIZONE_FAULT="+point+":stop", "KUBIZONE_FAULT_WITH="+armed)
+		must.Succeed(t, os.WriteFile(armed, nil, 0o600))
+		until(ctx, t, "it stops at "+point, func() error { return expectStopped(other.Pid()) })
 		for range 4 { // the load may all be waiting for the answer of the one that stands still
 			until(ctx, t, "the other writes", func() error { return w.tryWrite(ctx, t, one) })
 		}
-		time.Sleep(long(500*time.Millisecond, 10*time.Second)) // as long as the fault is
-		if err := other.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		time.Sleep(chooseLong(500*time.Millisecond, 10*time.Second)) // as long as the fault is
+		must.Succeed(t, other.Signal(syscall.SIGCONT))
 		l.waitAcked(ctx, t, 20)
 	}
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// stopped is nil when the process stands still.
-func stopped(pid int) error {
+// expectStopped is nil when the process stands still.
+func expectStopped(pid int) error {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return err

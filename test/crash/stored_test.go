@@ -18,15 +18,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // stored is where the server keeps everything; it is in every key and never changes.
 const stored = "/registry/kubizone/"
 
-// flip changes one bit of the word in what is stored under the prefix, and returns what undoes it.
-func flip(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word string) (key string, undo func()) {
+// flipBit changes one bit of the word in what is stored under the prefix, and returns what undoes it.
+func flipBit(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word string) (key string, undo func()) {
 	t.Helper()
-	found := must(etcd.Get(ctx, prefix, clientv3.WithPrefix()))(t)
+	found := must.Get(etcd.Get(ctx, prefix, clientv3.WithPrefix()))(t)
 	for _, kv := range found.Kvs {
 		at := bytes.Index(kv.Value, []byte(word))
 		if at < 0 {
@@ -36,9 +37,7 @@ func flip(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word
 		damaged[at+len(word)-1] ^= 1
 		put := func(value []byte) {
 			t.Helper()
-			if _, err := etcd.Put(ctx, string(kv.Key), string(value)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(etcd.Put(ctx, string(kv.Key), string(value)))(t)
 		}
 		put(damaged)
 		return string(kv.Key), func() { put(kv.Value) }
@@ -51,46 +50,46 @@ func flip(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word
 // frozen and handed to no client, neither as entries nor by transfer; every other zone is served, and fsck says where.
 // A primary that had the zone proven keeps it as it was.
 func TestF30_bitFlippedInARecord(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one)
-	team := teams()[0]
+	team := listTeams()[0]
 	for name, domain := range map[string]string{"marked": "marked.one.test.", "other": "other.two.test."} {
-		l.say(team+"/"+name, "flipmarked", func(ctx context.Context) (*v1alpha1.Record, error) {
-			return l.clients[0].Records(team).Create(ctx, txt(team, name, domain, "flipmarked"), metav1.CreateOptions{})
+		l.makeWrite(team+"/"+name, "flipmarked", func(ctx context.Context) (*v1alpha1.Record, error) {
+			return l.clients[0].Records(team).Create(ctx, makeTXT(team, name, domain, "flipmarked"), metav1.CreateOptions{})
 		})
 	}
 	before := w.startPrimary(ctx, t, one)
-	until(ctx, t, "the primary has the zone", func() error { _, err := transfer(before.dns, "one.test."); return err })
+	until(ctx, t, "the primary has the zone", func() error { _, err := transferZone(before.dns, "one.test."); return err })
 
-	key, undo := flip(ctx, t, client(t, e.members[0]), stored+"kubi.zone/records/"+team+"/marked", "flipmarked")
-	if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, "/marked") {
+	key, undo := flipBit(ctx, t, connectMembers(t, e.members[0]), stored+"kubi.zone/records/"+team+"/marked", "flipmarked")
+	if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, "/marked") {
 		t.Errorf("fsck does not say that %s is damaged:\n%s", key, said)
 	}
-	one.start(ctx, t)
+	one.startReplica(ctx, t)
 	zones := l.clients[0].Zones(owner)
-	if _, _, _, err := entries(ctx, l.clients[0], must(zones.Get(ctx, "one", metav1.GetOptions{}))(t)); !apierrors.IsStoreReadError(err) {
+	if _, _, _, err := readEntries(ctx, l.clients[0], must.Get(zones.Get(ctx, "one", metav1.GetOptions{}))(t)); !apierrors.IsStoreReadError(err) {
 		t.Errorf("entries of the damaged zone: %v", err)
 	}
-	if _, _, text, err := entries(ctx, l.clients[0], must(zones.Get(ctx, "two", metav1.GetOptions{}))(t)); err != nil || !strings.Contains(text, "flipmarked") {
+	if _, _, text, err := readEntries(ctx, l.clients[0], must.Get(zones.Get(ctx, "two", metav1.GetOptions{}))(t)); err != nil || !strings.Contains(text, "flipmarked") {
 		t.Errorf("entries of another zone: %v", err)
 	}
 	if log := one.Log(); !strings.Contains(log, "A zone is frozen") {
 		t.Errorf("the server does not say that a zone is frozen")
 	}
 	after := w.startPrimary(ctx, t, one)
-	until(ctx, t, "a new primary has the other zone", func() error { _, err := transfer(after.dns, "two.test."); return err })
-	if rrs, err := transfer(after.dns, "one.test."); err == nil {
+	until(ctx, t, "a new primary has the other zone", func() error { _, err := transferZone(after.dns, "two.test."); return err })
+	if rrs, err := transferZone(after.dns, "one.test."); err == nil {
 		t.Errorf("a new primary hands out the damaged zone: %v", rrs)
 	}
-	if rrs, err := transfer(before.dns, "one.test."); err != nil || !strings.Contains(fmt.Sprint(rrs), "flipmarked") {
+	if rrs, err := transferZone(before.dns, "one.test."); err != nil || !strings.Contains(fmt.Sprint(rrs), "flipmarked") {
 		t.Errorf("the primary that had it proven: %v, %v", rrs, err)
 	}
 	undo()
-	one.start(ctx, t)
-	w.check(ctx, t, l, e, one)
+	one.startReplica(ctx, t)
+	w.checkAll(ctx, t, l, e, one)
 }
 
 // damaged is what flip makes of the value "flipmarked".
@@ -99,23 +98,23 @@ const damaged = "flipmarkee"
 // F30: one bit of a journal flips. fsck names the step; what servers show is what the zone's hash says, then as before;
 // and no client is told the changes as the step has them, neither by the API nor by IXFR.
 func TestF30_bitFlippedInAJournal(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.newLoad(ctx, t, one, other)
-	team := teams()[0]
+	team := listTeams()[0]
 	write := func(name, value string) {
 		t.Helper()
-		if _, ok := l.say(team+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
-			return l.clients[0].Records(team).Create(ctx, txt(team, name, name+".one.test.", value), metav1.CreateOptions{})
+		if _, ok := l.makeWrite(team+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
+			return l.clients[0].Records(team).Create(ctx, makeTXT(team, name, name+".one.test.", value), metav1.CreateOptions{})
 		}); !ok {
 			t.Fatalf("%s was not written", name)
 		}
 	}
-	since := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial
+	since := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial
 	follower := w.startPrimary(ctx, t, one)
-	until(ctx, t, "the primary has the zone", func() error { _, err := transfer(follower.dns, "one.test."); return err })
+	until(ctx, t, "the primary has the zone", func() error { _, err := transferZone(follower.dns, "one.test."); return err })
 	write("marked", "flipmarked")
 	write("later", "later")
 	// told: each server and the primary say of the changes since what was written, or that they do not know.
@@ -127,7 +126,7 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 				Param("since", fmt.Sprint(since)).Param("format", "text").Do(ctx).Raw()
 			answers[fmt.Sprintf("server %d", n)] = fmt.Sprintf("%s %v", body, err)
 		}
-		all, err := increments(follower.dns, "one.test.", uint32(since))
+		all, err := transferChanges(follower.dns, "one.test.", uint32(since))
 		answers["the primary"] = fmt.Sprintf("%v %v", all, err)
 		for who, said := range answers {
 			if strings.Contains(said, damaged) || !strings.Contains(said, "flipmarked") && !strings.Contains(said, "is not held here any more") {
@@ -135,16 +134,16 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 			}
 		}
 	}
-	key, undo := flip(ctx, t, client(t, e.members[0]), stored+"ledger/journal/", "flipmarked")
-	if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, key) {
+	key, undo := flipBit(ctx, t, connectMembers(t, e.members[0]), stored+"ledger/journal/", "flipmarked")
+	if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, key) {
 		t.Errorf("fsck does not name %s:\n%s", key, said)
 	}
 	told("as they run")
 	write("after", "after")
-	w.agree(ctx, t, one, other)
-	one.start(ctx, t)
+	w.expectAgreement(ctx, t, one, other)
+	one.startReplica(ctx, t)
 	told("after a restart")
-	w.agree(ctx, t, one, other)
+	w.expectAgreement(ctx, t, one, other)
 	undo()
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -41,7 +42,7 @@ func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 		t.Skip("builds earlier versions: KUBIZONE_TEST_LONG=1")
 	}
 	var revisions []string
-	for line := range strings.Lines(string(must(os.ReadFile("testdata/earlier.txt"))(t))) {
+	for line := range strings.Lines(string(must.Get(os.ReadFile("testdata/earlier.txt"))(t))) {
 		if revision, _, _ := strings.Cut(strings.TrimSpace(line), " "); revision != "" && revision != "#" {
 			revisions = append(revisions, revision)
 		}
@@ -49,45 +50,42 @@ func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	if len(revisions) == 0 {
 		t.Skip("testdata/earlier.txt names no version: none was released")
 	}
-	now := need(t)
+	now := requireWorld(t)
 	for _, revision := range revisions {
 		t.Run(revision[:min(len(revision), 8)], func(t *testing.T) {
 			before := *now
-			var err error
-			before.program, err = rig.Earlier(t.Context(), revision)
-			rig.SkipMissing(t, err)
+
+			before.program = rig.Need(rig.Earlier(t.Context(), revision))(t)
 			test(t, now, &before)
 		})
 	}
 }
 
-// become replaces a server by one of another version, as a rollout does.
-func (r *replica) become(ctx context.Context, t *testing.T, program string) {
+// replaceProgram replaces a server by one of another version, as a rollout does.
+func (r *replica) replaceProgram(ctx context.Context, t *testing.T, program string) {
 	t.Helper()
-	if err := r.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.Stop(ctx))
 	r.config.Program = program
-	r.start(ctx, t)
+	r.startReplica(ctx, t)
 }
 
 // form is what the store says of its form.
 type form struct{ Format, LeastReader int }
 
-func (e *etcd) form(ctx context.Context, t *testing.T) (f form) {
+func (e *etcd) readForm(ctx context.Context, t *testing.T) (f form) {
 	t.Helper()
-	found := must(client(t, e.members[0]).Get(ctx, stored+"ledger/config"))(t)
+	found := must.Get(connectMembers(t, e.members[0]).Get(ctx, stored+"ledger/config"))(t)
 	if len(found.Kvs) != 1 || json.Unmarshal(found.Kvs[0].Value, &f) != nil {
 		t.Fatalf("the config of the store is %v", found.Kvs)
 	}
 	return f
 }
 
-// outgrown checks that a server of an earlier version does not start, names the next step and writes nothing.
-func (r *replica) outgrown(ctx context.Context, t *testing.T, e *etcd, program string) {
+// expectOutgrown checks that a server of an earlier version does not start, names the next step and writes nothing.
+func (r *replica) expectOutgrown(ctx context.Context, t *testing.T, e *etcd, program string) {
 	t.Helper()
-	etcd := client(t, e.members[0])
-	at := must(etcd.Get(ctx, stored))(t).Header.Revision
+	etcd := connectMembers(t, e.members[0])
+	at := must.Get(etcd.Get(ctx, stored))(t).Header.Revision
 	config := r.config
 	config.Program = program
 	short, cancel := context.WithTimeout(ctx, time.Minute)
@@ -96,7 +94,7 @@ func (r *replica) outgrown(ctx context.Context, t *testing.T, e *etcd, program s
 	if err == nil || !strings.Contains(err.Error(), "start a version that knows it") {
 		t.Errorf("over a store that is too new for it the earlier server says: %v", err)
 	}
-	if now := must(etcd.Get(ctx, stored))(t).Header.Revision; now != at {
+	if now := must.Get(etcd.Get(ctx, stored))(t).Header.Revision; now != at {
 		t.Errorf("the earlier server wrote into a store that is too new for it: it was at revision %d and is at %d", at, now)
 	}
 }
@@ -108,10 +106,10 @@ func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 	eachEarlier(t, func(t *testing.T, now, before *world) {
 		ctx := within(t, 4*waitTimeout)
 		e := startEtcd(ctx, t, 1, false)
-		one, other := before.server(ctx, t, e.endpoints()), before.server(ctx, t, e.endpoints())
+		one, other := before.startServer(ctx, t, e.listEndpoints()), before.startServer(ctx, t, e.listEndpoints())
 		l := before.startLoad(ctx, t, one, other)
 		l.waitAcked(ctx, t, 40)
-		earlier := e.form(ctx, t)
+		earlier := e.readForm(ctx, t)
 		both := func(writes int) {
 			t.Helper()
 			for _, r := range []*replica{one, other} {
@@ -120,8 +118,8 @@ func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 			l.waitAcked(ctx, t, writes)
 		}
 
-		other.become(ctx, t, now.program)
-		form := e.form(ctx, t)
+		other.replaceProgram(ctx, t, now.program)
+		form := e.readForm(ctx, t)
 		t.Logf("from format %d to %d, for programs that know %d", earlier.Format, form.Format, form.LeastReader)
 		if form.LeastReader > earlier.Format {
 			select {
@@ -130,24 +128,24 @@ func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 				t.Fatal("the earlier server goes on beside a store that is too new for it")
 			}
 			if !strings.Contains(one.Log(), "start a version that knows it") {
-				t.Errorf("the earlier server does not say why it ends:\n%s", tail(quiet(one.Log()), 10))
+				t.Errorf("the earlier server does not say why it ends:\n%s", keepLastLines(dropUsualLines(one.Log()), 10))
 			}
 			one.config.Program = now.program
-			one.start(ctx, t)
+			one.startReplica(ctx, t)
 			both(80)
-			now.check(ctx, t, l, e, one, other)
+			now.checkAll(ctx, t, l, e, one, other)
 			return
 		}
 		both(80)
-		one.become(ctx, t, now.program)
+		one.replaceProgram(ctx, t, now.program)
 		both(40)
-		one.become(ctx, t, before.program)
+		one.replaceProgram(ctx, t, before.program)
 		both(80)
-		other.become(ctx, t, before.program)
+		other.replaceProgram(ctx, t, before.program)
 		both(40)
-		before.check(ctx, t, l, e, one, other)
-		other.become(ctx, t, now.program)
-		now.check(ctx, t, l, e, one, other)
+		before.checkAll(ctx, t, l, e, one, other)
+		other.replaceProgram(ctx, t, now.program)
+		now.checkAll(ctx, t, l, e, one, other)
 	})
 }
 
@@ -159,59 +157,59 @@ func TestF31_upgradeAndWayBackWithData(t *testing.T) {
 	eachEarlier(t, func(t *testing.T, now, before *world) {
 		ctx := within(t, 5*waitTimeout)
 		e := startEtcd(ctx, t, 1, false)
-		d := newDelivered(ctx, t, now, before.server(ctx, t, e.endpoints()))
+		d := newDelivered(ctx, t, now, before.startServer(ctx, t, e.listEndpoints()))
 		l := before.startLoad(ctx, t, d.server)
 		l.waitAcked(ctx, t, 60)
-		l.end()
+		l.endLoad()
 		d.makeZone(ctx, t)
-		d.serve(ctx, t, before)
-		d.change(ctx, t)
-		d.deliver(ctx, t, before, "192.0.2.1")
-		before.settle(ctx, t, e)
-		earlier := e.form(ctx, t)
-		had := d.everything(ctx, t)
+		d.servePrimary(ctx, t, before)
+		d.changeZone(ctx, t)
+		d.deliverRecord(ctx, t, before, "192.0.2.1")
+		before.waitForCascades(ctx, t, e)
+		earlier := e.readForm(ctx, t)
+		had := d.readEverything(ctx, t)
 		file := filepath.Join(t.TempDir(), "backup")
-		before.command(ctx, t, "backup", "--etcd-servers", e.endpoints(), file)
-		informer := d.inform(ctx, t)
+		before.runCommand(ctx, t, "backup", "--etcd-servers", e.listEndpoints(), file)
+		informer := d.followRecords(ctx, t)
 
-		d.server.become(ctx, t, now.program)
-		form := e.form(ctx, t)
+		d.server.replaceProgram(ctx, t, now.program)
+		form := e.readForm(ctx, t)
 		t.Logf("%d objects, from format %d to %d, for programs that know %d", len(had), earlier.Format, form.Format, form.LeastReader)
 		reads := form.LeastReader <= earlier.Format
-		d.unchanged(ctx, t, had, reads)
-		now.settle(ctx, t, e)
+		d.expectUnchanged(ctx, t, had, reads)
+		now.waitForCascades(ctx, t, e)
 		d.watchFrom(ctx, t, informer.from)
-		d.deliver(ctx, t, before, "192.0.2.2")
-		d.follows(ctx, t)
-		d.serve(ctx, t, now)
-		d.deliver(ctx, t, now, "192.0.2.3")
-		d.follows(ctx, t)
-		informer.shows(ctx, t)
-		had = d.everything(ctx, t)
+		d.deliverRecord(ctx, t, before, "192.0.2.2")
+		d.expectChanges(ctx, t)
+		d.servePrimary(ctx, t, now)
+		d.deliverRecord(ctx, t, now, "192.0.2.3")
+		d.expectChanges(ctx, t)
+		informer.waitForRecords(ctx, t)
+		had = d.readEverything(ctx, t)
 
-		d.serve(ctx, t, before)
+		d.servePrimary(ctx, t, before)
 		if reads {
-			d.server.become(ctx, t, before.program)
-			d.unchanged(ctx, t, had, true)
-			before.settle(ctx, t, e)
+			d.server.replaceProgram(ctx, t, before.program)
+			d.expectUnchanged(ctx, t, had, true)
+			before.waitForCascades(ctx, t, e)
 		} else {
 			d.server.Kill()
-			d.server.outgrown(ctx, t, e, before.program)
+			d.server.expectOutgrown(ctx, t, e, before.program)
 			data, raised := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "raised")
-			before.command(ctx, t, "restore", file, "--data-dir", data)
-			before.command(ctx, t, "backup", "--data-dir", data, raised)
+			before.runCommand(ctx, t, "restore", file, "--data-dir", data)
+			before.runCommand(ctx, t, "backup", "--data-dir", data, raised)
 			e.members[0].putBack(ctx, t, raised)
 			d.server.config.Program = before.program
-			d.server.start(ctx, t)
+			d.server.startReplica(ctx, t)
 		}
-		d.deliver(ctx, t, before, "192.0.2.4")
+		d.deliverRecord(ctx, t, before, "192.0.2.4")
 		if reads {
-			d.follows(ctx, t)
+			d.expectChanges(ctx, t)
 		}
-		informer.shows(ctx, t)
-		d.server.become(ctx, t, now.program)
-		now.settle(ctx, t, e)
-		now.agree(ctx, t, d.server)
+		informer.waitForRecords(ctx, t)
+		d.server.replaceProgram(ctx, t, now.program)
+		now.waitForCascades(ctx, t, e)
+		now.expectAgreement(ctx, t, d.server)
 	})
 }
 
@@ -237,10 +235,10 @@ const (
 
 func newDelivered(ctx context.Context, t *testing.T, w *world, server *replica) *delivered {
 	t.Helper()
-	d := &delivered{world: w, server: server, dns: must(rig.FreePort())(t)}
-	config := w.direct(t, server)
-	d.api = must(dynamic.NewForConfig(config))(t)
-	served := must(must(discovery.NewDiscoveryClientForConfig(config))(t).ServerResourcesForGroupVersion(kubizone.GroupVersion().String()))(t)
+	d := &delivered{world: w, server: server, dns: must.Get(rig.FreePort())(t)}
+	config := w.connectDirectly(t, server)
+	d.api = must.Get(dynamic.NewForConfig(config))(t)
+	served := must.Get(must.Get(discovery.NewDiscoveryClientForConfig(config))(t).ServerResourcesForGroupVersion(kubizone.GroupVersion().String()))(t)
 	for _, r := range served.APIResources {
 		d.sets = d.sets || r.Name == "changesets"
 		if slices.Contains(r.Verbs, "list") {
@@ -258,30 +256,26 @@ func newDelivered(ctx context.Context, t *testing.T, w *world, server *replica) 
 	if _, _, err := w.kube.WaitAvailable(ctx, true); err != nil {
 		t.Fatal(err)
 	}
-	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: keptZone, Primary: d.dns}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
+	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: keptZone, Primary: d.dns}}}))(t)
 	d.bind = bind
 	return d
 }
 
 var kubizone = schema.GroupVersionResource{Group: "kubi.zone", Version: "v1alpha1"}
 
-func (d *delivered) of(resource string) dynamic.NamespaceableResourceInterface {
+func (d *delivered) clientOf(resource string) dynamic.NamespaceableResourceInterface {
 	return d.api.Resource(kubizone.GroupVersion().WithResource(resource))
 }
 
-// apply applies an object of YAML, or creates what cannot be applied.
-func (d *delivered) apply(ctx context.Context, t *testing.T, resource, text string) {
+// applyObject applies an object of YAML, or creates what cannot be applied.
+func (d *delivered) applyObject(ctx context.Context, t *testing.T, resource, text string) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.Unmarshal([]byte(text), o))
 	o.SetAPIVersion(kubizone.GroupVersion().String())
-	var to dynamic.ResourceInterface = d.of(resource)
+	var to dynamic.ResourceInterface = d.clientOf(resource)
 	if resource != "dnsclasses" {
-		to = d.of(resource).Namespace(owner)
+		to = d.clientOf(resource).Namespace(owner)
 	}
 	var err error
 	if o.GetName() == "" {
@@ -294,10 +288,10 @@ func (d *delivered) apply(ctx context.Context, t *testing.T, resource, text stri
 	}
 }
 
-// record applies one of the zone.
-func (d *delivered) record(ctx context.Context, t *testing.T, name, kind string, values ...string) {
+// applyRecord applies one of the zone.
+func (d *delivered) applyRecord(ctx context.Context, t *testing.T, name, kind string, values ...string) {
 	t.Helper()
-	d.apply(ctx, t, "records", recordText(name, kind, values...))
+	d.applyObject(ctx, t, "records", recordText(name, kind, values...))
 }
 
 func recordText(name, kind string, values ...string) string {
@@ -308,63 +302,61 @@ func recordText(name, kind string, values ...string) string {
 // makeZone makes the class, the zone, a child zone and records of both.
 func (d *delivered) makeZone(ctx context.Context, t *testing.T) {
 	t.Helper()
-	d.apply(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, namespaces: {selector: {}}, transfer: {secondaries: [{address: %q}]}}}`, d.bind.Addr))
-	d.apply(ctx, t, "zones", `{kind: Zone, metadata: {name: kept, labels: {tier: gold}, annotations: {note: kept}}, spec: {domainName: kept.test., dnsClassRefs: [{name: secondaries}],
+	d.applyObject(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, namespaces: {selector: {}}, transfer: {secondaries: [{address: %q}]}}}`, d.bind.Addr))
+	d.applyObject(ctx, t, "zones", `{kind: Zone, metadata: {name: kept, labels: {tier: gold}, annotations: {note: kept}}, spec: {domainName: kept.test., dnsClassRefs: [{name: secondaries}],
   nameServers: [{name: ns1, addresses: [192.0.2.53, "2001:db8::53"]}], delegations: [{records: [{pattern: "*"}, {pattern: "@"}], zones: [child]}]}}`)
-	d.apply(ctx, t, "zones", `{kind: Zone, metadata: {name: child}, spec: {domainName: child.kept.test., nameServers: [{name: ns, addresses: [192.0.2.54]}]}}`)
-	d.record(ctx, t, "www", "A", "192.0.2.80")
-	d.record(ctx, t, "mail", "MX", "10 www")
-	d.record(ctx, t, "goes", "TXT", "soon removed")
+	d.applyObject(ctx, t, "zones", `{kind: Zone, metadata: {name: child}, spec: {domainName: child.kept.test., nameServers: [{name: ns, addresses: [192.0.2.54]}]}}`)
+	d.applyRecord(ctx, t, "www", "A", "192.0.2.80")
+	d.applyRecord(ctx, t, "mail", "MX", "10 www")
+	d.applyRecord(ctx, t, "goes", "TXT", "soon removed")
 	var many []string // a zone that is no longer than its changes is transferred whole
 	for i := range 90 {
 		many = append(many, fmt.Sprintf("192.0.2.%d", i))
 	}
-	d.record(ctx, t, "many", "A", many...)
+	d.applyRecord(ctx, t, "many", "A", many...)
 }
 
-// change makes the history that follows: a removed RRset, a Delegation and a ChangeSet where there are such.
-func (d *delivered) change(ctx context.Context, t *testing.T) {
+// changeZone makes the history that follows: a removed RRset, a Delegation and a ChangeSet where there are such.
+func (d *delivered) changeZone(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if err := d.of("records").Namespace(owner).Delete(ctx, "goes", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	d.record(ctx, t, "nobody", "CNAME", "www")
-	d.record(ctx, t, "mail", "MX", "10 www", "20 ns1")
+	must.Succeed(t, d.clientOf("records").Namespace(owner).Delete(ctx, "goes", metav1.DeleteOptions{}))
+	d.applyRecord(ctx, t, "nobody", "CNAME", "www")
+	d.applyRecord(ctx, t, "mail", "MX", "10 www", "20 ns1")
 	if slices.Contains(d.kinds, "delegations") {
-		d.apply(ctx, t, "delegations", `{kind: Delegation, metadata: {name: deep}, spec: {zoneRef: {name: kept}, namespaces: [`+owner+`, `+teams()[0]+`], records: [{pattern: "*.deep"}]}}`)
-		d.record(ctx, t, "below.deep", "TXT", "by a Delegation")
+		d.applyObject(ctx, t, "delegations", `{kind: Delegation, metadata: {name: deep}, spec: {zoneRef: {name: kept}, namespaces: [`+owner+`, `+listTeams()[0]+`], records: [{pattern: "*.deep"}]}}`)
+		d.applyRecord(ctx, t, "below.deep", "TXT", "by a Delegation")
 	}
 	if d.sets {
-		d.apply(ctx, t, "changesets", `{kind: ChangeSet, spec: {items: [{apply: `+recordText("one", "A", "192.0.2.1")+`}, {apply: `+recordText("two", "A", "192.0.2.2")+`}, {delete: {name: nobody}}]}}`)
+		d.applyObject(ctx, t, "changesets", `{kind: ChangeSet, spec: {items: [{apply: `+recordText("one", "A", "192.0.2.1")+`}, {apply: `+recordText("two", "A", "192.0.2.2")+`}, {delete: {name: nobody}}]}}`)
 	}
 }
 
-// everything is what the API shows, each list and the content of each zone, by its path.
-func (d *delivered) everything(ctx context.Context, t *testing.T) map[string]string {
+// readEverything returns what the API shows, each list and the content of each zone, by its path.
+func (d *delivered) readEverything(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, kind := range d.kinds {
-		for _, o := range must(d.of(kind).List(ctx, metav1.ListOptions{}))(t).Items {
-			all[kind+" "+o.GetNamespace()+"/"+o.GetName()] = string(must(json.Marshal(o.Object))(t))
+		for _, o := range must.Get(d.clientOf(kind).List(ctx, metav1.ListOptions{}))(t).Items {
+			all[kind+" "+o.GetNamespace()+"/"+o.GetName()] = string(must.Get(json.Marshal(o.Object))(t))
 		}
 	}
 	from := d.clientsOf(t, d.server)[0]
-	for _, z := range must(from.Zones("").List(ctx, metav1.ListOptions{}))(t).Items {
+	for _, z := range must.Get(from.Zones("").List(ctx, metav1.ListOptions{}))(t).Items {
 		if z.Status.FQDN != "" {
-			_, _, text, err := entries(ctx, from, &z)
-			all["content of "+z.Namespace+"/"+z.Name] = must(text, err)(t)
+			_, _, text, err := readEntries(ctx, from, &z)
+			all["content of "+z.Namespace+"/"+z.Name] = must.Get(text, err)(t)
 		}
 	}
 	changes := from.RESTClient().Get().Namespace(owner).Resource("zones").Name(keptName).SubResource("changes").Param("since", fmt.Sprint(d.since)).Do(ctx)
-	all["changes of "+keptName] = string(must(changes.Raw())(t))
+	all["changes of "+keptName] = string(must.Get(changes.Raw())(t))
 	return all
 }
 
-// unchanged holds what the API shows against what it showed; resourceVersions too, where both are of one format. How
-// many Records a Delegation has in use is counted by a sweep, which runs when a server starts.
-func (d *delivered) unchanged(ctx context.Context, t *testing.T, had map[string]string, versions bool) {
+// expectUnchanged holds what the API shows against what it showed; resourceVersions too, where both are of one format.
+// How many Records a Delegation has in use is counted by a sweep, which runs when a server starts.
+func (d *delivered) expectUnchanged(ctx context.Context, t *testing.T, had map[string]string, versions bool) {
 	t.Helper()
-	has := d.everything(ctx, t)
+	has := d.readEverything(ctx, t)
 	compared := func(path, text string) string {
 		o := &unstructured.Unstructured{}
 		counted := strings.HasPrefix(path, "delegations ")
@@ -374,7 +366,7 @@ func (d *delivered) unchanged(ctx context.Context, t *testing.T, had map[string]
 		if o.SetResourceVersion(""); counted {
 			unstructured.RemoveNestedField(o.Object, "status", "records")
 		}
-		return string(must(json.Marshal(o.Object))(t))
+		return string(must.Get(json.Marshal(o.Object))(t))
 	}
 	wrong := 0
 	for _, path := range slices.Sorted(maps.Keys(had)) {
@@ -390,48 +382,50 @@ func (d *delivered) unchanged(ctx context.Context, t *testing.T, had map[string]
 	}
 }
 
-// serve lets a primary of a version take the place of the one before.
-func (d *delivered) serve(ctx context.Context, t *testing.T, by *world) {
+// servePrimary lets a primary of a version take the place of the one before.
+func (d *delivered) servePrimary(ctx context.Context, t *testing.T, by *world) {
 	t.Helper()
 	if d.primary != nil {
-		d.primary.stop()
+		d.primary.killPrimary()
 	}
 	d.primary = by.startPrimary(ctx, t, d.server, "--dns-listen", d.dns.String())
-	if d.first, d.then = d.transferred(ctx, t); d.since == 0 {
+	if d.first, d.then = d.transferKept(ctx, t); d.since == 0 {
 		d.since = d.first
 	}
 }
 
-// transferred is the zone by AXFR, and its serial.
-func (d *delivered) transferred(ctx context.Context, t *testing.T) (serial uint32, all []string) {
+// transferKept returns the zone by AXFR, and its serial.
+func (d *delivered) transferKept(ctx context.Context, t *testing.T) (serial uint32, all []string) {
 	t.Helper()
-	until(ctx, t, "the primary has the zone", func() (err error) { all, err = transfer(d.primary.dns, keptZone); return err })
+	until(ctx, t, "the primary has the zone", func() (err error) { all, err = transferZone(d.primary.dns, keptZone); return err })
 	return withoutSOA(t, all)
 }
 
-// follows: the changes since the primary began to serve lead to what the zone is, and the answer is not all of it.
-func (d *delivered) follows(ctx context.Context, t *testing.T) {
+// expectChanges: the changes since the primary began to serve lead to what the zone is, and the answer is not all of
+// it.
+func (d *delivered) expectChanges(ctx context.Context, t *testing.T) {
 	t.Helper()
-	serial, want := d.transferred(ctx, t)
-	answer := must(increments(d.primary.dns, keptZone, d.first))(t)
+	serial, want := d.transferKept(ctx, t)
+	answer := must.Get(transferChanges(d.primary.dns, keptZone, d.first))(t)
 	if len(answer) < 4 || answer[1].Header().Rrtype != mdns.TypeSOA {
 		t.Errorf("IXFR from %d to %d answers with %d records, which are no differences", d.first, serial, len(answer))
 	}
-	if have := followed(d.then, answer); !slices.Equal(have, want) {
-		t.Errorf("IXFR from %d leads to another zone than AXFR at %d:\n%s", d.first, serial, difference(have, want))
+	if have := applyChanges(d.then, answer); !slices.Equal(have, want) {
+		t.Errorf("IXFR from %d leads to another zone than AXFR at %d:\n%s", d.first, serial, describeDifference(have, want))
 	}
 }
 
-// deliver lets a controller of a version work: what is written reaches the secondary, and Record and Zone are Ready.
-func (d *delivered) deliver(ctx context.Context, t *testing.T, by *world, address string) {
+// deliverRecord lets a controller of a version work: what is written reaches the secondary, and Record and Zone are
+// Ready.
+func (d *delivered) deliverRecord(ctx context.Context, t *testing.T, by *world, address string) {
 	t.Helper()
-	controller := must(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0", "--lease-duration", "30s"))(t)
+	controller := must.Get(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0", "--lease-duration", "30s"))(t)
 	defer controller.End()
-	d.record(ctx, t, "www", "A", address)
+	d.applyRecord(ctx, t, "www", "A", address)
 	var serial uint32
 	for _, of := range [][2]string{{"records", "www"}, {"zones", keptName}} {
 		until(ctx, t, of[1]+" is delivered", func() error {
-			o, err := d.of(of[0]).Namespace(owner).Get(ctx, of[1], metav1.GetOptions{})
+			o, err := d.clientOf(of[0]).Namespace(owner).Get(ctx, of[1], metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -443,13 +437,11 @@ func (d *delivered) deliver(ctx context.Context, t *testing.T, by *world, addres
 					return nil
 				}
 			}
-			return fmt.Errorf("%v; the controller says:\n%s", conditions, tail(controller.Log(), 5))
+			return fmt.Errorf("%v; the controller says:\n%s", conditions, keepLastLines(controller.Log(), 5))
 		})
 	}
-	if err := d.bind.WaitSerial(ctx, keptZone, serial); err != nil {
-		t.Fatal(err)
-	}
-	answer := must(rig.Dig{Server: d.bind.Addr}.Run(ctx, "+short", "+norecurse", "www."+keptZone, "A"))(t)
+	must.Succeed(t, d.bind.WaitSerial(ctx, keptZone, serial))
+	answer := must.Get(rig.Dig{Server: d.bind.Addr}.Run(ctx, "+short", "+norecurse", "www."+keptZone, "A"))(t)
 	if strings.TrimSpace(answer) != address {
 		t.Errorf("Ready, and the secondary answers %q, not %s", answer, address)
 	}
@@ -462,27 +454,27 @@ type following struct {
 	from string
 }
 
-func (d *delivered) inform(ctx context.Context, t *testing.T) *following {
+func (d *delivered) followRecords(ctx context.Context, t *testing.T) *following {
 	t.Helper()
-	f := &following{informer: follow(ctx, d.clientsOf(t, d.server)[0]), d: d}
-	f.from = must(d.of("records").List(ctx, metav1.ListOptions{}))(t).GetResourceVersion()
-	f.shows(ctx, t)
+	f := &following{informer: followRecords(ctx, d.clientsOf(t, d.server)[0]), d: d}
+	f.from = must.Get(d.clientOf("records").List(ctx, metav1.ListOptions{}))(t).GetResourceVersion()
+	f.waitForRecords(ctx, t)
 	return f
 }
 
-// shows waits until it has what the server lists.
-func (f *following) shows(ctx context.Context, t *testing.T) {
+// waitForRecords waits until it has what the server lists.
+func (f *following) waitForRecords(ctx context.Context, t *testing.T) {
 	t.Helper()
-	f.informer.shows(ctx, t, f.d.clientsOf(t, f.d.server)[0])
+	f.informer.waitForRecords(ctx, t, f.d.clientsOf(t, f.d.server)[0])
 }
 
 // watchFrom: a watch from a version of before the upgrade goes on with what came since, in order, or is told to list.
 func (d *delivered) watchFrom(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
-	d.record(ctx, t, "new", "TXT", "since")
+	d.applyRecord(ctx, t, "new", "TXT", "since")
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
-	events, err := d.of("records").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	events, err := d.clientOf("records").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	last, _ := strconv.ParseInt(version, 10, 64)
 	for err == nil {
 		event, open := <-events.ResultChan()
@@ -494,7 +486,7 @@ func (d *delivered) watchFrom(ctx context.Context, t *testing.T, version string)
 			break
 		}
 		o := event.Object.(*unstructured.Unstructured)
-		at := must(strconv.ParseInt(o.GetResourceVersion(), 10, 64))(t)
+		at := must.Get(strconv.ParseInt(o.GetResourceVersion(), 10, 64))(t)
 		if at <= last {
 			t.Errorf("version %d comes after %d", at, last)
 		}

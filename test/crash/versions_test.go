@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -20,69 +21,61 @@ import (
 // same; nothing was changed, so that the newer version, or this one after the change is taken back, goes on with all
 // there was.
 func TestF28_storeOfANewerVersion(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	one := w.server(ctx, t, e.endpoints())
+	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
 
-	etcd := client(t, e.members[0])
+	etcd := connectMembers(t, e.members[0])
 	const config = stored + "ledger/config"
-	found := must(etcd.Get(ctx, config))(t)
+	found := must.Get(etcd.Get(ctx, config))(t)
 	if len(found.Kvs) != 1 {
 		t.Fatalf("%s: %d keys", config, len(found.Kvs))
 	}
 	newer := func(field string) map[string]any {
 		config := map[string]any{}
-		if err := json.Unmarshal(found.Kvs[0].Value, &config); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(found.Kvs[0].Value, &config))
 		config[field], config["ofTheNewer"] = 99, "kept"
 		return config
 	}
 	// It runs while the newer one comes: it does not go on in the old form.
-	if _, err := etcd.Put(ctx, config, string(must(json.Marshal(newer("leastReader")))(t))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(etcd.Put(ctx, config, string(must.Get(json.Marshal(newer("leastReader")))(t))))(t)
 	select {
 	case <-one.Ended():
 	case <-ctx.Done():
 		t.Fatalf("it goes on beside a newer version:\n%s", one.Log())
 	}
-	l.end()
+	l.endLoad()
 	if log := one.Log(); !strings.Contains(log, "for programs that know format 99 or later") {
-		t.Errorf("it does not say why it ends:\n%s", tail(quiet(log), 10))
+		t.Errorf("it does not say why it ends:\n%s", keepLastLines(dropUsualLines(log), 10))
 	}
 	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, and this kubizone knows"} {
-		written := must(etcd.Put(ctx, config, string(must(json.Marshal(newer(field)))(t))))(t)
+		written := must.Get(etcd.Put(ctx, config, string(must.Get(json.Marshal(newer(field)))(t))))(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := kuberig.StartServer(short, one.dir, one.config)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "start a version that knows it") {
 			t.Errorf("%s 99: the server says %v", field, err)
 		}
-		if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, "99") {
+		if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, "99") {
 			t.Errorf("%s 99: fsck says:\n%s", field, said)
 		}
-		if now := must(etcd.Get(ctx, stored))(t); now.Header.Revision != written.Header.Revision {
+		if now := must.Get(etcd.Get(ctx, stored))(t); now.Header.Revision != written.Header.Revision {
 			t.Errorf("%s 99: the store was at revision %d and is at %d", field, written.Header.Revision, now.Header.Revision)
 		}
 	}
 	// Further fields, which this version does not know, it keeps.
 	known := map[string]any{}
-	if err := json.Unmarshal(found.Kvs[0].Value, &known); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(found.Kvs[0].Value, &known))
 	known["ofTheNewer"] = "kept"
-	if _, err := etcd.Put(ctx, config, string(must(json.Marshal(known))(t))); err != nil {
-		t.Fatal(err)
-	}
-	one.start(ctx, t)
-	l.start(ctx)
+	must.Get(etcd.Put(ctx, config, string(must.Get(json.Marshal(known))(t))))(t)
+	one.startReplica(ctx, t)
+	l.startLoad(ctx)
 	l.waitAcked(ctx, t, 20)
-	w.check(ctx, t, l, e, one)
-	if now := must(etcd.Get(ctx, config))(t); len(now.Kvs) != 1 || !strings.Contains(string(now.Kvs[0].Value), "ofTheNewer") {
+	w.checkAll(ctx, t, l, e, one)
+	if now := must.Get(etcd.Get(ctx, config))(t); len(now.Kvs) != 1 || !strings.Contains(string(now.Kvs[0].Value), "ofTheNewer") {
 		t.Errorf("the server wrote %s anew: %s", config, now.Kvs)
 	}
 }

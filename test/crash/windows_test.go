@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -49,10 +50,10 @@ var between = []string{"cascade-finish"}
 
 // F1: a server is killed in every window of every kind of transaction, under load, beside another that goes on.
 func TestF01_serverKilledInEveryWindow(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 5*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
-	steady, doomed := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	steady, doomed := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, steady, doomed)
 	points := []string{
 		"record-put-after:9", "record-delete-before:2", "record-plain-after:2", "batch-before:2", "batch-after:3", "zone-put-before:2", "zone-delete-after:2",
@@ -77,8 +78,8 @@ func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	for _, point := range points {
 		doomed.diesAt(ctx, t, point)
 	}
-	doomed.start(ctx, t)
-	w.check(ctx, t, l, e, steady, doomed)
+	doomed.startReplica(ctx, t)
+	w.checkAll(ctx, t, l, e, steady, doomed)
 }
 
 // diesAt starts it with a fault, under which it must die.
@@ -112,7 +113,7 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 		said = r.Log()
 	}
 	if !strings.Contains(said, "fault: kill at "+place) {
-		t.Fatalf("it ended for another reason than %s:\n%s", place, tail(said, 20))
+		t.Fatalf("it ended for another reason than %s:\n%s", place, keepLastLines(said, 20))
 	}
 	return true
 }
@@ -120,7 +121,7 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 // The answers of etcd are lost while the server lives: it knows no more than its client, forgets what may have changed,
 // and says that it does not know.
 func TestF01_answersOfEtcdAreLost(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	var lost []string
@@ -132,11 +133,9 @@ func TestF01_answersOfEtcdAreLost(t *testing.T) {
 		lost = append(lost, kind+"-after:"+n+":lose")
 	}
 	armed := filepath.Join(t.TempDir(), "armed")
-	one, other := w.server(ctx, t, e.endpoints(), "KUBIZONE_FAULT="+strings.Join(lost, ","), "KUBIZONE_FAULT_WITH="+armed), w.server(ctx, t, e.endpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints(), "KUBIZONE_FAULT="+strings.Join(lost, ","), "KUBIZONE_FAULT_WITH="+armed), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
-	if err := os.WriteFile(armed, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(armed, nil, 0o600))
 	until(ctx, t, "all answers were lost", func() error {
 		for _, fault := range lost {
 			point, _, _ := strings.Cut(fault, ":")
@@ -147,7 +146,7 @@ func TestF01_answersOfEtcdAreLost(t *testing.T) {
 		return nil
 	})
 	l.waitAcked(ctx, t, 50)
-	w.check(ctx, t, l, e, one, other)
+	w.checkAll(ctx, t, l, e, one, other)
 }
 
 type errNot string

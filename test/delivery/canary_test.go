@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -36,12 +37,8 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	write := func(path, text string) string {
 		t.Helper()
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	encoded := func(what string) string { return base64.StdEncoding.EncodeToString([]byte(secrets[what])) }
@@ -70,53 +67,39 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	}))
 	defer echo.Close()
 	vouch := &v1alpha1.WebhookTLS{CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: echo.Certificate().Raw})}
-	gone, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := rig.WebhookServer(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := must.Get(rig.FreePort())(t)
+	at := must.Get(rig.FreePort())(t)
+	path := must.Get(rig.WebhookServer(t.Context(), t.TempDir()))(t)
 	server := runProgram(t, path, "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
 		"--tsig-key-file", write("backend.key", fmt.Sprintf("key \"backend.example\" {\n\talgorithm hmac-sha256;\n\tsecret \"%s\";\n};\n", encoded("backend"))), "-v=6")
 
 	t.Setenv(delivering.EnvRetryBaseDelay, "1s")
 	t.Setenv(delivering.EnvHealthInterval, "2s")
-	w := start(t, "-v=6", "--allow-inline-secrets", "--secrets-dir", filepath.Join(dir, "secrets"))
+	w := startWorld(t, "-v=6", "--allow-inline-secrets", "--secrets-dir", filepath.Join(dir, "secrets"))
 	h := newHook(t)
-	w.class("inline", h, func(spec *v1alpha1.DNSClassSpec) {
+	w.makeClass("inline", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.Webhook.Server, spec.Webhook.TLS, spec.Webhook.HMACAuth = echo.URL+"/inline", vouch, &v1alpha1.HMACAuth{Secret: secrets["inline"], Algorithm: v1alpha1.HMACAlgorithmSHA256}
 	})
-	w.class("bearer", h, func(spec *v1alpha1.DNSClassSpec) {
+	w.makeClass("bearer", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.Webhook.Server, spec.Webhook.TLS, spec.Webhook.BearerTokenFrom = echo.URL+"/bearer", vouch, &v1alpha1.SecretKeyReference{Name: "bearer", Namespace: "dns", Key: "token"}
 	})
-	w.class("shipped", h, func(spec *v1alpha1.DNSClassSpec) {
+	w.makeClass("shipped", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.Webhook.Server = "http://" + at.String()
 		spec.Webhook.HMACAuth = &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Name: "hook", Namespace: "dns", Key: "key"}, Algorithm: v1alpha1.HMACAlgorithmSHA256}
 	})
-	w.class("update", h, func(spec *v1alpha1.DNSClassSpec) {
+	w.makeClass("update", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.Webhook, spec.RFC2136 = nil, &v1alpha1.RFC2136Provider{Server: gone.String(), TSIGSecretRef: v1alpha1.SecretReference{Name: "update", Namespace: "dns"}, ForeignRecords: v1alpha1.ForeignRecordsKeep}
 	})
-	w.class("transfer", h, func(spec *v1alpha1.DNSClassSpec) {
+	w.makeClass("transfer", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.Webhook = nil
 		spec.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: gone.String()}}, TSIGSecretRef: &v1alpha1.SecretReference{Name: "transfer", Namespace: "dns"}}
 	})
 	classes := []string{"inline", "bearer", "shipped", "update", "transfer"}
-	w.zone("example", "example.org.", classes...)
-	if err := w.record("www", "example", "192.0.2.1"); err != nil {
-		t.Fatal(err)
-	}
+	w.makeZone("example", "example.org.", classes...)
+	must.Succeed(t, w.makeRecord("www", "example", "192.0.2.1"))
 	failed := func(reason string) func() bool {
 		return func() bool {
-			all, err := w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{}))(t)
 			for _, one := range all.Items {
 				if reason == "" && one.Status.Error == nil || reason != "" && one.Spec.ClassRef.Name == "shipped" && one.Status.Error != nil && one.Status.Error.Reason == reason {
 					return reason != ""
@@ -125,16 +108,13 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 			return reason == "" && len(all.Items) == len(classes)
 		}
 	}
-	eventually(t, "every class has failed", failed(""))
-	eventually(t, "the webhook server refuses the wrong secret", failed("AuthenticationFailed"))
+	waitUntil(t, "every class has failed", failed(""))
+	waitUntil(t, "the webhook server refuses the wrong secret", failed("AuthenticationFailed"))
 	write("secrets/dns/hook/key", secrets["hmac"])
-	eventually(t, "the webhook server cannot reach its DNS server", failed("ServerError"))
-	w.change("www", "192.0.2.2")
-	eventually(t, "every class was asked for its health", func() bool {
-		all, err := w.api.DNSClasses().List(w.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	waitUntil(t, "the webhook server cannot reach its DNS server", failed("ServerError"))
+	w.changeRecord("www", "192.0.2.2")
+	waitUntil(t, "every class was asked for its health", func() bool {
+		all := must.Get(w.api.DNSClasses().List(w.Context(), metav1.ListOptions{}))(t)
 		for _, one := range all.Items {
 			if one.Status.Health == nil {
 				return false
@@ -145,21 +125,21 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 
 	places := map[string]string{}
 	zones, err := w.api.Zones("").List(w.Context(), metav1.ListOptions{})
-	places["zones"] = text(t, zones, err)
+	places["zones"] = marshalValue(t, zones, err)
 	records, err := w.api.Records("").List(w.Context(), metav1.ListOptions{})
-	places["records"] = text(t, records, err)
+	places["records"] = marshalValue(t, records, err)
 	deliveries, err := w.api.Deliveries("").List(w.Context(), metav1.ListOptions{})
-	places["deliveries"] = text(t, deliveries, err)
+	places["deliveries"] = marshalValue(t, deliveries, err)
 	of, err := w.api.DNSClasses().List(w.Context(), metav1.ListOptions{})
 	for i := range of.Items {
 		of.Items[i].Spec = v1alpha1.DNSClassSpec{} // where the inline one is
 	}
-	places["dnsclasses"] = text(t, of, err)
+	places["dnsclasses"] = marshalValue(t, of, err)
 	metrics, err := w.raw.Get().AbsPath("/metrics").DoRaw(w.Context())
-	places["metrics"] = text(t, string(metrics), err)
-	w.up.stop()
-	server.stop()
-	places["log of up"], places["log of webhook-server"] = w.up.said(), server.said()
+	places["metrics"] = marshalValue(t, string(metrics), err)
+	w.up.stopProgram()
+	server.stopProgram()
+	places["log of up"], places["log of webhook-server"] = w.up.readOutput(), server.readOutput()
 	for place, what := range places {
 		if len(what) < 200 {
 			t.Errorf("%s: nothing to look at: %q", place, what)
@@ -177,14 +157,11 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	}
 }
 
-func text(t *testing.T, value any, err error) string {
+func marshalValue(t *testing.T, value any, err error) string {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(json.Marshal(value))(t)
 	return string(out)
 }

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A record missing at the provider of a zone with a refused record is put there again when an annotation of the Zone
@@ -26,7 +27,7 @@ func TestDrift_isMendedOnRequest(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	h.stands = map[string]protocol.Record{}
 	refused := map[string]bool{"192.0.2.66": true}
-	h.set(func(r *http.Request) *protocol.Error {
+	h.setBefore(func(r *http.Request) *protocol.Error {
 		if r.Method != http.MethodPost {
 			return nil
 		}
@@ -57,36 +58,29 @@ func TestDrift_isMendedOnRequest(t *testing.T) {
 		delete(h.stands, www)
 	}
 	w := startIn(t, dir)
-	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) {
+	w.makeClass("hook", h, func(spec *v1alpha1.DNSClassSpec) {
 		spec.DriftInterval = &metav1.Duration{Duration: validation.MaxDriftInterval}
 	})
-	w.zone("example", "example.org.", "hook")
+	w.makeZone("example", "example.org.", "hook")
 	for name, data := range map[string]string{"www": "192.0.2.1", "poison": "192.0.2.66"} {
-		if err := w.record(name, "example", data); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.makeRecord(name, "example", data))
 	}
 	delivery := func() v1alpha1.Delivery {
-		list, err := w.api.Deliveries("default").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(w.api.Deliveries("default").List(t.Context(), metav1.ListOptions{}))(t)
 		if len(list.Items) != 1 {
 			return v1alpha1.Delivery{}
 		}
 		return list.Items[0]
 	}
-	eventually(t, "www is delivered beside what is refused", func() bool { return has() && delivery().Status.FailedRecords == 1 })
+	waitUntil(t, "www is delivered beside what is refused", func() bool { return has() && delivery().Status.FailedRecords == 1 })
 	ask := func(request string) {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationVerifyRequestedAt, request)
-		if _, err := w.api.Zones("default").Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.api.Zones("default").Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	}
 	done := func(request string) {
 		t.Helper()
-		eventually(t, "the request "+request+" is carried out", func() bool { return delivery().Status.LastVerifyRequest == request })
+		waitUntil(t, "the request "+request+" is carried out", func() bool { return delivery().Status.LastVerifyRequest == request })
 	}
 
 	lose()
@@ -96,7 +90,7 @@ func TestDrift_isMendedOnRequest(t *testing.T) {
 		t.Errorf("has it: %t, %+v", has(), one.Status)
 	}
 
-	w.up.stop()
+	w.up.stopProgram()
 	lose()
 	w = startIn(t, dir)
 	ask("second")

@@ -14,11 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
-// idle is for how long nothing may happen in how many zones: what KUBIZONE_TEST_IDLE says in 1,000, or a few seconds
-// in a few. Ten minutes of 1,000 zones under a clock of their own are in pkg/controller/class.
-func idle(t *testing.T) (time.Duration, int) {
+// readIdleTime returns for how long nothing may happen in how many zones: what KUBIZONE_TEST_IDLE says in 1,000, or a
+// few seconds in a few. Ten minutes of 1,000 zones under a clock of their own are in pkg/controller/class.
+func readIdleTime(t *testing.T) (time.Duration, int) {
 	text, set := os.LookupEnv("KUBIZONE_TEST_IDLE")
 	if !set {
 		return 5 * time.Second, 30
@@ -33,11 +34,8 @@ func idle(t *testing.T) (time.Duration, int) {
 // Idle means idle: with zones that do not change, delivered to a provider and handed to a secondary, nothing is
 // written, no secondary is notified, and the provider hears of nothing but health checks.
 func TestIdle_nothingIsDone(t *testing.T) {
-	idle, zones := idle(t)
-	secondary, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	idle, zones := readIdleTime(t)
+	secondary := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer secondary.Close()
 	var notified atomic.Int64
 	go func() {
@@ -55,10 +53,10 @@ func TestIdle_nothingIsDone(t *testing.T) {
 			}
 		}
 	}()
-	w, h := start(t, "--transfer-to", secondary.LocalAddr().String()), newHook(t)
-	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) { n := int32(10_000); spec.RequestsPerSecond = &n })
-	all(t, zones, func(i int) error { w.zone(fmt.Sprint("z", i), fmt.Sprintf("z%d.example.", i), "hook"); return nil })
-	w.settle()
+	w, h := startWorld(t, "--transfer-to", secondary.LocalAddr().String()), newHook(t)
+	w.makeClass("hook", h, func(spec *v1alpha1.DNSClassSpec) { n := int32(10_000); spec.RequestsPerSecond = &n })
+	runAll(t, zones, func(i int) error { w.makeZone(fmt.Sprint("z", i), fmt.Sprintf("z%d.example.", i), "hook"); return nil })
+	w.waitForAllReady()
 	if notified.Load() == 0 {
 		t.Error("nobody was notified of new zones: the count below would prove nothing")
 	}
@@ -70,25 +68,22 @@ func TestIdle_nothingIsDone(t *testing.T) {
 	if err != nil || len(deliveries.Items) != zones {
 		t.Fatalf("%d Deliveries, %v", len(deliveries.Items), err)
 	}
-	before, calls, told := w.writes(), h.counted(), notified.Load()
+	before, calls, told := w.countWrites(), h.countCalls(), notified.Load()
 	time.Sleep(idle)
-	more := since(before, w.writes())
+	more := subtractCounts(before, w.countWrites())
 	checks := 1 + int(idle/(10*time.Minute))
 	health := more["dnsclasses/status"]
 	delete(more, "dnsclasses/status")
 	if len(more) != 0 || health > checks {
 		t.Errorf("written in %s: %v, and %d results of health checks, which are made every ten minutes", idle, more, health)
 	}
-	if came := h.counted() - calls; came > checks {
+	if came := h.countCalls() - calls; came > checks {
 		t.Errorf("the provider was asked %d times in %s; its health is asked every ten minutes, and what it cannot list is not compared", came, idle)
 	}
 	if came := notified.Load() - told; came != 0 {
 		t.Errorf("%d NOTIFYs in %s", came, idle)
 	}
-	after, err := w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{}))(t)
 	was := map[string]string{}
 	for _, one := range deliveries.Items {
 		was[one.Name] = one.ResourceVersion

@@ -16,10 +16,11 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 )
 
-// posted is what a request posts, which stays readable; the zero Record for any other.
-func posted(r *http.Request) protocol.Record {
+// readPosted returns what a request posts, which stays readable; the zero Record for any other.
+func readPosted(r *http.Request) protocol.Record {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return protocol.Record{}
@@ -38,34 +39,32 @@ func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
 	for _, poisonous := range []int{60, 300} {
 		t.Run(fmt.Sprint(poisonous), func(t *testing.T) {
 			h := newHook(t)
-			h.set(func(r *http.Request) *protocol.Error {
-				if record := posted(r); len(record.Values) == 1 && record.Values[0] == "192.0.2.66" {
+			h.setBefore(func(r *http.Request) *protocol.Error {
+				if record := readPosted(r); len(record.Values) == 1 && record.Values[0] == "192.0.2.66" {
 					return protocol.Refuse(protocol.CodeServerError, "it chokes")
 				}
 				return nil
 			})
-			w := start(t)
-			w.class("hook", h, nil)
-			w.zone("c1", "c1.example.", "hook")
-			w.settle()
-			all(t, poisonous, func(n int) error { return w.record(fmt.Sprintf("%03d", n), "c1", "192.0.2.66") })
-			w.ready("a", "c1", h)
-			w.ready("www", "c1", h) // by now they were refused
+			w := startWorld(t)
+			w.makeClass("hook", h, nil)
+			w.makeZone("c1", "c1.example.", "hook")
+			w.waitForAllReady()
+			runAll(t, poisonous, func(n int) error { return w.makeRecord(fmt.Sprintf("%03d", n), "c1", "192.0.2.66") })
+			w.waitForReady("a", "c1", h)
+			w.waitForReady("www", "c1", h) // by now they were refused
 		})
 	}
 }
 
-// ready writes a record and waits until it is at the provider and Ready.
-func (w *world) ready(name, zone string, h *hook) {
+// waitForReady writes a record and waits until it is at the provider and Ready.
+func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Helper()
 	address := "192.0.2." + map[string]string{"a": "1", "www": "2"}[name]
 	began := time.Now()
-	if err := w.record(name, zone, address); err != nil {
-		w.Fatal(err)
-	}
-	eventually(w.T, "the neighbour's record is at the provider", func() bool { return h.has(address) > 0 })
+	must.Succeed(w, w.makeRecord(name, zone, address))
+	waitUntil(w.T, "the neighbour's record is at the provider", func() bool { return h.countValue(address) > 0 })
 	arrived := time.Since(began)
-	eventually(w.T, "the neighbour's record is Ready", func() bool {
+	waitUntil(w.T, "the neighbour's record is Ready", func() bool {
 		record, err := w.api.Records("default").Get(w.Context(), name, metav1.GetOptions{})
 		return err == nil && isReady(record.Status.Conditions)
 	})
@@ -76,29 +75,24 @@ func (w *world) ready(name, zone string, h *hook) {
 // NS at the apex; where it does not, the server's refusal stands.
 func TestApexNS_atAServerThatTakesNone(t *testing.T) {
 	h := newHook(t)
-	h.set(func(r *http.Request) *protocol.Error {
-		if record := posted(r); record.Type != "" && record.Type != "A" && record.Type != "CNAME" {
+	h.setBefore(func(r *http.Request) *protocol.Error {
+		if record := readPosted(r); record.Type != "" && record.Type != "A" && record.Type != "CNAME" {
 			return protocol.Refuse(protocol.CodeInvalidRecord, "A and CNAME alone")
 		}
 		return nil
 	})
-	w := start(t)
-	w.class("all", h, nil)
-	w.class("hosts", h, func(spec *v1alpha1.DNSClassSpec) { spec.Webhook.ApexNS = v1alpha1.ApexNSSkip })
-	w.zone("one", "one.example.", "hosts")
-	w.zone("two", "two.example.", "all")
+	w := startWorld(t)
+	w.makeClass("all", h, nil)
+	w.makeClass("hosts", h, func(spec *v1alpha1.DNSClassSpec) { spec.Webhook.ApexNS = v1alpha1.ApexNSSkip })
+	w.makeZone("one", "one.example.", "hosts")
+	w.makeZone("two", "two.example.", "all")
 	for _, zone := range []string{"one", "two"} {
-		if err := w.record("www-"+zone, zone, "192.0.2.1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.makeRecord("www-"+zone, zone, "192.0.2.1"))
 	}
 	says := func(zone string, want metav1.ConditionStatus, reason string) {
 		t.Helper()
-		eventually(t, zone+" is "+reason, func() bool {
-			now, err := w.api.Zones("default").Get(w.Context(), zone, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+		waitUntil(t, zone+" is "+reason, func() bool {
+			now := must.Get(w.api.Zones("default").Get(w.Context(), zone, metav1.GetOptions{}))(t)
 			for _, condition := range now.Status.Conditions {
 				if condition.Type == v1alpha1.ConditionReady {
 					return condition.Status == want && condition.Reason == reason

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 )
 
 // S8.2 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a
@@ -24,7 +25,7 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	w := startIn(t, dir)
 	var mu sync.Mutex
 	var removed []string
-	h.set(func(r *http.Request) *protocol.Error {
+	h.setBefore(func(r *http.Request) *protocol.Error {
 		if r.Method == http.MethodDelete {
 			mu.Lock()
 			defer mu.Unlock()
@@ -32,34 +33,28 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 		}
 		return nil
 	})
-	w.class("hook", h, nil)
-	w.zone("example", "example.org.", "hook")
+	w.makeClass("hook", h, nil)
+	w.makeZone("example", "example.org.", "hook")
 	for name, data := range map[string]string{"www": "192.0.2.1", "old": "192.0.2.2"} {
-		if err := w.record(name, "example", data); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.makeRecord(name, "example", data))
 	}
-	w.settle()
+	w.waitForAllReady()
 	pause := func(w *world, paused bool) {
 		t.Helper()
-		if _, err := w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}))(t)
 	}
 	pause(w, true)
-	if err := w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}))
 	const changes = 250
 	for i := range changes {
-		w.change("www", fmt.Sprintf("198.51.100.%d", i))
+		w.changeRecord("www", fmt.Sprintf("198.51.100.%d", i))
 	}
-	w.up.stop()
+	w.up.stopProgram()
 
 	w = startIn(t, dir)
 	pause(w, false)
-	eventually(t, "the last change is delivered", func() bool { return h.has(fmt.Sprintf("198.51.100.%d", changes-1)) > 0 })
-	w.settle()
+	waitUntil(t, "the last change is delivered", func() bool { return h.countValue(fmt.Sprintf("198.51.100.%d", changes-1)) > 0 })
+	w.waitForAllReady()
 	mu.Lock()
 	defer mu.Unlock()
 	if !slices.Equal(removed, []string{"/records/A/example.org/old"}) {
@@ -74,7 +69,7 @@ func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
 	w := startIn(t, dir)
 	var mu sync.Mutex
 	var removed []string
-	h.set(func(r *http.Request) *protocol.Error {
+	h.setBefore(func(r *http.Request) *protocol.Error {
 		if r.Method == http.MethodDelete {
 			mu.Lock()
 			defer mu.Unlock()
@@ -84,51 +79,34 @@ func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
 	})
 	patch := func(w *world, zone, text string) {
 		t.Helper()
-		if _, err := w.api.Zones("default").Patch(t.Context(), zone, types.MergePatchType, []byte(text), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.api.Zones("default").Patch(t.Context(), zone, types.MergePatchType, []byte(text), metav1.PatchOptions{}))(t)
 	}
 	pause := func(w *world, paused bool) {
 		t.Helper()
-		if _, err := w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}))(t)
 	}
-	w.class("hook", h, nil)
-	w.zone("example", "example.org.", "hook")
+	w.makeClass("hook", h, nil)
+	w.makeZone("example", "example.org.", "hook")
 	patch(w, "example", `{"spec":{"delegations":[{"namespace":"default","zones":["kids"],"records":[{"pattern":"*"}]}],"withdrawalGracePeriod":"0s"}}`)
-	w.zone("kids", "kids.example.org.", "hook")
+	w.makeZone("kids", "kids.example.org.", "hook")
 	for name, data := range map[string]string{"www": "192.0.2.1", "old": "192.0.2.2"} {
-		if err := w.record(name, "kids", data); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.makeRecord(name, "kids", data))
 	}
-	w.settle()
+	w.waitForAllReady()
 	pause(w, true)
-	if err := w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}))
 	patch(w, "example", `{"spec":{"delegations":[{"namespace":"default","records":[{"pattern":"*"}]}]}}`)
-	eventually(t, "the zone ended and its Record is released", func() bool {
-		zone, err := w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		record, err := w.api.Records("default").Get(t.Context(), "www", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	waitUntil(t, "the zone ended and its Record is released", func() bool {
+		zone := must.Get(w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{}))(t)
+		record := must.Get(w.api.Records("default").Get(t.Context(), "www", metav1.GetOptions{}))(t)
 		return zone.Status.FQDN == "" && record.Status.ZoneRef == nil
 	})
-	w.up.stop()
+	w.up.stopProgram()
 
 	w = startIn(t, dir)
 	pause(w, false)
-	eventually(t, "the zone is withdrawn", func() bool {
-		zone, err := w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	waitUntil(t, "the zone is withdrawn", func() bool {
+		zone := must.Get(w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{}))(t)
 		return len(zone.Finalizers) == 0
 	})
 	mu.Lock()

@@ -31,6 +31,7 @@ import (
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -72,13 +73,13 @@ func (p *program) Write(text []byte) (int, error) {
 	return p.out.Write(text)
 }
 
-func (p *program) said() string {
+func (p *program) readOutput() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.String()
 }
 
-func run(t *testing.T, args ...string) *program {
+func runKubizone(t *testing.T, args ...string) *program {
 	t.Helper()
 	return runProgram(t, kubizone, args...)
 }
@@ -89,25 +90,23 @@ func runProgram(t *testing.T, path string, args ...string) *program {
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	// A test process that is killed must not leave its server behind.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Start())
 	go func() {
 		_ = p.cmd.Wait()
 		close(p.done)
 	}()
 	t.Cleanup(func() {
-		p.stop()
+		p.stopProgram()
 		if t.Failed() {
-			said := p.said()
+			said := p.readOutput()
 			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], said[max(0, len(said)-20_000):])
 		}
 	})
 	return p
 }
 
-// stop ends it as Ctrl-C does.
-func (p *program) stop() {
+// stopProgram ends it as Ctrl-C does.
+func (p *program) stopProgram() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	select {
 	case <-p.done:
@@ -117,8 +116,8 @@ func (p *program) stop() {
 	}
 }
 
-// eventually asks until it is so.
-func eventually(t *testing.T, what string, so func() bool) {
+// waitUntil asks until it is so.
+func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -137,7 +136,7 @@ type world struct {
 
 var ready = regexp.MustCompile(`(?m)^ready`)
 
-func start(t *testing.T, flags ...string) *world {
+func startWorld(t *testing.T, flags ...string) *world {
 	t.Helper()
 	return startIn(t, t.TempDir(), flags...)
 }
@@ -145,24 +144,18 @@ func start(t *testing.T, flags ...string) *world {
 // startIn starts it on what an earlier one left in dir.
 func startIn(t *testing.T, dir string, flags ...string) *world {
 	t.Helper()
-	w := &world{T: t, up: run(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
-	eventually(t, "up is ready", func() bool {
+	w := &world{T: t, up: runKubizone(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
+	waitUntil(t, "up is ready", func() bool {
 		select {
 		case <-w.up.done:
 			t.Fatal("up ended")
 		default:
 		}
-		return ready.MatchString(w.up.said())
+		return ready.MatchString(w.up.readOutput())
 	})
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "data", "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "data", "kubeconfig")))(t)
 	config.QPS = -1
-	client, err := versioned.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(versioned.NewForConfig(config))(t)
 	w.api, w.raw = client.KubizoneV1alpha1(), client.Discovery().RESTClient()
 	return w
 }
@@ -187,20 +180,20 @@ func newHook(t *testing.T) *hook {
 	return h
 }
 
-func (h *hook) set(before func(r *http.Request) *protocol.Error) {
+func (h *hook) setBefore(before func(r *http.Request) *protocol.Error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.before = before
 }
 
-func (h *hook) counted() int {
+func (h *hook) countCalls() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.calls
 }
 
-// has counts RRsets that were posted with the value.
-func (h *hook) has(value string) int {
+// countValue counts RRsets that were posted with the value.
+func (h *hook) countValue(value string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0
@@ -265,20 +258,18 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(http.StatusOK, protocol.Response{Success: &yes})
 }
 
-// class makes a DNSClass of a hook.
-func (w *world) class(name string, h *hook, change func(*v1alpha1.DNSClassSpec)) {
+// makeClass makes a DNSClass of a hook.
+func (w *world) makeClass(name string, h *hook, change func(*v1alpha1.DNSClassSpec)) {
 	w.Helper()
 	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{AllowLocalAddresses: true, Webhook: &v1alpha1.WebhookProvider{Server: h.URL}}}
 	class.Spec.Namespaces = &v1alpha1.NamespaceSelection{Names: []string{"default"}}
 	if change != nil {
 		change(&class.Spec)
 	}
-	if _, err := w.api.DNSClasses().Create(w.Context(), class, metav1.CreateOptions{}); err != nil {
-		w.Fatal(err)
-	}
+	must.Get(w.api.DNSClasses().Create(w.Context(), class, metav1.CreateOptions{}))(w)
 }
 
-func (w *world) zone(name, fqdn string, classes ...string) {
+func (w *world) makeZone(name, fqdn string, classes ...string) {
 	w.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
@@ -288,20 +279,18 @@ func (w *world) zone(name, fqdn string, classes ...string) {
 	for _, class := range classes {
 		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})
 	}
-	if _, err := w.api.Zones("default").Create(w.Context(), zone, metav1.CreateOptions{}); err != nil {
-		w.Fatal(err)
-	}
+	must.Get(w.api.Zones("default").Create(w.Context(), zone, metav1.CreateOptions{}))(w)
 }
 
-func (w *world) record(name, zone, data string) error {
+func (w *world) makeRecord(name, zone, data string) error {
 	_, err := w.api.Records("default").Create(w.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 		DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: zone}, Type: "A", RData: data,
 	}}, metav1.CreateOptions{})
 	return err
 }
 
-// change changes a Record's data.
-func (w *world) change(name, data string) {
+// changeRecord changes a Record's data.
+func (w *world) changeRecord(name, data string) {
 	w.Helper()
 	record, err := w.api.Records("default").Get(w.Context(), name, metav1.GetOptions{})
 	if err == nil {
@@ -322,23 +311,17 @@ func isReady(conditions []metav1.Condition) bool {
 	return false
 }
 
-// settle returns when every Zone and every Record is Ready.
-func (w *world) settle() {
+// waitForAllReady returns when every Zone and every Record is Ready.
+func (w *world) waitForAllReady() {
 	w.Helper()
-	eventually(w.T, "all is Ready", func() bool {
-		zones, err := w.api.Zones("").List(w.Context(), metav1.ListOptions{})
-		if err != nil {
-			w.Fatal(err)
-		}
+	waitUntil(w.T, "all is Ready", func() bool {
+		zones := must.Get(w.api.Zones("").List(w.Context(), metav1.ListOptions{}))(w)
 		for _, zone := range zones.Items {
 			if !isReady(zone.Status.Conditions) {
 				return false
 			}
 		}
-		records, err := w.api.Records("").List(w.Context(), metav1.ListOptions{})
-		if err != nil {
-			w.Fatal(err)
-		}
+		records := must.Get(w.api.Records("").List(w.Context(), metav1.ListOptions{}))(w)
 		for _, record := range records.Items {
 			if !isReady(record.Status.Conditions) {
 				return false
@@ -354,16 +337,13 @@ type sample struct {
 	value        float64
 }
 
-func (w *world) metrics() []sample {
+func (w *world) readMetrics() []sample {
 	w.Helper()
-	text, err := w.raw.Get().AbsPath("/metrics").DoRaw(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
-	return samples(w.T, string(text))
+	text := must.Get(w.raw.Get().AbsPath("/metrics").DoRaw(w.Context()))(w)
+	return parseSamples(w.T, string(text))
 }
 
-func samples(t *testing.T, text string) []sample {
+func parseSamples(t *testing.T, text string) []sample {
 	t.Helper()
 	var all []sample
 	for line := range strings.Lines(text) {
@@ -381,7 +361,7 @@ func samples(t *testing.T, text string) []sample {
 	return all
 }
 
-func (s sample) label(name string) string {
+func (s sample) labelOf(name string) string {
 	for _, part := range strings.Split(s.labels, ",") {
 		if value, ok := strings.CutPrefix(part, name+`="`); ok {
 			return strings.TrimSuffix(value, `"`)
@@ -390,30 +370,30 @@ func (s sample) label(name string) string {
 	return ""
 }
 
-// writes counts requests to this API that change something, by "resource" or "resource/subresource". A request is
+// countWrites counts requests to this API that change something, by "resource" or "resource/subresource". A request is
 // counted after its answer, and what it wrote is seen before that: nothing is counted any more when two looks agree.
-func (w *world) writes() map[string]int {
+func (w *world) countWrites() map[string]int {
 	w.Helper()
-	counts := w.counted()
-	eventually(w.T, "no request is under way", func() bool {
+	counts := w.countRequests()
+	waitUntil(w.T, "no request is under way", func() bool {
 		time.Sleep(50 * time.Millisecond)
 		before := counts
-		counts = w.counted()
+		counts = w.countRequests()
 		return maps.Equal(before, counts)
 	})
 	return counts
 }
 
-func (w *world) counted() map[string]int {
+func (w *world) countRequests() map[string]int {
 	counts := map[string]int{}
-	for _, s := range w.metrics() {
-		if s.name != "apiserver_request_total" || s.label("group") != v1alpha1.GroupName {
+	for _, s := range w.readMetrics() {
+		if s.name != "apiserver_request_total" || s.labelOf("group") != v1alpha1.GroupName {
 			continue
 		}
-		switch s.label("verb") {
+		switch s.labelOf("verb") {
 		case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
-			what := s.label("resource")
-			if sub := s.label("subresource"); sub != "" {
+			what := s.labelOf("resource")
+			if sub := s.labelOf("subresource"); sub != "" {
 				what += "/" + sub
 			}
 			counts[what] += int(s.value)
@@ -422,8 +402,8 @@ func (w *world) counted() map[string]int {
 	return counts
 }
 
-// since is what came after before.
-func since(before, now map[string]int) map[string]int {
+// subtractCounts returns what came after before.
+func subtractCounts(before, now map[string]int) map[string]int {
 	more := map[string]int{}
 	for what, n := range now {
 		if n != before[what] {
@@ -433,7 +413,7 @@ func since(before, now map[string]int) map[string]int {
 	return more
 }
 
-func total(counts map[string]int) int {
+func sumCounts(counts map[string]int) int {
 	n := 0
 	for _, one := range counts {
 		n += one
@@ -441,15 +421,13 @@ func total(counts map[string]int) int {
 	return n
 }
 
-// all runs f n times, sixteen at a time.
-func all(t *testing.T, n int, f func(i int) error) {
+// runAll runs f n times, sixteen at a time.
+func runAll(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	var group errgroup.Group
 	group.SetLimit(16)
 	for i := range n {
 		group.Go(func() error { return f(i) })
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, group.Wait())
 }

@@ -15,73 +15,73 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 )
 
 // The controller's writes for a change: at most two beside the changed Records (S6.7, design: Delivery).
 func TestWrites_perChange(t *testing.T) {
-	w, h := start(t), newHook(t)
-	w.class("hook", h, nil)
-	w.zone("example", "example.org.", "hook")
-	if err := w.record("www", "example", "192.0.2.1"); err != nil {
-		t.Fatal(err)
-	}
-	w.settle()
+	w, h := startWorld(t), newHook(t)
+	w.makeClass("hook", h, nil)
+	w.makeZone("example", "example.org.", "hook")
+	must.Succeed(t, w.makeRecord("www", "example", "192.0.2.1"))
+	w.waitForAllReady()
 
 	for round := range 5 {
 		data := fmt.Sprintf("192.0.2.%d", 10+round)
-		before := w.writes()
-		w.change("www", data)
-		w.settle()
-		more := since(before, w.writes())
-		if ours := total(more) - more["records"]; more["records"] != 1 || ours > 2+1 || more["records/status"] != 1 || more["deliveries/status"] != 1 {
+		before := w.countWrites()
+		w.changeRecord("www", data)
+		w.waitForAllReady()
+		more := subtractCounts(before, w.countWrites())
+		if ours := sumCounts(more) - more["records"]; more["records"] != 1 || ours > 2+1 || more["records/status"] != 1 || more["deliveries/status"] != 1 {
 			t.Errorf("one changed record: %v; that are %d beside the change itself, want at most 2 + 1", more, ours)
 		}
-		if n := h.has(data); n != 1 {
+		if n := h.countValue(data); n != 1 {
 			t.Errorf("%s was posted %d times", data, n)
 		}
 	}
 
 	// A hundred changes, made while one is in flight, are delivered as one.
 	const burst = 100
-	all(t, burst, func(i int) error { return w.record(fmt.Sprint("r", i), "example", "192.0.2.99") })
-	w.settle()
-	release, posted := make(chan struct{}), h.has("192.0.2.100")
+	runAll(t, burst, func(i int) error { return w.makeRecord(fmt.Sprint("r", i), "example", "192.0.2.99") })
+	w.waitForAllReady()
+	release, posted := make(chan struct{}), h.countValue("192.0.2.100")
 	var once sync.Once
 	entered := make(chan struct{})
-	h.set(func(*http.Request) *protocol.Error {
+	h.setBefore(func(*http.Request) *protocol.Error {
 		once.Do(func() { close(entered) })
 		<-release
 		return nil
 	})
-	before := w.writes()
-	w.change("www", "192.0.2.200")
+	before := w.countWrites()
+	w.changeRecord("www", "192.0.2.200")
 	<-entered
-	all(t, burst, func(i int) error { w.change(fmt.Sprint("r", i), "192.0.2.100"); return nil })
-	h.set(nil)
+	runAll(t, burst, func(i int) error { w.changeRecord(fmt.Sprint("r", i), "192.0.2.100"); return nil })
+	h.setBefore(nil)
 	close(release)
-	w.settle()
-	more := since(before, w.writes())
-	if ours := total(more) - more["records"]; more["records"] != burst+1 || more["records/status"] != burst+1 || more["deliveries/status"] > 3 || ours > burst+1+2*3 {
+	w.waitForAllReady()
+	more := subtractCounts(before, w.countWrites())
+	if ours := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["records/status"] != burst+1 || more["deliveries/status"] > 3 || ours > burst+1+2*3 {
 		t.Errorf("a burst of %d while one is in flight: %v", burst, more)
 	}
-	if n := h.has("192.0.2.100") - posted; n != burst {
+	if n := h.countValue("192.0.2.100") - posted; n != burst {
 		t.Errorf("%d RRsets were posted for %d changes", n, burst)
 	}
 	t.Logf("one change of a burst of %d: %v", burst, more)
 
 	// With nothing in their way they are delivered as several, and each Record is written once nevertheless.
-	before = w.writes()
-	all(t, burst, func(i int) error { w.change(fmt.Sprint("r", i), "192.0.2.101"); return nil })
-	w.settle()
-	if more := since(before, w.writes()); more["records"] != burst || more["records/status"] > burst {
+	before = w.countWrites()
+	runAll(t, burst, func(i int) error { w.changeRecord(fmt.Sprint("r", i), "192.0.2.101"); return nil })
+	w.waitForAllReady()
+	if more := subtractCounts(before, w.countWrites()); more["records"] != burst || more["records/status"] > burst {
 		t.Errorf("a burst of %d: %v", burst, more)
 	}
 
 	// The same server says of its deliveries what it did.
 	counted := map[string]float64{}
-	for _, s := range w.metrics() {
-		if s.label("class") == "hook" {
-			counted[strings.TrimPrefix(s.name, "kubizone_delivery_")+" "+s.label("method")+s.label("provider")+s.label("reason")] += s.value
+	for _, s := range w.readMetrics() {
+		if s.labelOf("class") == "hook" {
+			counted[strings.TrimPrefix(s.name, "kubizone_delivery_")+" "+s.labelOf("method")+s.labelOf("provider")+
+				s.labelOf("reason")] += s.value
 		}
 	}
 	for what, want := range map[string]float64{"zones ": 1, "failing ": 0, "queue_depth ": 0, "oldest_change_seconds ": 0, "secondaries_behind ": 0, "paused_seconds ": 0} {
@@ -97,11 +97,11 @@ func TestWrites_perChange(t *testing.T) {
 // A class whose server does not answer, beside a healthy one: the healthy one does not wait for it. Were it to wait,
 // each of its changes would take the end of a call of the other.
 func TestSlowClass_holdsUpNoOther(t *testing.T) {
-	w, healthy, slow := start(t), newHook(t), newHook(t)
+	w, healthy, slow := startWorld(t), newHook(t), newHook(t)
 	var ended atomic.Int32
 	stop := make(chan struct{})
 	defer close(stop)
-	slow.set(func(r *http.Request) *protocol.Error {
+	slow.setBefore(func(r *http.Request) *protocol.Error {
 		select {
 		case <-r.Context().Done(): // the caller's ten seconds are over
 			ended.Add(1)
@@ -109,24 +109,22 @@ func TestSlowClass_holdsUpNoOther(t *testing.T) {
 		}
 		return &protocol.Error{Code: protocol.CodeServerError, Message: "late"}
 	})
-	w.class("healthy", healthy, nil)
-	w.class("slow", slow, func(spec *v1alpha1.DNSClassSpec) { spec.Webhook.TimeoutSeconds = ptr.To[int32](10) })
+	w.makeClass("healthy", healthy, nil)
+	w.makeClass("slow", slow, func(spec *v1alpha1.DNSClassSpec) { spec.Webhook.TimeoutSeconds = ptr.To[int32](10) })
 	const zones, rounds = 10, 5
 	for i := range zones {
-		w.zone(fmt.Sprint("z", i), fmt.Sprintf("z%d.example.", i), "healthy", "slow")
-		if err := w.record(fmt.Sprint("r", i), fmt.Sprint("z", i), "192.0.2.1"); err != nil {
-			t.Fatal(err)
-		}
+		w.makeZone(fmt.Sprint("z", i), fmt.Sprintf("z%d.example.", i), "healthy", "slow")
+		must.Succeed(t, w.makeRecord(fmt.Sprint("r", i), fmt.Sprint("z", i), "192.0.2.1"))
 	}
-	eventually(t, "the first delivery", func() bool { return healthy.has("192.0.2.1") == zones })
-	eventually(t, "calls of the slow one", func() bool { return slow.counted() > 1 })
+	waitUntil(t, "the first delivery", func() bool { return healthy.countValue("192.0.2.1") == zones })
+	waitUntil(t, "calls of the slow one", func() bool { return slow.countCalls() > 1 })
 	before := ended.Load()
 	for round := range rounds {
 		data := fmt.Sprintf("192.0.2.%d", 10+round)
 		for i := range zones {
-			w.change(fmt.Sprint("r", i), data)
+			w.changeRecord(fmt.Sprint("r", i), data)
 		}
-		eventually(t, "a round is delivered", func() bool { return healthy.has(data) == zones })
+		waitUntil(t, "a round is delivered", func() bool { return healthy.countValue(data) == zones })
 	}
 	if calls := ended.Load() - before; calls >= zones*rounds/2 {
 		t.Errorf("%d calls of the slow class ended while the healthy one delivered %d changes", calls, zones*rounds)

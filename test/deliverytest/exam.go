@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/test/must"
 )
 
 type exam struct {
@@ -40,7 +41,7 @@ type content struct {
 	sets   []delivery.RRset
 }
 
-func (e *exam) content(zone name.Name, s serial.Serial, sets ...delivery.RRset) content {
+func (e *exam) makeContent(zone name.Name, s serial.Serial, sets ...delivery.RRset) content {
 	ns := delivery.RRset{Name: zone, Type: rdata.NS, TTL: 3600, Data: []string{anyNS}}
 	if e.can.OwnApexNS {
 		ns.Data = []string{foreignNS}
@@ -50,12 +51,9 @@ func (e *exam) content(zone name.Name, s serial.Serial, sets ...delivery.RRset) 
 	return content{zone, s, all}
 }
 
-func (e *exam) set(zone name.Name, owner string, t rdata.Type, data ...string) delivery.RRset {
+func (e *exam) makeRRset(zone name.Name, owner string, t rdata.Type, data ...string) delivery.RRset {
 	e.Helper()
-	n, err := name.ParseIn(owner, zone)
-	if err != nil {
-		e.Fatal(err)
-	}
+	n := must.Get(name.ParseIn(owner, zone))(e)
 	return delivery.RRset{Name: n, Type: t, TTL: 300, Data: data}
 }
 
@@ -64,7 +62,7 @@ func removeSets(c content, s serial.Serial, keys ...delivery.RRsetKey) content {
 	return content{c.zone, s, left}
 }
 
-func (c content) find(key delivery.RRsetKey) delivery.RRset {
+func (c content) findRRset(key delivery.RRsetKey) delivery.RRset {
 	for _, set := range c.sets {
 		if set.Key() == key {
 			return set
@@ -88,7 +86,7 @@ func makePlan(before *content, after content) delivery.Plan {
 	seen := map[delivery.RRsetKey]bool{}
 	for _, set := range slices.Concat(before.sets, after.sets) {
 		key := set.Key()
-		if was, is := before.find(key), after.find(key); !seen[key] && !same(was, is) {
+		if was, is := before.findRRset(key), after.findRRset(key); !seen[key] && !equalRRsets(was, is) {
 			p.Changes = append(p.Changes, delivery.Change{Before: was, After: is})
 		}
 		seen[key] = true
@@ -110,12 +108,12 @@ func makeHistory(contents ...content) []dns.Change {
 		before, after := contents[at-1], contents[at]
 		step := dns.Change{From: before.serial, To: after.serial}
 		for _, set := range before.sets {
-			if !same(set, after.find(set.Key())) {
+			if !equalRRsets(set, after.findRRset(set.Key())) {
 				step.Removed = append(step.Removed, entries(set)...)
 			}
 		}
 		for _, set := range after.sets {
-			if !same(set, before.find(set.Key())) {
+			if !equalRRsets(set, before.findRRset(set.Key())) {
 				step.Added = append(step.Added, entries(set)...)
 			}
 		}
@@ -174,12 +172,12 @@ func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 		}
 		got, there := stands[set.Key()]
 		if e.can.OwnApexNS && set.Type == rdata.NS && set.Name == want.zone {
-			if there && same(e.writeCanonically(got), e.writeCanonically(set)) {
+			if there && equalRRsets(e.writeCanonically(got), e.writeCanonically(set)) {
 				e.Errorf("%s is that of the zone, and the provider has its own", set.Key())
 			}
 		} else if !there {
 			e.Errorf("%s is missing; the zone has %q", set.Key(), set.Data)
-		} else if !same(e.writeCanonically(got), e.writeCanonically(set)) {
+		} else if !equalRRsets(e.writeCanonically(got), e.writeCanonically(set)) {
 			e.Errorf("%s: server has ttl %d %q, the zone ttl %d %q", set.Key(), got.TTL, got.Data, set.TTL, set.Data)
 		}
 	}

@@ -43,7 +43,7 @@ type Write struct {
 // NewServer makes an empty one.
 func NewServer() *Server { return &Server{zones: map[name.Name]*zoneData{}, calls: map[string]int{}} }
 
-func (s *Server) zone(n name.Name) *zoneData {
+func (s *Server) zoneOf(n name.Name) *zoneData {
 	z := s.zones[n]
 	if z == nil {
 		z = &zoneData{sets: map[delivery.RRsetKey]delivery.RRset{}, ours: map[delivery.RRsetKey]bool{}}
@@ -56,7 +56,7 @@ func (s *Server) zone(n name.Name) *zoneData {
 func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.zone(zone)
+	z := s.zoneOf(zone)
 	var sets []delivery.RRset
 	for _, key := range slices.SortedFunc(maps.Keys(z.sets), delivery.RRsetKey.Compare) {
 		sets = append(sets, z.sets[key])
@@ -68,7 +68,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.zone(zone)
+	z := s.zoneOf(zone)
 	if len(set.Data) == 0 {
 		delete(z.sets, set.Key())
 		return
@@ -81,7 +81,7 @@ func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.Disturb(zone, set)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.zone(zone).ours[set.Key()] = true
+	s.zoneOf(zone).ours[set.Key()] = true
 }
 
 // Writes lists all changes so far.
@@ -98,7 +98,7 @@ func (s *Server) Calls(method string) int {
 	return s.calls[method]
 }
 
-func (s *Server) count(method string) {
+func (s *Server) countCall(method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[method]++
@@ -162,7 +162,7 @@ func (m *Memory) writeRRset(ctx context.Context, method string, plan delivery.Pl
 func (s *Server) applyRRset(plan delivery.Plan, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z, key := s.zone(plan.Zone), set.Key()
+	z, key := s.zoneOf(plan.Zone), set.Key()
 	if len(set.Data) == 0 {
 		delete(z.sets, key)
 		delete(z.ours, key)
@@ -186,25 +186,25 @@ func (m *Memory) injectFault(ctx context.Context, at Point) error {
 	return fault(ctx, at)
 }
 
-// at is what stands there, ours or not.
-func (s *Server) at(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, ours bool) {
+// readRRset returns what stands there, ours or not.
+func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.zone(zone)
+	z := s.zoneOf(zone)
 	set, there = z.sets[key]
 	return set, there, z.ours[key]
 }
 
 // Deliver implements delivery.Provider.
 func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	m.Server.count("Deliver")
+	m.Server.countCall("Deliver")
 	var report delivery.Report
 	put := func(set delivery.RRset) error {
-		stands, there, ours := m.Server.at(plan.Zone, set.Key())
+		stands, there, ours := m.Server.readRRset(plan.Zone, set.Key())
 		switch {
 		case len(set.Data) == 0 && (!there || !ours):
 			return nil
-		case len(set.Data) > 0 && ours && there && same(stands, set) && !m.Blind:
+		case len(set.Data) > 0 && ours && there && equalRRsets(stands, set) && !m.Blind:
 			return nil
 		}
 		m.mu.Lock()
@@ -241,7 +241,7 @@ func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery
 
 // Withdraw implements delivery.Provider.
 func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	m.Server.count("Withdraw")
+	m.Server.countCall("Withdraw")
 	var keys []delivery.RRsetKey
 	for set := range plan.All {
 		keys = append(keys, set.Key())
@@ -250,7 +250,7 @@ func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence deliver
 		keys = append(keys, change.After.Key())
 	}
 	for _, key := range keys {
-		if _, there, ours := m.Server.at(plan.Zone, key); !there || !ours {
+		if _, there, ours := m.Server.readRRset(plan.Zone, key); !there || !ours {
 			continue
 		}
 		if err := m.writeRRset(ctx, "Withdraw", plan, fence, delivery.RRset{Name: key.Name, Type: key.Type}); err != nil {
@@ -262,7 +262,7 @@ func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence deliver
 
 // Verify implements delivery.Provider.
 func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	m.Server.count("Verify")
+	m.Server.countCall("Verify")
 	if m.Blind {
 		return delivery.Drift{}, delivery.ErrCannotList
 	}
@@ -276,11 +276,11 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 	want := map[delivery.RRsetKey]bool{}
 	for set := range plan.All {
 		want[set.Key()] = true
-		stands, there, _ := m.Server.at(plan.Zone, set.Key())
+		stands, there, _ := m.Server.readRRset(plan.Zone, set.Key())
 		switch {
 		case !there || hides != nil && hides(set.Key()):
 			drift.Missing = append(drift.Missing, set)
-		case !same(stands, set):
+		case !equalRRsets(stands, set):
 			drift.Differing = append(drift.Differing, set)
 		}
 	}
@@ -315,7 +315,7 @@ func (m *Memory) Closed() bool {
 	return m.closed
 }
 
-func same(one, other delivery.RRset) bool {
+func equalRRsets(one, other delivery.RRset) bool {
 	return one.TTL == other.TTL && slices.Equal(slices.Sorted(slices.Values(one.Data)), slices.Sorted(slices.Values(other.Data)))
 }
 

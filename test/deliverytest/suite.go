@@ -86,15 +86,15 @@ func Run(t *testing.T, subject Subject) {
 
 func examineLifecycle(e *exam) {
 	zone := e.Zone(e.T)
-	www, mail, old := e.set(zone, "www", rdata.A, "192.0.2.1", "192.0.2.2"), e.set(zone, "mail", rdata.A, "192.0.2.3"), e.set(zone, "old", rdata.TXT, `"x"`)
-	first := e.content(zone, 10, www, mail, old)
+	www, mail, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1", "192.0.2.2"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.3"), e.makeRRset(zone, "old", rdata.TXT, `"x"`)
+	first := e.makeContent(zone, 10, www, mail, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	e.expectContent(first)
 
 	changed := www
 	changed.Data, changed.TTL = []string{"192.0.2.2", "192.0.2.9"}, 60
-	more := e.set(zone, "more", rdata.AAAA, "2001:db8::1")
-	second := e.content(zone, 11, changed, mail, old, more)
+	more := e.makeRRset(zone, "more", rdata.AAAA, "2001:db8::1")
+	second := e.makeContent(zone, 11, changed, mail, old, more)
 	e.deliverPlan(e.provider, makePlan(&first, second))
 	e.expectContent(second)
 
@@ -103,7 +103,7 @@ func examineLifecycle(e *exam) {
 	e.expectContent(third, old, www)
 
 	// Over several serials, and with a provider that has seen none of them.
-	fourth := e.content(zone, 40, mail, www)
+	fourth := e.makeContent(zone, 40, mail, www)
 	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
 	e.expectContent(fourth, more)
 }
@@ -113,27 +113,27 @@ func examineLifecycle(e *exam) {
 func examineValues(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
-	want := e.content(zone, 1,
-		e.set(zone, "*", rdata.A, "192.0.2.1"),
-		e.set(zone, "*.deep", rdata.TXT, `"wildcard"`),
-		e.set(zone, "@", rdata.A, "192.0.2.2"),
-		e.set(zone, "@", rdata.MX, "10 mail."+zone.String(), "20 mx.example.net."),
-		e.set(zone, "@", rdata.TXT, `"v=spf1 -all"`, `"two" "strings"`),
-		e.set(zone, "@", rdata.CAA, `0 issue "ca.example.net; policy=ev"`, `128 iodef "mailto:a@example.net"`),
-		e.set(zone, "_sip._tcp", rdata.SRV, "10 60 5060 sip."+zone.String()),
-		e.set(zone, "_acme-challenge.www", rdata.TXT, `"Keep-CASE_123"`),
-		e.set(zone, "escaped", rdata.TXT, `"quote \" backslash \\ semicolon ; paren ( ) dollar $ at @"`),
-		e.set(zone, "control", rdata.TXT, `"new\010line tab\009 esc\027[31m nul\000 high\200\255"`),
-		e.set(zone, "directive", rdata.TXT, `"$INCLUDE /etc/passwd"`, `"$GENERATE 1-1000000 x A 192.0.2.1"`),
-		e.set(zone, "injection", rdata.TXT, `"x\010send\010update delete `+zone.String()+` ANY"`, `"\",\"values\":[\"y"`, `"</a>../../%2e%2e"`),
-		e.set(zone, "empty", rdata.TXT, `""`),
-		e.set(zone, "blank", rdata.TXT, `"  two blanks  "`),
-		e.set(zone, "long", rdata.TXT, long),
-		e.set(zone, "alias", rdata.CNAME, "www.example.net."),
-		e.set(zone, "naptr", rdata.NAPTR, `100 10 "u" "E2U+sip" "!^.*$!sip:info@example.net!" .`),
-		e.set(zone, "4", rdata.PTR, "host.example.net."),
-		e.set(zone, "0/25", rdata.NS, "ns.example.net."),
-		e.set(zone, "a.b.c.d", rdata.AAAA, "2001:db8::a"),
+	want := e.makeContent(zone, 1,
+		e.makeRRset(zone, "*", rdata.A, "192.0.2.1"),
+		e.makeRRset(zone, "*.deep", rdata.TXT, `"wildcard"`),
+		e.makeRRset(zone, "@", rdata.A, "192.0.2.2"),
+		e.makeRRset(zone, "@", rdata.MX, "10 mail."+zone.String(), "20 mx.example.net."),
+		e.makeRRset(zone, "@", rdata.TXT, `"v=spf1 -all"`, `"two" "strings"`),
+		e.makeRRset(zone, "@", rdata.CAA, `0 issue "ca.example.net; policy=ev"`, `128 iodef "mailto:a@example.net"`),
+		e.makeRRset(zone, "_sip._tcp", rdata.SRV, "10 60 5060 sip."+zone.String()),
+		e.makeRRset(zone, "_acme-challenge.www", rdata.TXT, `"Keep-CASE_123"`),
+		e.makeRRset(zone, "escaped", rdata.TXT, `"quote \" backslash \\ semicolon ; paren ( ) dollar $ at @"`),
+		e.makeRRset(zone, "control", rdata.TXT, `"new\010line tab\009 esc\027[31m nul\000 high\200\255"`),
+		e.makeRRset(zone, "directive", rdata.TXT, `"$INCLUDE /etc/passwd"`, `"$GENERATE 1-1000000 x A 192.0.2.1"`),
+		e.makeRRset(zone, "injection", rdata.TXT, `"x\010send\010update delete `+zone.String()+` ANY"`, `"\",\"values\":[\"y"`, `"</a>../../%2e%2e"`),
+		e.makeRRset(zone, "empty", rdata.TXT, `""`),
+		e.makeRRset(zone, "blank", rdata.TXT, `"  two blanks  "`),
+		e.makeRRset(zone, "long", rdata.TXT, long),
+		e.makeRRset(zone, "alias", rdata.CNAME, "www.example.net."),
+		e.makeRRset(zone, "naptr", rdata.NAPTR, `100 10 "u" "E2U+sip" "!^.*$!sip:info@example.net!" .`),
+		e.makeRRset(zone, "4", rdata.PTR, "host.example.net."),
+		e.makeRRset(zone, "0/25", rdata.NS, "ns.example.net."),
+		e.makeRRset(zone, "a.b.c.d", rdata.AAAA, "2001:db8::a"),
 	)
 	report := e.deliverPlan(e.provider, makePlan(nil, want))
 	skipped := 0
@@ -153,23 +153,23 @@ func examineValues(e *exam) {
 
 func examineRepetition(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
-	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.TXT, `"x"`))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.A, "192.0.2.1"))
+	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"), e.makeRRset(zone, "new", rdata.TXT, `"x"`))
 	for range 2 {
 		e.deliverPlan(e.provider, makePlan(nil, first))
 	}
 	e.expectContent(first)
 	for range 2 {
 		e.deliverPlan(e.provider, makePlan(&first, second))
-		e.expectContent(second, e.set(zone, "old", rdata.A))
+		e.expectContent(second, e.makeRRset(zone, "old", rdata.A))
 	}
 	e.deliverPlan(e.New(e.T), makePlan(&first, second))
-	e.expectContent(second, e.set(zone, "old", rdata.A))
+	e.expectContent(second, e.makeRRset(zone, "old", rdata.A))
 }
 
 func examineSerialAlone(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := content{zone, 7, first.sets}
 	e.deliverPlan(e.provider, makePlan(&first, second))
@@ -178,9 +178,9 @@ func examineSerialAlone(e *exam) {
 
 func examineWholeZone(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "same", rdata.A, "192.0.2.1"))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	second := e.content(zone, 5, e.set(zone, "www", rdata.A, "192.0.2.5"), e.set(zone, "same", rdata.A, "192.0.2.1"), e.set(zone, "new", rdata.A, "192.0.2.1"))
+	second := e.makeContent(zone, 5, e.makeRRset(zone, "www", rdata.A, "192.0.2.5"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"), e.makeRRset(zone, "new", rdata.A, "192.0.2.1"))
 	p := makePlan(nil, second)
 	p.Delivered = true // and the history does not reach back to it
 	e.deliverPlan(e.New(e.T), p)
@@ -191,8 +191,8 @@ func examineWholeZone(e *exam) {
 // (S8.2).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
-	old := e.set(zone, "old", rdata.A, "192.0.2.2")
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), old)
+	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), old)
 	if report := e.deliverPlan(e.provider, makePlan(nil, first)); report.Remains {
 		e.Error("something is said to remain of a zone that was never delivered")
 	}
@@ -209,7 +209,7 @@ func examineForgotten(e *exam) {
 
 func examineEmptyZone(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	// No known difference and nothing in the zone is the moment where a mistake deletes everything (attack 56).
 	nothing := content{zone: zone, serial: 1}
@@ -220,15 +220,15 @@ func examineEmptyZone(e *exam) {
 		e.deliverPlan(e.provider, p)
 		e.expectContent(first)
 	}
-	second := e.content(zone, 2)
+	second := e.makeContent(zone, 2)
 	e.deliverPlan(e.provider, makePlan(&first, second))
-	e.expectContent(second, e.set(zone, "www", rdata.A))
+	e.expectContent(second, e.makeRRset(zone, "www", rdata.A))
 }
 
 func examineWithdraw(e *exam) {
 	zone := e.Zone(e.T)
-	www, old := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.TXT, `"x"`)
-	first := e.content(zone, 3, www, old)
+	www, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.TXT, `"x"`)
+	first := e.makeContent(zone, 3, www, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	// Leftovers of a plan that was never confirmed are in Changes.
 	p := makePlan(&first, removeSets(first, 3, old.Key()))
@@ -244,7 +244,7 @@ func examineWithdraw(e *exam) {
 			e.expectContent(content{zone: zone}, www, old)
 		}
 	}
-	again := e.content(zone, 4, www)
+	again := e.makeContent(zone, 4, www)
 	e.deliverPlan(e.provider, makePlan(nil, again))
 	if e.Offer == nil {
 		e.expectContent(again, old)
@@ -256,16 +256,16 @@ func examineForeign(e *exam) {
 		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
-	theirs := []delivery.RRset{e.set(zone, "theirs", rdata.A, "198.51.100.1"), e.set(zone, "www", rdata.TXT, `"theirs"`)}
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	theirs := []delivery.RRset{e.makeRRset(zone, "theirs", rdata.A, "198.51.100.1"), e.makeRRset(zone, "www", rdata.TXT, `"theirs"`)}
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	for _, set := range theirs {
 		e.Disturb(e.T, zone, set)
 	}
 	both := func(c content) content { return content{zone, c.serial, slices.Concat(c.sets, theirs)} }
-	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"))
+	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"))
 	e.deliverPlan(e.provider, makePlan(&first, second))
-	e.expectContent(both(second), e.set(zone, "old", rdata.A))
+	e.expectContent(both(second), e.makeRRset(zone, "old", rdata.A))
 	e.deliverPlan(e.New(e.T), makePlan(nil, second))
 	e.expectContent(both(second))
 	drift, err := e.provider.Verify(context.Background(), makePlan(nil, second))
@@ -286,7 +286,7 @@ func examineForeign(e *exam) {
 	if _, err := e.provider.Withdraw(context.Background(), makePlan(&second, second), openFence); err != nil {
 		e.Fatalf("Withdraw: %v", err)
 	}
-	e.expectContent(content{zone: zone, sets: theirs}, e.set(zone, "www", rdata.A))
+	e.expectContent(content{zone: zone, sets: theirs}, e.makeRRset(zone, "www", rdata.A))
 }
 
 func examineDrift(e *exam) {
@@ -294,8 +294,8 @@ func examineDrift(e *exam) {
 		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
-	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
-	want := e.content(zone, 1, www, mail, e.set(zone, "same", rdata.A, "192.0.2.3"))
+	www, mail := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.2")
+	want := e.makeContent(zone, 1, www, mail, e.makeRRset(zone, "same", rdata.A, "192.0.2.3"))
 	e.deliverPlan(e.provider, makePlan(nil, want))
 	other := www
 	other.Data = []string{"198.51.100.7"}
@@ -350,11 +350,11 @@ func examineTaken(e *exam) {
 		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
-	theirs, overlap := e.set(zone, "www", rdata.A, "198.51.100.1"), e.set(zone, "mail", rdata.A, "192.0.2.2", "198.51.100.2")
+	theirs, overlap := e.makeRRset(zone, "www", rdata.A, "198.51.100.1"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.2", "198.51.100.2")
 	e.Disturb(e.T, zone, theirs)
 	e.Disturb(e.T, zone, overlap)
-	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
-	first := e.content(zone, 1, www, mail, e.set(zone, "free", rdata.A, "192.0.2.3"))
+	www, mail := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.2")
+	first := e.makeContent(zone, 1, www, mail, e.makeRRset(zone, "free", rdata.A, "192.0.2.3"))
 	report := e.deliverPlan(e.provider, makePlan(nil, first))
 	if !e.Keeps {
 		if len(report.Failed) > 0 {
@@ -375,7 +375,7 @@ func examineTaken(e *exam) {
 	e.expectConflict(e.deliverPlan(e.New(e.T), p), www.Key(), mail.Key())
 	changed := www
 	changed.Data = []string{"192.0.2.9"}
-	second := e.content(zone, 2, changed, mail, e.set(zone, "free", rdata.A, "192.0.2.4"))
+	second := e.makeContent(zone, 2, changed, mail, e.makeRRset(zone, "free", rdata.A, "192.0.2.4"))
 	p = makePlan(&first, second)
 	p.Changes = append(p.Changes, delivery.Change{Before: mail, After: mail})
 	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
@@ -400,9 +400,9 @@ func examineFence(e *exam) {
 		e.Skip("it changes nothing outside")
 	}
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.A, "192.0.2.2"))
+	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"), e.makeRRset(zone, "new", rdata.A, "192.0.2.2"))
 	lost := fmt.Errorf("lost: %w", delivery.ErrFenced)
 	closed := func(context.Context) error { return lost }
 	if report, err := e.provider.Deliver(context.Background(), makePlan(&first, second), closed); !errors.Is(err, lost) {
@@ -410,20 +410,20 @@ func examineFence(e *exam) {
 	} else if report.Confirmed == 2 {
 		e.Error("Deliver without a fence confirmed the serial")
 	}
-	e.expectContent(first, e.set(zone, "new", rdata.A))
+	e.expectContent(first, e.makeRRset(zone, "new", rdata.A))
 	if _, err := e.provider.Withdraw(context.Background(), makePlan(&first, first), closed); !errors.Is(err, lost) {
 		e.Errorf("Withdraw without a fence: %v; want the fence's error as it is", err)
 	}
 	e.expectContent(first)
 }
 
-// many is a content of more RRsets than a provider puts into few calls.
-func (e *exam) many(zone name.Name, s serial.Serial, data string) content {
+// makeManyRRsets returns a content of more RRsets than a provider puts into few calls.
+func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) content {
 	var sets []delivery.RRset
 	for i := range 40 {
-		sets = append(sets, e.set(zone, fmt.Sprintf("n%02d", i), rdata.TXT, fmt.Sprintf(`"%s"`, data)))
+		sets = append(sets, e.makeRRset(zone, fmt.Sprintf("n%02d", i), rdata.TXT, fmt.Sprintf(`"%s"`, data)))
 	}
-	return e.content(zone, s, sets...)
+	return e.makeContent(zone, s, sets...)
 }
 
 // fenceAfter lets a fence be passed n times. after counts calls of the fence once it was lost.
@@ -444,9 +444,9 @@ func examineFenceHalfWay(e *exam) {
 		e.Skip("it changes nothing outside")
 	}
 	zone := e.Zone(e.T)
-	first := e.many(zone, 1, "first")
+	first := e.makeManyRRsets(zone, 1, "first")
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	second := e.many(zone, 2, "second")
+	second := e.makeManyRRsets(zone, 2, "second")
 	fence, after := fenceAfter(1)
 	_, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence)
 	if after.Load() == 0 {
@@ -461,7 +461,7 @@ func examineFenceHalfWay(e *exam) {
 	}
 	written := 0
 	for _, set := range e.Inspect(e.T, zone) {
-		if set.Type == rdata.TXT && same(e.writeCanonically(set), second.find(set.Key())) {
+		if set.Type == rdata.TXT && equalRRsets(e.writeCanonically(set), second.findRRset(set.Key())) {
 			written++
 		}
 	}
@@ -472,9 +472,9 @@ func examineFenceHalfWay(e *exam) {
 
 func examineCancel(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	second := e.many(zone, 2, "second")
+	second := e.makeManyRRsets(zone, 2, "second")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	began := time.Now()
@@ -497,23 +497,23 @@ func examineCancel(e *exam) {
 
 func examineUnacknowledged(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.A, "192.0.2.2"))
+	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"), e.makeRRset(zone, "new", rdata.A, "192.0.2.2"))
 	e.deliverPlan(e.provider, makePlan(&first, second))
 	// The process dies before it writes that down; the next one goes by the first serial (F24).
 	p := makePlan(&first, second)
 	markOwed(&p)
 	e.deliverPlan(e.New(e.T), p)
-	e.expectContent(second, e.set(zone, "old", rdata.A))
+	e.expectContent(second, e.makeRRset(zone, "old", rdata.A))
 }
 
 func examineChangedBack(e *exam) {
 	zone := e.Zone(e.T)
-	first := e.many(zone, 1, "first")
+	first := e.makeManyRRsets(zone, 1, "first")
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	extra := e.set(zone, "extra", rdata.TXT, `"short lived"`)
-	second := e.many(zone, 2, "second")
+	extra := e.makeRRset(zone, "extra", rdata.TXT, `"short lived"`)
+	second := e.makeManyRRsets(zone, 2, "second")
 	second.sets = append(second.sets, extra)
 	if e.Offer != nil {
 		e.Offer(e.T, makePlan(&first, second))
@@ -529,7 +529,7 @@ func examineChangedBack(e *exam) {
 	p.History = makeHistory(first, second, third)
 	for _, set := range second.sets {
 		if set.Type == rdata.TXT {
-			after := third.find(set.Key())
+			after := third.findRRset(set.Key())
 			p.Changes = append(p.Changes, delivery.Change{Before: after, After: after})
 		}
 	}
@@ -543,10 +543,10 @@ func examineRefused(e *exam) {
 		e.Skip("the server refuses nothing by itself")
 	}
 	zone := e.Zone(e.T)
-	poison := e.set(zone, e.Refused, rdata.TXT, `"x"`)
-	good := []delivery.RRset{e.set(zone, "aaa", rdata.A, "192.0.2.1"), e.set(zone, "zzz", rdata.A, "192.0.2.2")}
-	report := e.deliverPlan(e.provider, makePlan(nil, e.content(zone, 1, append(good, poison)...)))
-	e.expectContent(e.content(zone, 1, good...), poison)
+	poison := e.makeRRset(zone, e.Refused, rdata.TXT, `"x"`)
+	good := []delivery.RRset{e.makeRRset(zone, "aaa", rdata.A, "192.0.2.1"), e.makeRRset(zone, "zzz", rdata.A, "192.0.2.2")}
+	report := e.deliverPlan(e.provider, makePlan(nil, e.makeContent(zone, 1, append(good, poison)...)))
+	e.expectContent(e.makeContent(zone, 1, good...), poison)
 	if len(report.Failed) != 1 || report.Failed[0].Name != poison.Name || report.Failed[0].Type != poison.Type {
 		e.Fatalf("Failed is %+v, want %s", report.Failed, poison.Key())
 	}
@@ -561,7 +561,8 @@ func examineConcurrent(e *exam) {
 	failed := make([]error, len(contents))
 	for i := range contents {
 		zone := e.Zone(e.T)
-		contents[i] = e.content(zone, serial.Serial(i+1), e.set(zone, fmt.Sprintf("www%d", i), rdata.A, fmt.Sprintf("192.0.2.%d", i)))
+		contents[i] = e.makeContent(zone, serial.Serial(i+1), e.makeRRset(zone, fmt.Sprintf("www%d", i), rdata.A,
+			fmt.Sprintf("192.0.2.%d", i)))
 		if e.Offer != nil {
 			e.Offer(e.T, makePlan(nil, contents[i]))
 		}

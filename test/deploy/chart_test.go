@@ -28,8 +28,8 @@ import (
 
 const chart = "../../charts/kubizone"
 
-// helm runs the program with caches of its own and returns what it prints; what it says beside that is in the error.
-func helm(t *testing.T, environment []string, arguments ...string) (string, error) {
+// runHelm runs the program with caches of its own and returns what it prints; what it says beside that is in the error.
+func runHelm(t *testing.T, environment []string, arguments ...string) (string, error) {
 	t.Helper()
 	program := rig.Need(rig.Tool("helm"))(t)
 	home := t.TempDir()
@@ -43,18 +43,18 @@ func helm(t *testing.T, environment []string, arguments ...string) (string, erro
 	return out.String(), nil
 }
 
-// template is the chart rendered without a cluster. The image is the name that kustomizations replace.
-func template(t *testing.T, values ...string) string {
+// renderTemplate returns the chart rendered without a cluster. The image is the name that kustomizations replace.
+func renderTemplate(t *testing.T, values ...string) string {
 	t.Helper()
 	arguments := []string{"template", "kubizone", chart, "-n", kuberig.InstallNamespace, "--set", "image.repository=kubizone,controller.enabled=false"}
 	for _, value := range values {
 		arguments = append(arguments, "--set", value)
 	}
-	out := must.Get(helm(t, nil, arguments...))(t)
+	out := must.Get(runHelm(t, nil, arguments...))(t)
 	return out
 }
 
-func decode(t *testing.T, manifest string) []*unstructured.Unstructured {
+func decodeObjects(t *testing.T, manifest string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096)
@@ -71,8 +71,8 @@ func decode(t *testing.T, manifest string) []*unstructured.Unstructured {
 	}
 }
 
-// rendered are the files of artifacts/deploy that come from the chart, by their path there.
-func rendered(t *testing.T) map[string]string {
+// renderFiles returns the files of artifacts/deploy that come from the chart, by their path there.
+func renderFiles(t *testing.T) map[string]string {
 	t.Helper()
 	const header = "# Copyright The Kubizone Authors.\n# SPDX-License-Identifier: Apache-2.0\n# Rendered from charts/kubizone by: go test ./test/deploy -run Chart -update\n"
 	files := map[string]string{}
@@ -93,14 +93,14 @@ func rendered(t *testing.T) map[string]string {
 		}
 	}
 	for _, form := range forms {
-		add(template(t, "mode="+form, etcdServers), map[string]string{"apiserver": form})
+		add(renderTemplate(t, "mode="+form, etcdServers), map[string]string{"apiserver": form})
 	}
 	all := map[string]string{}
 	for _, directory := range []string{"base", "controller", "fleet", "primary", "monitoring"} {
 		all[directory] = directory
 	}
-	add(template(t, components["controller"], components["fleet"], components["primary"], components["monitoring"]), all)
-	add(template(t, components["cert-manager"]), map[string]string{"cert-manager": "cert-manager"})
+	add(renderTemplate(t, components["controller"], components["fleet"], components["primary"], components["monitoring"]), all)
+	add(renderTemplate(t, components["cert-manager"]), map[string]string{"cert-manager": "cert-manager"})
 	return files
 }
 
@@ -120,9 +120,9 @@ var components = map[string]string{
 // M6: what kustomize takes is what helm renders, file by file.
 func TestChart_isTheSourceOfTheManifests(t *testing.T) {
 	if *update {
-		must.Succeed(t, os.WriteFile(dashboardFile, dashboard(), 0o644))
+		must.Succeed(t, os.WriteFile(dashboardFile, makeDashboard(), 0o644))
 	}
-	for name, want := range rendered(t) {
+	for name, want := range renderFiles(t) {
 		name = filepath.Join(manifests, name)
 		if *update {
 			must.Succeed(t, os.WriteFile(name, []byte(want), 0o644))
@@ -164,10 +164,10 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 				text = "components:\n" + text
 			}
 			got, want := map[string]any{}, map[string]any{}
-			for _, object := range render(t, kustomization(t, form, text)) {
+			for _, object := range renderKustomization(t, writeKustomization(t, form, text)) {
 				got[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
 			}
-			for _, object := range decode(t, template(t, values...)) {
+			for _, object := range decodeObjects(t, renderTemplate(t, values...)) {
 				want[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
 			}
 			// helm makes the namespace of a release itself (--create-namespace).
@@ -206,7 +206,7 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 	dir := t.TempDir()
 	base := must.Get(filepath.Abs(manifests))(t)
 	relative := must.Get(filepath.Rel(dir, base))(t)
-	create := exec.CommandContext(t.Context(), kubectl(t), strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
+	create := exec.CommandContext(t.Context(), findKubectl(t), strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
 	binding, err := create.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, binding)
@@ -234,8 +234,8 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 		}
 		return parts
 	}
-	got := of(render(t, dir))
-	want := of(decode(t, template(t, components["primary"], "image.repository=registry.example/kubizone", "fleet.enabled=true,fleet.namespaces={dns-system,team-dns}")))
+	got := of(renderKustomization(t, dir))
+	want := of(decodeObjects(t, renderTemplate(t, components["primary"], "image.repository=registry.example/kubizone", "fleet.enabled=true,fleet.namespaces={dns-system,team-dns}")))
 	if len(want) != 4 || !reflect.DeepEqual(got, want) {
 		t.Errorf("by kustomize %v\nby helm %v", got, want)
 	}
@@ -249,7 +249,7 @@ func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 		"certManager.issuerRef.name=pca,certManager.issuerRef.kind=PrivateIssuer,certManager.issuerRef.group=pca.example.org": {"group": "pca.example.org", "kind": "PrivateIssuer", "name": "pca"},
 	} {
 		var certificates []string
-		for _, object := range decode(t, template(t, "mode=embedded", components["cert-manager"], values)) {
+		for _, object := range decodeObjects(t, renderTemplate(t, "mode=embedded", components["cert-manager"], values)) {
 			switch object.GetKind() {
 			case "Issuer":
 				t.Errorf("%s: the chart makes the Issuer %s", values, object.GetName())

@@ -17,7 +17,7 @@ import (
 // withController is an installation with the controller.
 func withController(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	return render(t, kustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
+	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
 }
 
 // M3, and every port that a probe names is one that the flags open.
@@ -25,7 +25,7 @@ func TestController_fitsTogether(t *testing.T) {
 	var deployment *appsv1.Deployment
 	for _, object := range withController(t) {
 		if object.GetKind() == "Deployment" {
-			deployment = as[appsv1.Deployment](t, object)
+			deployment = convertTo[appsv1.Deployment](t, object)
 		}
 	}
 	if deployment == nil {

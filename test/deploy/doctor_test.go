@@ -32,17 +32,17 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 		}
 	}
 	const granted, asked = 1, 2
-	for _, object := range render(t, filepath.Join(manifests, "ha")) { // the form that is granted most
+	for _, object := range renderKustomization(t, filepath.Join(manifests, "ha")) { // the form that is granted most
 		if object.GetName() != kuberig.ServerName && object.GetName() != "kubizone-etcd" {
 			continue
 		}
 		switch object.GetKind() {
 		case "ClusterRole":
-			for _, rule := range as[rbacv1.ClusterRole](t, object).Rules {
+			for _, rule := range convertTo[rbacv1.ClusterRole](t, object).Rules {
 				add("", rule, granted)
 			}
 		case "Role":
-			for _, rule := range as[rbacv1.Role](t, object).Rules {
+			for _, rule := range convertTo[rbacv1.Role](t, object).Rules {
 				add(doctor.InstallNamespace, rule, granted)
 			}
 		}
@@ -65,10 +65,10 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	}
 }
 
-// doctor is the exit code of kubizone doctor and the status and text of each check.
-func (i *installation) doctor() (code int, status, text map[string]string) {
+// runDoctor returns the exit code of kubizone doctor and the status and text of each check.
+func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
-	out, err := exec.CommandContext(i.context(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
+	out, err := exec.CommandContext(i.withTimeout(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if failed {
 		code = exit.ExitCode()
@@ -83,12 +83,12 @@ func (i *installation) doctor() (code int, status, text map[string]string) {
 	return code, status, text
 }
 
-// diagnosed holds the doctor to what is there, once kube-apiserver has heard of it: it follows roles, APIServices and
-// kinds by informers. Checks not named are not looked at.
-func (i *installation) diagnosed(when string, code int, want map[string]string) {
+// waitForDiagnosis holds the doctor to what is there, once kube-apiserver has heard of it: it follows roles,
+// APIServices and kinds by informers. Checks not named are not looked at.
+func (i *installation) waitForDiagnosis(when string, code int, want map[string]string) {
 	i.t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {
-		wrong := i.misdiagnosed(code, want)
+		wrong := i.findMisdiagnosed(code, want)
 		if len(wrong) == 0 {
 			return
 		}
@@ -99,10 +99,10 @@ func (i *installation) diagnosed(when string, code int, want map[string]string) 
 	}
 }
 
-// misdiagnosed is what the doctor says otherwise.
-func (i *installation) misdiagnosed(code int, want map[string]string) (wrong []string) {
+// findMisdiagnosed returns what the doctor says otherwise.
+func (i *installation) findMisdiagnosed(code int, want map[string]string) (wrong []string) {
 	i.t.Helper()
-	got, status, text := i.doctor()
+	got, status, text := i.runDoctor()
 	if got != code {
 		wrong = append(wrong, fmt.Sprintf("doctor ends with %d, want %d: %v", got, code, text))
 	}

@@ -57,7 +57,7 @@ func newPods(r *release, members int) []*pod {
 		peers = append(peers, host+":2380", fmt.Sprintf("%s:%d", host, p.peer.Port()))
 		pods = append(pods, p)
 	}
-	account := must.Get(r.kube.ServiceAccount(r.context(), kuberig.InstallNamespace, kuberig.ServerName))(r.t)
+	account := must.Get(r.kube.ServiceAccount(r.withTimeout(), kuberig.InstallNamespace, kuberig.ServerName))(r.t)
 	kubeconfig := must.Get(os.ReadFile(account))(r.t)
 	program := must.Get(os.ReadFile(r.binary))(r.t)
 	for _, p := range pods {
@@ -78,8 +78,8 @@ func newPods(r *release, members int) []*pod {
 	return pods
 }
 
-// mount makes a directory for each volume of the container, which the pod's user may write.
-func (p *pod) mount(of corev1.Container) {
+// mountVolumes makes a directory for each volume of the container, which the pod's user may write.
+func (p *pod) mountVolumes(of corev1.Container) {
 	p.r.t.Helper()
 	for _, volume := range of.VolumeMounts {
 		path := filepath.Join(p.root, volume.MountPath)
@@ -92,10 +92,10 @@ func (p *pod) mount(of corev1.Container) {
 	}
 }
 
-// command runs a container of the pod. It listens on its own ports, because all pods are on this machine.
-func (p *pod) command(of corev1.Container, further ...string) *exec.Cmd {
+// makeCommand runs a container of the pod. It listens on its own ports, because all pods are on this machine.
+func (p *pod) makeCommand(of corev1.Container, further ...string) *exec.Cmd {
 	p.r.t.Helper()
-	p.mount(of)
+	p.mountVolumes(of)
 	replacer := strings.NewReplacer(append([]string{
 		"$(POD_NAMESPACE)", kuberig.InstallNamespace, "$(POD_NAME)", p.name,
 		"--secure-port=10250", fmt.Sprintf("--secure-port=%d", p.serving.Port()), "https://0.0.0.0:2380", "https://" + p.peer.String(),
@@ -120,16 +120,16 @@ func (p *pod) command(of corev1.Container, further ...string) *exec.Cmd {
 	return command
 }
 
-// start runs the containers of the template as a kubelet does: first those that end, then the server.
-func (p *pod) start(template corev1.PodTemplateSpec) {
+// startContainers runs the containers of the template as a kubelet does: first those that end, then the server.
+func (p *pod) startContainers(template corev1.PodTemplateSpec) {
 	p.r.t.Helper()
 	for _, one := range template.Spec.InitContainers {
-		if out, err := p.command(one).CombinedOutput(); err != nil {
+		if out, err := p.makeCommand(one).CombinedOutput(); err != nil {
 			p.r.t.Fatalf("%s of %s: %v\n%s", one.Name, p.name, err, out)
 		}
 	}
 	p.log = &buffer{}
-	command := p.command(template.Spec.Containers[0], "--bind-address=127.0.0.1")
+	command := p.makeCommand(template.Spec.Containers[0], "--bind-address=127.0.0.1")
 	command.Stdout, command.Stderr = p.log, p.log
 	must.Succeed(p.r.t, command.Start())
 	ended := make(chan error, 1)
@@ -150,12 +150,12 @@ func (p *pod) start(template corev1.PodTemplateSpec) {
 	}
 }
 
-// servers are what the objects say of the StatefulSet of the servers.
-func servers(t *testing.T, objects []*unstructured.Unstructured) appsv1.StatefulSetSpec {
+// findServers returns what the objects say of the StatefulSet of the servers.
+func findServers(t *testing.T, objects []*unstructured.Unstructured) appsv1.StatefulSetSpec {
 	t.Helper()
 	for _, object := range objects {
 		if object.GetKind() == "StatefulSet" && object.GetName() == kuberig.ServerName {
-			return as[appsv1.StatefulSet](t, object).Spec
+			return convertTo[appsv1.StatefulSet](t, object).Spec
 		}
 	}
 	t.Fatal("there is no StatefulSet of the servers")
@@ -171,9 +171,9 @@ func TestHelm_threeServers(t *testing.T) {
 	t.Cleanup(service.Close)
 	r.serveAt(service.Addr)
 	must.Succeed(t, os.WriteFile(r.values, []byte("mode: ha\nimage: {repository: registry.example/kubizone}\ncontroller: {enabled: false}\n"), 0o600))
-	r.must("create", "namespace", "team-a")
+	r.mustKubectl("create", "namespace", "team-a")
 	r.mustHelm("install", "kubizone", chart, "--create-namespace")
-	of := servers(t, r.objects())
+	of := findServers(t, r.listObjects())
 	pods := newPods(r, int(*of.Replicas))
 	t.Cleanup(func() {
 		for _, p := range pods {
@@ -188,7 +188,7 @@ func TestHelm_threeServers(t *testing.T) {
 	var backends []netip.AddrPort
 	for _, p := range pods {
 		backends = append(backends, p.serving)
-		p.start(of.Template)
+		p.startContainers(of.Template)
 	}
 	service.Set(backends...)
 	waitReady := func(want int) {
@@ -200,14 +200,14 @@ func TestHelm_threeServers(t *testing.T) {
 		}
 	}
 	waitReady(len(pods))
-	r.available()
+	r.waitForKinds()
 	own := strings.Replace(zone, "z.example.}", `z.example., delegations: [{namespace: team-a, records: [{pattern: "*"}]}]}`, 1)
-	if out, stderr, err := r.run(own, "create", "-f", "-"); err != nil {
+	if out, stderr, err := r.runKubectl(own, "create", "-f", "-"); err != nil {
 		t.Fatal(err, out, stderr)
 	}
 
 	r.mustHelm("upgrade", "kubizone", chart, "--set", "apiserver.extraArgs={--v=1}")
-	of = servers(t, r.objects())
+	of = findServers(t, r.listObjects())
 	signals := []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGTERM}
 	for n, p := range pods {
 		p.stop(signals[n])
@@ -215,7 +215,7 @@ func TestHelm_threeServers(t *testing.T) {
 		record := fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: r%d, namespace: team-a}, spec: {domainName: r%d.z.example., type: A, values: [192.0.2.%d]}}", n, n, n+1)
 		for start := time.Now(); ; rig.Pause(start) {
 			// A request that needs a leader is refused until the two others have one.
-			_, stderr, err := r.run(record, "apply", "-f", "-")
+			_, stderr, err := r.runKubectl(record, "apply", "-f", "-")
 			if err == nil {
 				break
 			}
@@ -223,14 +223,14 @@ func TestHelm_threeServers(t *testing.T) {
 				t.Fatalf("without %s: %v\n%s", p.name, err, stderr)
 			}
 		}
-		p.start(of.Template)
+		p.startContainers(of.Template)
 		waitReady(len(pods))
 	}
 	for _, p := range pods {
 		// Each of them answers the same from its own member.
 		service.Set(p.serving)
 		waitReady(1)
-		if got := r.must("get", "records", "-n", "team-a", "-o", "jsonpath={range .items[*]}{.metadata.name}={.status.fqdn} {end}"); got != "r0=r0.z.example. r1=r1.z.example. r2=r2.z.example." {
+		if got := r.mustKubectl("get", "records", "-n", "team-a", "-o", "jsonpath={range .items[*]}{.metadata.name}={.status.fqdn} {end}"); got != "r0=r0.z.example. r1=r1.z.example. r2=r2.z.example." {
 			t.Errorf("%s has %s", p.name, got)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -96,12 +97,8 @@ func newRelease(t *testing.T) *release {
 		filepath.Join(plugin, "render.sh"): "#!/bin/sh\nset -e\ncd " + plugin + "\ncat >all.yaml\nexec " + i.kubectl + " kustomize .\n",
 		r.values:                           releaseValues,
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		must.Succeed(t, os.WriteFile(name, []byte(text), 0o700))
 	}
 	r.writePatches()
 	return r
@@ -110,9 +107,7 @@ func newRelease(t *testing.T) *release {
 // writePatches has the post-renderer make the two changes.
 func (r *release) writePatches() {
 	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.patches()), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Succeed(r.t, os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.makePatches()), 0o600))
 }
 
 // serveAt has the Service lead to another address of this machine.
@@ -122,40 +117,40 @@ func (r *release) serveAt(at netip.AddrPort) {
 	r.writePatches()
 }
 
-// helm is helm as administrator in the namespace of the installation.
-func (r *release) helm(arguments ...string) (string, error) {
+// runHelm runs helm as administrator in the namespace of the installation.
+func (r *release) runHelm(arguments ...string) (string, error) {
 	r.t.Helper()
 	arguments = append(arguments, "-n", kuberig.InstallNamespace, "--kubeconfig", r.kube.AdminKubeconfig())
 	if slices.Contains([]string{"install", "upgrade"}, arguments[0]) {
 		arguments = append(arguments, "--post-renderer", "rig", "-f", r.values)
 	}
-	return helm(r.t, []string{"HELM_PLUGINS=" + r.plugins, r.discovered}, arguments...)
+	return runHelm(r.t, []string{"HELM_PLUGINS=" + r.plugins, r.discovered}, arguments...)
 }
 
 // mustHelm is helm without an error.
 func (r *release) mustHelm(arguments ...string) string {
 	r.t.Helper()
-	out, err := r.helm(arguments...)
+	out, err := r.runHelm(arguments...)
 	if err != nil {
 		r.t.Fatalf("%v\n%s", err, out)
 	}
 	return out
 }
 
-func (r *release) objects() []*unstructured.Unstructured {
+func (r *release) listObjects() []*unstructured.Unstructured {
 	r.t.Helper()
-	return decode(r.t, r.mustHelm("get", "manifest", "kubizone"))
+	return decodeObjects(r.t, r.mustHelm("get", "manifest", "kubizone"))
 }
 
-// available waits until requests for our kinds are answered: discovery may have them some time after the APIService
+// waitForKinds waits until requests for our kinds are answered: discovery may have them some time after the APIService
 // is Available.
-func (r *release) available() {
+func (r *release) waitForKinds() {
 	r.t.Helper()
-	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+	if _, _, err := r.kube.WaitAvailable(r.withTimeout(), true); err != nil {
 		r.t.Fatal(err)
 	}
 	for start := time.Now(); ; rig.Pause(start) {
-		out, stderr, err := r.run("", "get", "zones,records", "-A")
+		out, stderr, err := r.runKubectl("", "get", "zones,records", "-A")
 		if err == nil {
 			return
 		}
@@ -176,7 +171,7 @@ func (r *release) startReady(objects []*unstructured.Unstructured, name string) 
 		if name == "kubizone-controller" {
 			further = append(further, rig.LongLease)
 		}
-		log, stop := r.start(name, as[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args, further...)
+		log, stop := r.startProgram(name, convertTo[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args, further...)
 		for start := time.Now(); !strings.Contains("\n"+log.String(), "\nready"); rig.Pause(start) {
 			if time.Since(start) > waitTimeout {
 				r.t.Fatalf("%s is not ready:\n%s", name, log)
@@ -192,19 +187,17 @@ func (r *release) startReady(objects []*unstructured.Unstructured, name string) 
 func TestHelm_untilUninstalled(t *testing.T) {
 	t.Parallel()
 	r := newRelease(t)
-	r.must("create", "namespace", "team-a")
-	if out, stderr, err := r.run(monitoringKinds(), "apply", "-f", "-"); err != nil {
+	r.mustKubectl("create", "namespace", "team-a")
+	if out, stderr, err := r.runKubectl(monitoringKinds(), "apply", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
 	}
-	if err := r.kube.WaitDefinitions(r.context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.kube.WaitDefinitions(r.withTimeout()))
 
 	// Each mode can be installed, and none becomes another.
 	for mode, other := range map[string]string{"ha": "embedded", "external-etcd": "ha"} {
 		set := []string{"--set", etcdServers, "--set"}
 		r.mustHelm(append([]string{"install", "kubizone", chart, "--create-namespace"}, append(set, "mode="+mode)...)...)
-		if _, err := r.helm(append([]string{"upgrade", "kubizone", chart}, append(set, "mode="+other)...)...); err == nil || !strings.Contains(err.Error(), "mode: "+mode+" is installed") {
+		if _, err := r.runHelm(append([]string{"upgrade", "kubizone", chart}, append(set, "mode="+other)...)...); err == nil || !strings.Contains(err.Error(), "mode: "+mode+" is installed") {
 			t.Errorf("from %s to %s: %v", mode, other, err)
 		}
 		r.mustHelm("uninstall", "kubizone")
@@ -218,20 +211,18 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	}
 	// While the APIService has no server yet, discovery is incomplete; helm goes on.
 	r.mustHelm("upgrade", "kubizone", chart, "--set", "controller.replicas=3")
-	objects := r.objects()
+	objects := r.listObjects()
 	stop := r.startServer(objects)
-	r.available()
+	r.waitForKinds()
 	key := &rig.TSIGKey{Name: "transfer.example.", Algorithm: "hmac-sha256", Secret: "c2VjcmV0IG9mIHRoZSB0ZXN0"}
-	if err := os.WriteFile(filepath.Join(r.data, "key"), []byte(key.Statement()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(r.data, "key"), []byte(key.Statement()), 0o600))
 	_, stopController := r.startReady(objects, "kubizone-controller")
 	primary, stopPrimary := r.startReady(objects, "kubizone-primary")
-	if out, stderr, err := r.run(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1), "create", "-f", "-"); err != nil {
+	if out, stderr, err := r.runKubectl(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1), "create", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
 	}
-	r.must("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
-	r.diagnosed("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
+	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
+	r.waitForDiagnosis("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 
 	// The primary transfers the zone with the key of its Secret, and not without.
 	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())
@@ -241,7 +232,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	for _, dig := range []rig.Dig{{Server: netip.MustParseAddrPort(found[1]), Key: key}, {Server: netip.MustParseAddrPort(found[1])}} {
 		var out string
 		for start := time.Now(); time.Since(start) < waitTimeout; rig.Pause(start) {
-			if out, _ = dig.Run(r.context(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") || dig.Key == nil {
+			if out, _ = dig.Run(r.withTimeout(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") || dig.Key == nil {
 				break
 			}
 		}
@@ -255,78 +246,76 @@ func TestHelm_untilUninstalled(t *testing.T) {
 		{"kubizone-controller", "transfer", "yes"}, {"kubizone-controller", "hook", "yes"}, {"kubizone-controller", "other", "no"},
 		{"kubizone-primary", "transfer", "yes"}, {"kubizone-primary", "hook", "no"},
 	} {
-		out, _, _ := r.run("", "auth", "can-i", "get", "secrets/"+want.secret, "-n", "team-a", "--as=system:serviceaccount:"+kuberig.InstallNamespace+":"+want.account)
+		out, _, _ := r.runKubectl("", "auth", "can-i", "get", "secrets/"+want.secret, "-n", "team-a", "--as=system:serviceaccount:"+kuberig.InstallNamespace+":"+want.account)
 		if strings.TrimSpace(out) != want.may {
 			t.Errorf("%s gets the Secret %s: %s, want %s", want.account, want.secret, out, want.may)
 		}
 	}
-	t.Run("a scrape", r.scraped)
+	t.Run("a scrape", r.expectScrape)
 
 	t.Run("an account for Gardener", r.givesGardenerAnAccount)
 
-	t.Run("an upgrade", r.upgraded)
+	t.Run("an upgrade", r.expectUpgrade)
 
 	stopController()
 	stopPrimary()
-	r.log.forgive(true) // between the removal of its roles and its end the server may be refused any request
+	r.log.forgiveLines(true) // between the removal of its roles and its end the server may be refused any request
 	r.mustHelm("uninstall", "kubizone")
 	stop()
-	r.absent(objects)
+	r.expectAbsent(objects)
 	// An object that helm did not make stays for the next release.
-	r.must("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
+	r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
 
 	r.mustHelm("install", "kubizone", chart)
-	stop = r.startServer(r.objects())
-	r.available()
+	stop = r.startServer(r.listObjects())
+	r.waitForKinds()
 	// The volume was kept.
-	r.must("delete", "zone", "-n", "team-a", "z")
+	r.mustKubectl("delete", "zone", "-n", "team-a", "z")
 
 	// A server that ends before its APIService is removed: namespaces hang, helm does not, and its uninstall frees
 	// them.
 	stop()
-	r.hangs("team-a")
+	r.expectHanging("team-a")
 	r.mustHelm("uninstall", "kubizone")
-	r.must("wait", "--for=delete", "namespace/team-a", namespaceTimeout)
+	r.mustKubectl("wait", "--for=delete", "namespace/team-a", namespaceTimeout)
 
 	t.Run("from kustomize, and the namespace deleted first", r.movedAndLost)
 }
 
-// hangs deletes a namespace and returns when Kubernetes says that it cannot, because an APIService has no server.
-func (r *release) hangs(namespace string) {
+// expectHanging deletes a namespace and returns when Kubernetes says that it cannot, because an APIService has no
+// server.
+func (r *release) expectHanging(namespace string) {
 	r.t.Helper()
-	r.until("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
-	r.must("delete", "namespace", namespace, "--wait=false")
-	r.until("True", "get", "namespace", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
+	r.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	r.mustKubectl("delete", "namespace", namespace, "--wait=false")
+	r.runUntil("True", "get", "namespace", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
 }
 
 // movedAndLost: helm takes over what kubectl applied. Then the namespace of the release is deleted before the
 // release, which takes away what helm knows of it; the commands of docs/install.md remove the rest.
 func (r *release) movedAndLost(t *testing.T) {
-	r.must("delete", "namespace", kuberig.InstallNamespace, namespaceTimeout)
-	r.must("apply", "-k", r.dir)
-	r.must("create", "namespace", "team-a")
+	r.mustKubectl("delete", "namespace", kuberig.InstallNamespace, namespaceTimeout)
+	r.mustKubectl("apply", "-k", r.dir)
+	r.mustKubectl("create", "namespace", "team-a")
 	r.mustHelm("install", "kubizone", chart, "--take-ownership", "--force-conflicts")
-	objects := r.objects()
-	r.hangs(kuberig.InstallNamespace)
-	if _, err := r.helm("uninstall", "kubizone"); err == nil {
+	objects := r.listObjects()
+	r.expectHanging(kuberig.InstallNamespace)
+	if _, err := r.runHelm("uninstall", "kubizone"); err == nil {
 		t.Error("helm knows a release without its namespace: docs/install.md can name helm uninstall alone")
 	}
 	for _, command := range uninstallByLabel(t) {
-		r.must(command...)
+		r.mustKubectl(command...)
 	}
-	r.must("wait", "--for=delete", "namespace/"+kuberig.InstallNamespace, namespaceTimeout)
-	r.must("delete", "namespace", "team-a", namespaceTimeout)
-	r.absent(objects)
+	r.mustKubectl("wait", "--for=delete", "namespace/"+kuberig.InstallNamespace, namespaceTimeout)
+	r.mustKubectl("delete", "namespace", "team-a", namespaceTimeout)
+	r.expectAbsent(objects)
 }
 
 // uninstallByLabel are the arguments of the commands of docs/install.md that remove what is left when the namespace
 // is gone.
 func uninstallByLabel(t *testing.T) [][]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/install.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/install.md"))(t)
 	var commands [][]string
 	for line := range strings.Lines(string(page)) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "kubectl" && strings.Contains(line, "-l app.kubernetes.io/part-of=kubizone") {
@@ -339,31 +328,19 @@ func uninstallByLabel(t *testing.T) [][]string {
 	return commands
 }
 
-// scraped: Prometheus' account reads /metrics as the ServiceMonitor says, by the authority in the Secret and the
+// expectScrape: Prometheus' account reads /metrics as the ServiceMonitor says, by the authority in the Secret and the
 // Service's name.
-func (r *release) scraped(t *testing.T) {
-	kubeconfig, err := r.kube.ServiceAccount(r.context(), "monitoring", "prometheus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := kuberig.ClientConfig(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority, err := base64.StdEncoding.DecodeString(r.must("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`))
+func (r *release) expectScrape(t *testing.T) {
+	kubeconfig := must.Get(r.kube.ServiceAccount(r.withTimeout(), "monitoring", "prometheus"))(t)
+	config := must.Get(kuberig.ClientConfig(kubeconfig))(t)
+	authority, err := base64.StdEncoding.DecodeString(r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.Host = "https://127.0.0.1:" + r.port
 	config.TLSClientConfig = rest.TLSClientConfig{CAData: authority, ServerName: kuberig.ServerName + "." + kuberig.InstallNamespace + ".svc"}
-	client, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served, err := client.Get().AbsPath("/metrics").DoRaw(r.context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(rest.UnversionedRESTClientFor(dynamic.ConfigFor(config)))(t)
+	served := must.Get(client.Get().AbsPath("/metrics").DoRaw(r.withTimeout()))(t)
 	for _, wrong := range metrics.Check("apiserver", string(served)) {
 		t.Error(wrong)
 	}
@@ -376,11 +353,8 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 	if err != nil || len(commands) == 0 {
 		t.Fatalf("docs/gardener.md has %d commands: %v", len(commands), err)
 	}
-	r.must("create", "namespace", "gardener")
-	config, err := kuberig.ClientConfig(r.kube.AdminKubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.mustKubectl("create", "namespace", "gardener")
+	config := must.Get(kuberig.ClientConfig(r.kube.AdminKubeconfig()))(t)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nexec "+r.kubectl+` "$@"`+"\n"), 0o700); err != nil { //nolint:gosec // it is executed
 		t.Fatal(err)
@@ -388,10 +362,10 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 	for _, c := range commands {
 		if strings.HasPrefix(c.Line, "helm ") {
 			r.mustHelm("upgrade", "kubizone", chart, "--set", "gardener.enabled=true", "--set", "gardener.namespaces={gardener}")
-			r.until("true", "get", "secret", "gardener-landscape", "-n", "gardener", "-o", `go-template={{if .data.token}}true{{end}}`)
+			r.runUntil("true", "get", "secret", "gardener-landscape", "-n", "gardener", "-o", `go-template={{if .data.token}}true{{end}}`)
 			continue
 		}
-		command := exec.CommandContext(r.context(), "bash", "-c", strings.ReplaceAll(c.Line, "https://api.example.org", config.Host))
+		command := exec.CommandContext(r.withTimeout(), "bash", "-c", strings.ReplaceAll(c.Line, "https://api.example.org", config.Host))
 		command.Dir, command.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+r.kube.AdminKubeconfig())
 		if out, err := command.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != strings.TrimSpace(c.Output) {
 			t.Fatalf("$ %s%v\n%s", c.Line, err, out)
@@ -402,23 +376,24 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 		{"create records.kubi.zone -n gardener", "yes"}, {"update records.kubi.zone -n gardener", "yes"}, {"delete records.kubi.zone -n gardener", "yes"},
 		{"create records.kubi.zone -n team-a", "no"}, {"list records.kubi.zone -n gardener", "no"}, {"get zones.kubi.zone -n team-a", "no"}, {"get secrets -n gardener", "no"},
 	} {
-		if out, _, _ := r.run("", append(account, strings.Fields(want.ask)...)...); strings.TrimSpace(out) != want.may {
+		if out, _, _ := r.runKubectl("", append(account, strings.Fields(want.ask)...)...); strings.TrimSpace(out) != want.may {
 			t.Errorf("the account may %s: %s, want %s", want.ask, out, want.may)
 		}
 	}
 	// Another token: the Secret goes, and helm makes it again.
 	token := func() string {
-		return r.must("get", "secret", "gardener-landscape", "-n", "gardener", "--ignore-not-found", "-o", "go-template={{.data.token}}")
+		return r.mustKubectl("get", "secret", "gardener-landscape", "-n", "gardener", "--ignore-not-found", "-o",
+			"go-template={{.data.token}}")
 	}
 	former := token()
-	r.must("delete", "secret", "gardener-landscape", "-n", "gardener")
+	r.mustKubectl("delete", "secret", "gardener-landscape", "-n", "gardener")
 	r.mustHelm("upgrade", "kubizone", chart, "--set", "gardener.enabled=true", "--set", "gardener.namespaces={gardener}")
-	r.until("true", "get", "secret", "gardener-landscape", "-n", "gardener", "-o", `go-template={{if .data.token}}true{{end}}`)
+	r.runUntil("true", "get", "secret", "gardener-landscape", "-n", "gardener", "-o", `go-template={{if .data.token}}true{{end}}`)
 	if token() == former {
 		t.Error("the Secret that was made again has the former token")
 	}
 	for start := time.Now(); ; rig.Pause(start) { // kube-apiserver remembers a token that was valid for some seconds
-		_, stderr, err := r.run("", "--kubeconfig", filepath.Join(dir, "gardener.kubeconfig"), "auth", "whoami")
+		_, stderr, err := r.runKubectl("", "--kubeconfig", filepath.Join(dir, "gardener.kubeconfig"), "auth", "whoami")
 		if err != nil && strings.Contains(stderr, "Unauthorized") {
 			break
 		}
@@ -428,26 +403,24 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 	}
 }
 
-// upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data
+// expectUpgrade: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data
 // cannot follow.
-func (r *release) upgraded(t *testing.T) {
-	bundle := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
+func (r *release) expectUpgrade(t *testing.T) {
+	bundle := r.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
 	other := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(other, []byte(otherValues), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(other, []byte(otherValues), 0o600))
 	r.mustHelm("upgrade", "kubizone", chart, "-f", other)
-	if got := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle || got == "" {
+	if got := r.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle || got == "" {
 		t.Errorf("the upgrade changed caBundle from %.20s… to %.20s…", bundle, got)
 	}
-	if got := r.must("get", "deployment", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.replicas}"); got != "1" {
+	if got := r.mustKubectl("get", "deployment", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.replicas}"); got != "1" {
 		t.Errorf("%s controllers", got)
 	}
-	if got := r.must("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", `jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
+	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", `jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
 		t.Errorf("with a limit of 4Gi GOMEMLIMIT is %s", got)
 	}
 	// Kubernetes keeps the claims of a StatefulSet that says nothing else.
-	if got := r.must("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", "jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
+	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", "jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
 		t.Errorf("claims of a StatefulSet that is deleted: %s", got)
 	}
 	for _, refused := range []struct{ value, says string }{
@@ -456,15 +429,15 @@ func (r *release) upgraded(t *testing.T) {
 		{"storage.size=30Gi", "kubectl patch pvc"},
 		{"storage.className=fast", "storage.className"},
 	} {
-		if out, err := r.helm("upgrade", "kubizone", chart, "--set", refused.value); err == nil || !strings.Contains(err.Error(), refused.says) {
+		if out, err := r.runHelm("upgrade", "kubizone", chart, "--set", refused.value); err == nil || !strings.Contains(err.Error(), refused.says) {
 			t.Errorf("helm upgrade --set %s: %v\n%s", refused.value, err, out)
 		}
 	}
-	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+	if _, _, err := r.kube.WaitAvailable(r.withTimeout(), true); err != nil {
 		t.Error(err)
 	}
 	r.mustHelm("rollback", "kubizone", "1")
-	if got := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle {
+	if got := r.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle {
 		t.Error("the rollback changed caBundle")
 	}
 }
@@ -487,7 +460,7 @@ func TestChart_refusesWrongValues(t *testing.T) {
 
 		"primary.enabled=true,primary.tsigSecretName=,primary.transferTo={192.0.2.53}": "primary.transferTo names secondaries, and without primary.tsigSecretName",
 	} {
-		_, err := helm(t, nil, "template", "kubizone", chart, "--set", "image.repository=kubizone", "--set", value)
+		_, err := runHelm(t, nil, "template", "kubizone", chart, "--set", "image.repository=kubizone", "--set", value)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", value, err, says)
 		}

@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -53,16 +54,16 @@ type installation struct {
 	discovered string
 }
 
-// context is for one program, which may wait for as long as namespaceTimeout says.
-func (i *installation) context() context.Context {
+// withTimeout is for one program, which may wait for as long as namespaceTimeout says.
+func (i *installation) withTimeout() context.Context {
 	ctx, cancel := context.WithTimeout(i.t.Context(), 2*waitTimeout)
 	i.t.Cleanup(cancel)
 	return ctx
 }
 
-// run is kubectl as administrator; stdin may be empty.
-func (i *installation) run(stdin string, arguments ...string) (out, stderr string, err error) {
-	command := exec.CommandContext(i.context(), i.kubectl, append([]string{"--kubeconfig", i.kube.AdminKubeconfig()}, arguments...)...)
+// runKubectl runs kubectl as administrator; stdin may be empty.
+func (i *installation) runKubectl(stdin string, arguments ...string) (out, stderr string, err error) {
+	command := exec.CommandContext(i.withTimeout(), i.kubectl, append([]string{"--kubeconfig", i.kube.AdminKubeconfig()}, arguments...)...)
 	command.Env = append(os.Environ(), i.discovered)
 	var o, e bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &o, &e
@@ -70,22 +71,22 @@ func (i *installation) run(stdin string, arguments ...string) (out, stderr strin
 	return o.String(), e.String(), err
 }
 
-// must is run without trouble: no error and not a warning either.
-func (i *installation) must(arguments ...string) string {
+// mustKubectl is run without trouble: no error and not a warning either.
+func (i *installation) mustKubectl(arguments ...string) string {
 	i.t.Helper()
-	out, stderr, err := i.run("", arguments...)
+	out, stderr, err := i.runKubectl("", arguments...)
 	if err != nil || strings.Contains(stderr, "arning") {
 		i.t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(arguments, " "), err, out, stderr)
 	}
 	return strings.TrimSpace(out)
 }
 
-// until repeats kubectl until it says what is wanted.
-func (i *installation) until(want string, arguments ...string) {
+// runUntil repeats kubectl until it says what is wanted.
+func (i *installation) runUntil(want string, arguments ...string) {
 	i.t.Helper()
 	var out, stderr string
 	for start := time.Now(); time.Since(start) < waitTimeout; rig.Pause(start) {
-		if out, stderr, _ = i.run("", arguments...); strings.TrimSpace(out) == want {
+		if out, stderr, _ = i.runKubectl("", arguments...); strings.TrimSpace(out) == want {
 			return
 		}
 	}
@@ -99,29 +100,21 @@ func newInstallation(t *testing.T, form string) *installation {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	i := &installation{t: t, kubectl: kubectl(t), data: t.TempDir(), discovered: "KUBECACHEDIR=" + t.TempDir()}
+	i := &installation{t: t, kubectl: findKubectl(t), data: t.TempDir(), discovered: "KUBECACHEDIR=" + t.TempDir()}
 	for _, program := range []string{"kube-apiserver", "kube-controller-manager"} {
-		_, err := rig.KubeProgram(program)
-		rig.SkipMissing(t, err)
+		rig.Need(rig.KubeProgram(program))(t)
 	}
-	var err error
-	if i.binary, err = rig.Kubizone(t.Context(), t.TempDir(), ""); err != nil {
-		t.Fatal(err)
-	}
-	if i.kube, err = kuberig.StartKube(i.context(), t.TempDir(), kuberig.KubeConfig{ControllerManager: true}); err != nil {
-		t.Fatal(err)
-	}
+
+	i.binary = must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
+	i.kube = must.Get(kuberig.StartKube(i.withTimeout(), t.TempDir(), kuberig.KubeConfig{ControllerManager: true}))(t)
 	t.Cleanup(func() { i.kube.Close() })
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(rig.FreePort())(t)
 	i.port = fmt.Sprint(at.Port())
-	i.dir = kustomization(t, form, "components: [DEPLOY/aggregate-roles]\n"+i.patches())
+	i.dir = writeKustomization(t, form, "components: [DEPLOY/aggregate-roles]\n"+i.makePatches())
 	return i
 }
 
-func (i *installation) patches() string {
+func (i *installation) makePatches() string {
 	return `patches:
 - target: {kind: Service, name: kubizone-apiserver}
   patch: |-
@@ -135,19 +128,16 @@ func (i *installation) patches() string {
 // startServer starts the API server of the objects that are installed.
 func (i *installation) startServer(objects []*unstructured.Unstructured) (stop func()) {
 	i.t.Helper()
-	i.log, stop = i.start(kuberig.ServerName, workload(i.t, objects).Spec.Containers[0].Args, "--bind-address=127.0.0.1")
+	i.log, stop = i.startProgram(kuberig.ServerName, findPodTemplate(i.t, objects).Spec.Containers[0].Args, "--bind-address=127.0.0.1")
 	return stop
 }
 
-// start runs the binary as the pod would: the arguments of its container, its service account, and the further ones
-// that stand for what a pod has without a flag.
-func (i *installation) start(account string, arguments []string, further ...string) (log *buffer, stop func()) {
+// startProgram runs the binary as the pod would: the arguments of its container, its service account, and the further
+// ones that stand for what a pod has without a flag.
+func (i *installation) startProgram(account string, arguments []string, further ...string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()
-	kubeconfig, err := i.kube.ServiceAccount(i.context(), kuberig.InstallNamespace, account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := must.Get(i.kube.ServiceAccount(i.withTimeout(), kuberig.InstallNamespace, account))(t)
 	replacer := strings.NewReplacer(
 		"$(POD_NAMESPACE)", kuberig.InstallNamespace, "/var/lib/kubizone", i.data, "--secure-port=10250", "--secure-port="+i.port,
 		"--shutdown-delay-duration=10s", "--shutdown-delay-duration=0s",
@@ -160,9 +150,7 @@ func (i *installation) start(account string, arguments []string, further ...stri
 	log = &buffer{}
 	command := exec.Command(i.binary, slices.Concat(all, further, []string{"--kubeconfig=" + kubeconfig})...)
 	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, command.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	stop = sync.OnceFunc(func() {
@@ -179,7 +167,7 @@ func (i *installation) start(account string, arguments []string, further ...stri
 		if t.Failed() {
 			t.Logf("%s says:\n%s", account, log.String())
 		}
-		for line := range strings.Lines(log.counted()) {
+		for line := range strings.Lines(log.readStrict()) {
 			if strings.Contains(line, "forbidden") || strings.Contains(line, "lacks the RBAC rule") {
 				t.Errorf("%s was refused something: %s", account, line)
 			}
@@ -197,15 +185,15 @@ type buffer struct {
 	forgives bool
 }
 
-// forgive begins or ends a time in which the process may say what it likes.
-func (b *buffer) forgive(yes bool) {
+// forgiveLines begins or ends a time in which the process may say what it likes.
+func (b *buffer) forgiveLines(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forgives = yes
 }
 
-// counted is what was written outside of such times.
-func (b *buffer) counted() string {
+// readStrict returns what was written outside of such times.
+func (b *buffer) readStrict() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.strict.String()
@@ -236,25 +224,25 @@ const caBundleOf = "jsonpath={.spec.caBundle}"
 func TestInstall_untilUninstalled(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t, "embedded")
-	i.must("create", "namespace", "team-a")
+	i.mustKubectl("create", "namespace", "team-a")
 
 	// M2: everything in one apply, the server after it.
-	if out := i.must("apply", "-k", i.dir); strings.Contains(out, "unchanged") {
+	if out := i.mustKubectl("apply", "-k", i.dir); strings.Contains(out, "unchanged") {
 		t.Errorf("the first apply:\n%s", out)
 	}
-	i.until("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	i.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	// docs/install.md: before it was there the first time, kube-apiserver knows no kinds of it.
-	if _, stderr, err := i.run(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "no matches for kind") {
+	if _, stderr, err := i.runKubectl(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "no matches for kind") {
 		t.Errorf("before the server was there: %v %s", err, stderr)
 	}
-	i.diagnosed("before the server runs", 1, map[string]string{
+	i.waitForDiagnosis("before the server runs", 1, map[string]string{
 		"apiservice": "FAIL FailedDiscoveryCheck", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK",
 	})
-	stop := i.startServer(render(t, i.dir))
-	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
+	stop := i.startServer(renderKustomization(t, i.dir))
+	if _, _, err := i.kube.WaitAvailable(i.withTimeout(), true); err != nil {
 		t.Fatal(err)
 	}
-	bundle := i.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
+	bundle := i.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
 	if bundle == "" {
 		t.Fatal("Available without a caBundle")
 	}
@@ -265,56 +253,53 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		{"apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "-k", i.dir},
 		{"apply", "--server-side", "--field-manager=gitops", "-k", i.dir},
 	} {
-		i.must(again...)
-		if got := i.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle {
+		i.mustKubectl(again...)
+		if got := i.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle {
 			t.Fatalf("kubectl %s changed caBundle from %.20s… to %.20s…", strings.Join(again, " "), bundle, got)
 		}
 	}
-	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
+	if _, _, err := i.kube.WaitAvailable(i.withTimeout(), true); err != nil {
 		t.Fatal(err)
 	}
 
-	i.diagnosed("with a server", 0, map[string]string{
+	i.waitForDiagnosis("with a server", 0, map[string]string{
 		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK", "version": "OK",
 	})
-	i.log.forgive(true) // what it is refused without the binding is as it should be
-	i.must("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
-	i.diagnosed("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK"})
-	i.must("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
-	i.diagnosed("with the binding again", 0, map[string]string{"permissions": "OK", "apiservice": "OK"})
-	i.log.forgive(false)
+	i.log.forgiveLines(true) // what it is refused without the binding is as it should be
+	i.mustKubectl("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
+	i.waitForDiagnosis("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK"})
+	i.mustKubectl("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
+	i.waitForDiagnosis("with the binding again", 0, map[string]string{"permissions": "OK", "apiservice": "OK"})
+	i.log.forgiveLines(false)
 
 	t.Run("a new authority costs no request", i.newAuthority)
-	t.Run("a tenant has what the aggregated roles say", i.tenant)
-	t.Run("a pod of the template is admitted", i.admitted)
+	t.Run("a tenant has what the aggregated roles say", i.expectTenant)
+	t.Run("a pod of the template is admitted", i.expectAdmitted)
 
 	stop()
-	i.until("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	i.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	// docs/install.md: from then on an apply that comes while it is away is told to come again.
-	if _, stderr, err := i.run(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "ServiceUnavailable") {
+	if _, stderr, err := i.runKubectl(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "ServiceUnavailable") {
 		t.Errorf("while the server is away: %v %s", err, stderr)
 	}
 
 	// M4
-	i.must("delete", "apiservice", kuberig.APIServiceName)
-	i.must("delete", "-k", i.dir, "--ignore-not-found", namespaceTimeout)
-	i.absent(render(t, i.dir))
-	i.must("delete", "namespace", "team-a", namespaceTimeout)
+	i.mustKubectl("delete", "apiservice", kuberig.APIServiceName)
+	i.mustKubectl("delete", "-k", i.dir, "--ignore-not-found", namespaceTimeout)
+	i.expectAbsent(renderKustomization(t, i.dir))
+	i.mustKubectl("delete", "namespace", "team-a", namespaceTimeout)
 }
 
-// absent fails where an object was left after an uninstall.
-func (i *installation) absent(objects []*unstructured.Unstructured) {
+// expectAbsent fails where an object was left after an uninstall.
+func (i *installation) expectAbsent(objects []*unstructured.Unstructured) {
 	i.t.Helper()
 	var all bytes.Buffer
 	for _, object := range objects {
-		text, err := yaml.Marshal(object)
-		if err != nil {
-			i.t.Fatal(err)
-		}
+		text := must.Get(yaml.Marshal(object))(i.t)
 		all.WriteString("---\n")
 		all.Write(text)
 	}
-	if out, stderr, err := i.run(all.String(), "get", "-f", "-", "--ignore-not-found", "-o", "name"); err != nil || out != "" {
+	if out, stderr, err := i.runKubectl(all.String(), "get", "-f", "-", "--ignore-not-found", "-o", "name"); err != nil || out != "" {
 		i.t.Errorf("left after uninstall (%v):\n%s%s", err, out, stderr)
 	}
 }
@@ -322,28 +307,16 @@ func (i *installation) absent(objects []*unstructured.Unstructured) {
 // newAuthority: an administrator deletes the Secret. From then until the new leaf is served, a client that connects as
 // kube-apiserver does trusts what it is shown, and requests through kube-apiserver are answered.
 func (i *installation) newAuthority(t *testing.T) {
-	client, err := kubernetes.NewForConfig(i.kube.Admin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	services, err := dynamic.NewForConfig(i.kube.Admin())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kubernetes.NewForConfig(i.kube.Admin()))(t)
+	services := must.Get(dynamic.NewForConfig(i.kube.Admin()))(t)
 	var first []byte
 	for start := time.Now(); time.Since(start) < waitTimeout; time.Sleep(100 * time.Millisecond) {
 		if err := client.RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1/namespaces/team-a/zones").Do(t.Context()).Error(); err != nil {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
-		service, err := services.Resource(apiServices).Get(t.Context(), kuberig.APIServiceName, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		service := must.Get(services.Resource(apiServices).Get(t.Context(), kuberig.APIServiceName, metav1.GetOptions{}))(t)
 		encoded, _, _ := unstructured.NestedString(service.Object, "spec", "caBundle")
-		bundle, err := base64.StdEncoding.DecodeString(encoded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bundle := must.Get(base64.StdEncoding.DecodeString(encoded))(t)
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(bundle)
 		conn, err := tls.Dial("tcp", "127.0.0.1:"+i.port, &tls.Config{RootCAs: roots, ServerName: kuberig.ServerName + "." + kuberig.InstallNamespace + ".svc"})
@@ -354,7 +327,7 @@ func (i *installation) newAuthority(t *testing.T) {
 		conn.Close()
 		if first == nil {
 			first = shown
-			i.must("delete", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
+			i.mustKubectl("delete", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
 		} else if !bytes.Equal(first, shown) {
 			return
 		}
@@ -362,43 +335,41 @@ func (i *installation) newAuthority(t *testing.T) {
 	t.Error("the server goes on with the old certificate")
 }
 
-func (i *installation) tenant(t *testing.T) {
-	i.must("create", "rolebinding", "alice", "-n", "team-a", "--clusterrole=edit", "--user=alice")
+func (i *installation) expectTenant(t *testing.T) {
+	i.mustKubectl("create", "rolebinding", "alice", "-n", "team-a", "--clusterrole=edit", "--user=alice")
 	// kube-controller-manager aggregates.
-	i.until("yes", "auth", "can-i", "create", "records.kubi.zone", "-n", "team-a", "--as=alice")
+	i.runUntil("yes", "auth", "can-i", "create", "records.kubi.zone", "-n", "team-a", "--as=alice")
 	for _, refused := range [][]string{
 		{"create", "zones.kubi.zone"}, {"create", "zones.kubi.zone", "--subresource=establish"}, {"update", "records.kubi.zone", "--subresource=status"},
 	} {
-		out, _, _ := i.run("", slices.Concat([]string{"auth", "can-i"}, refused, []string{"-n", "team-a", "--as=alice"})...)
+		out, _, _ := i.runKubectl("", slices.Concat([]string{"auth", "can-i"}, refused, []string{"-n", "team-a", "--as=alice"})...)
 		if strings.TrimSpace(out) != "no" {
 			t.Errorf("%q: %s", refused, out)
 		}
 	}
-	i.must("get", "zones", "-n", "team-a", "--as=alice")
-	if _, stderr, err := i.run(zone, "create", "-f", "-", "--as=alice"); err == nil || !strings.Contains(stderr, "forbidden") {
+	i.mustKubectl("get", "zones", "-n", "team-a", "--as=alice")
+	if _, stderr, err := i.runKubectl(zone, "create", "-f", "-", "--as=alice"); err == nil || !strings.Contains(stderr, "forbidden") {
 		t.Errorf("a tenant's zone: %v %s", err, stderr)
 	}
-	if out, stderr, err := i.run(zone, "create", "-f", "-"); err != nil {
+	if out, stderr, err := i.runKubectl(zone, "create", "-f", "-"); err != nil {
 		t.Errorf("the administrator's zone: %v %s%s", err, out, stderr)
 	}
 }
 
-// admitted: with the namespace's Pod Security labels and quota, the controllers of pods could make them, in every form.
-func (i *installation) admitted(t *testing.T) {
+// expectAdmitted: with the namespace's Pod Security labels and quota, the controllers of pods could make them, in every
+// form.
+func (i *installation) expectAdmitted(t *testing.T) {
 	for _, form := range forms {
-		objects := render(t, filepath.Join(manifests, form))
-		template := workload(t, objects)
+		objects := renderKustomization(t, filepath.Join(manifests, form))
+		template := findPodTemplate(t, objects)
 		pod := &corev1.Pod{Spec: template.Spec}
 		pod.APIVersion, pod.Kind, pod.Name, pod.Namespace, pod.Labels = "v1", "Pod", "kubizone-apiserver-0", kuberig.InstallNamespace, template.Labels
 		// The volume of the claim, which the StatefulSet's controller adds.
 		if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "data" }) && form != "external-etcd" {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-kubizone-apiserver-0"}}})
 		}
-		text, err := yaml.Marshal(pod)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out, stderr, err := i.run(string(text), "create", "--dry-run=server", "-f", "-"); err != nil || stderr != "" {
+		text := must.Get(yaml.Marshal(pod))(t)
+		if out, stderr, err := i.runKubectl(string(text), "create", "--dry-run=server", "-f", "-"); err != nil || stderr != "" {
 			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
 		}
 		// The rest of the form, beside what is there.
@@ -410,19 +381,17 @@ func (i *installation) admitted(t *testing.T) {
 			if object.GetKind() == "StatefulSet" || object.GetKind() == "Deployment" {
 				object.SetName(form) // fields of a StatefulSet that is there do not change
 			}
-			text, err := yaml.Marshal(object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(yaml.Marshal(object))(t)
 			all.WriteString("---\n")
 			all.Write(text)
 		}
-		if out, stderr, err := i.run(all.String(), "apply", "--dry-run=server", "--server-side", "--force-conflicts", "-f", "-"); err != nil || strings.Contains(stderr, "arning") {
+		if out, stderr, err := i.runKubectl(all.String(), "apply", "--dry-run=server", "--server-side", "--force-conflicts", "-f", "-"); err != nil || strings.Contains(stderr, "arning") {
 			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
 		}
 	}
 	privileged := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"` + kuberig.InstallNamespace + `"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
-	if _, stderr, err := i.run(privileged, "create", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(stderr, "restricted") {
+	if _, stderr, err := i.runKubectl(privileged, "create", "--dry-run=server", "-f", "-"); err == nil ||
+		!strings.Contains(stderr, "restricted") {
 		t.Errorf("a pod that is not restricted is admitted: %v %s", err, stderr)
 	}
 }

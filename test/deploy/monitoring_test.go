@@ -27,8 +27,8 @@ const (
 	dashboardFile = chart + "/dashboards/kubizone.json"
 )
 
-// promtool is Prometheus' own checker; what it finds wrong fails the test.
-func promtool(t *testing.T, arguments ...string) {
+// runPromtool is Prometheus' own checker; what it finds wrong fails the test.
+func runPromtool(t *testing.T, arguments ...string) {
 	t.Helper()
 	program := rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(t)
 	if out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput(); err != nil {
@@ -43,7 +43,7 @@ type alert struct {
 	Annotations map[string]string
 }
 
-func alerts(t *testing.T) []alert {
+func readAlerts(t *testing.T) []alert {
 	t.Helper()
 	text := must.Get(os.ReadFile(alertsFile))(t)
 	var file struct{ Groups []struct{ Rules []alert } }
@@ -54,10 +54,10 @@ func alerts(t *testing.T) []alert {
 // M8: an alert is quiet in an installation in order, and rings in one that is not.
 func TestAlerts_ring(t *testing.T) {
 	const tests = "testdata/alerts.yaml"
-	promtool(t, "check", "rules", alertsFile)
-	promtool(t, "test", "rules", tests)
+	runPromtool(t, "check", "rules", alertsFile)
+	runPromtool(t, "test", "rules", tests)
 	text := must.Get(os.ReadFile(tests))(t)
-	for _, one := range alerts(t) {
+	for _, one := range readAlerts(t) {
 		if !strings.Contains(string(text), `{alertname="`+one.Alert+`"`) {
 			t.Errorf("%s has no case of %s", tests, one.Alert)
 		}
@@ -67,7 +67,7 @@ func TestAlerts_ring(t *testing.T) {
 // M8: an alert leads to a section of the documents. That its metrics exist, test/metrics says.
 func TestAlerts_nameSections(t *testing.T) {
 	const site = "https://github.com/kubi-zone/kubizone/blob/main/"
-	for _, one := range alerts(t) {
+	for _, one := range readAlerts(t) {
 		page, section, _ := strings.Cut(strings.TrimPrefix(one.Annotations["runbook_url"], site), "#")
 		text, err := os.ReadFile(filepath.Join("../..", page))
 		if err != nil {
@@ -110,8 +110,8 @@ type target struct {
 	RefID  string `json:"refId"`
 }
 
-// dashboard is the one of the chart, a panel for each metric of the list.
-func dashboard() []byte {
+// makeDashboard returns the one of the chart, a panel for each metric of the list.
+func makeDashboard() []byte {
 	source := map[string]string{"type": "prometheus", "uid": "${datasource}"}
 	var panels []panel
 	y := 0
@@ -215,7 +215,7 @@ func expressionsOf(metric metrics.Metric) (expressions [][2]string, unit string)
 
 // M8: the dashboard shows every metric of the list.
 func TestChart_dashboardHasEveryMetric(t *testing.T) {
-	want := dashboard()
+	want := makeDashboard()
 	got, err := os.ReadFile(dashboardFile)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s is not of the metrics in test/metrics/testdata/metrics.txt (%v): run go test ./test/deploy -run Chart -update", dashboardFile, err)
@@ -231,5 +231,5 @@ func TestChart_dashboardHasEveryMetric(t *testing.T) {
 	// promtool reads expressions in rules.
 	file := filepath.Join(t.TempDir(), "panels.yaml")
 	must.Succeed(t, os.WriteFile(file, []byte("groups:\n- name: panels\n  rules:\n"+strings.Join(rules, "\n")+"\n"), 0o600))
-	promtool(t, "check", "rules", file)
+	runPromtool(t, "check", "rules", file)
 }

@@ -23,19 +23,19 @@ import (
 // ha with controller and primary.
 func TestPictures_areOfTheChart(t *testing.T) {
 	commands, ports := map[string]string{}, map[string]string{}
-	for _, object := range render(t, kustomization(t, "ha", "components: [DEPLOY/controller, DEPLOY/primary]\n")) {
+	for _, object := range renderKustomization(t, writeKustomization(t, "ha", "components: [DEPLOY/controller, DEPLOY/primary]\n")) {
 		name := object.GetKind() + "/" + object.GetName()
 		var pod corev1.PodSpec
 		switch object.GetKind() {
 		case "Service":
-			for _, port := range as[corev1.Service](t, object).Spec.Ports {
+			for _, port := range convertTo[corev1.Service](t, object).Spec.Ports {
 				ports[name+"/"+port.Name] = strconv.Itoa(int(port.Port))
 			}
 			continue
 		case "StatefulSet":
-			pod = as[appsv1.StatefulSet](t, object).Spec.Template.Spec
+			pod = convertTo[appsv1.StatefulSet](t, object).Spec.Template.Spec
 		case "Deployment":
-			pod = as[appsv1.Deployment](t, object).Spec.Template.Spec
+			pod = convertTo[appsv1.Deployment](t, object).Spec.Template.Spec
 		default:
 			continue
 		}

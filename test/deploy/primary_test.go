@@ -19,7 +19,7 @@ import (
 // withPrimary is an installation with the hidden primary.
 func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	return render(t, kustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
+	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
 }
 
 // M3, and every port that a probe, the Service or the policy names is one that the flags open.
@@ -29,9 +29,9 @@ func TestPrimary_fitsTogether(t *testing.T) {
 	for _, object := range withPrimary(t) {
 		switch {
 		case object.GetKind() == "Deployment":
-			deployment = as[appsv1.Deployment](t, object)
+			deployment = convertTo[appsv1.Deployment](t, object)
 		case object.GetKind() == "Service" && object.GetName() == "kubizone-primary":
-			service = as[corev1.Service](t, object)
+			service = convertTo[corev1.Service](t, object)
 		}
 	}
 	if deployment == nil || service == nil {

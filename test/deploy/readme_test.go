@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -26,46 +27,32 @@ import (
 // the files of artifacts/start.
 func TestReadme_installs(t *testing.T) {
 	t.Parallel()
-	commands, err := rig.ReadConsole("../../docs/install.md", "The first name at a BIND of yours")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	commands := must.Get(rig.ReadConsole("../../docs/install.md", "The first name at a BIND of yours"))(t)
+	page := must.Get(os.ReadFile("../../README.md"))(t)
 	install := regexp.MustCompile(`(?m)^helm install .*\n`).FindString(string(page))
 	if install == "" {
 		t.Fatal("README.md has no helm install")
 	}
 	commands = slices.Insert(commands, 0, rig.Command{Line: install, Output: "...\n"})
 	r := newRelease(t)
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dns := must.Get(rig.FreePort())(t)
 	port := strconv.Itoa(int(dns.Port()))
 	dir := t.TempDir()
-	if _, err := helm(t, nil, "package", chart, "-d", filepath.Join(dir, "dist")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(runHelm(t, nil, "package", chart, "-d", filepath.Join(dir, "dist")))(t)
 	copyStart(t, dir, strings.NewReplacer("address: 192.0.2.1", "address: 127.0.0.1:"+port, "\n  transfer:", "\n  allowLocalAddresses: true\n  transfer:"))
 	// helm as the page has it, with the image and the changes of newInstallation; kubectl as administrator.
-	program, err := rig.Tool("helm")
-	rig.SkipMissing(t, err)
+	program := rig.Need(rig.Tool("helm"))(t)
 	for name, script := range map[string]string{
 		"helm":    "exec " + program + ` "$@" --post-renderer rig --set image.repository=registry.example/kubizone`,
 		"kubectl": "exec " + r.kubectl + ` "$@"`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 	}
 	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")+":/usr/sbin", "HOME="+dir, "KUBECONFIG="+r.kube.AdminKubeconfig(), "HELM_PLUGINS="+r.plugins)
 	here := strings.NewReplacer("@192.0.2.1", "@127.0.0.1 -p "+port)
 	var primary *buffer
 	for _, c := range commands {
-		command := exec.CommandContext(r.context(), "bash", "-c", here.Replace(c.Line))
+		command := exec.CommandContext(r.withTimeout(), "bash", "-c", here.Replace(c.Line))
 		command.Dir, command.Env = dir, environment
 		out, err := command.CombinedOutput() // a refusal is on the page too: what is printed decides
 		if got := strings.TrimSpace(string(out)); c.Output != "...\n" {
@@ -77,9 +64,9 @@ func TestReadme_installs(t *testing.T) {
 		}
 		switch {
 		case strings.HasPrefix(c.Line, "helm upgrade"):
-			objects := r.objects()
+			objects := r.listObjects()
 			r.startServer(objects)
-			r.available()
+			r.waitForKinds()
 			r.startReady(objects, "kubizone-controller")
 			primary, _ = r.startReady(objects, "kubizone-primary")
 		case strings.HasPrefix(c.Line, "kubectl get service"):
@@ -93,53 +80,34 @@ func TestReadme_installs(t *testing.T) {
 	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {
 		t.Error("docs/install.md asks no name server")
 	}
-	r.diagnosed("as the pages install", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
+	r.waitForDiagnosis("as the pages install", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 }
 
 // copyStart copies artifacts/start below dir, with the addresses of this machine.
 func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {
 	t.Helper()
 	const from = "../../artifacts/start"
-	files, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir(from))(t)
 	to := filepath.Join(dir, "artifacts/start")
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(to, 0o700))
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(from, file.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(to, file.Name()), []byte(addresses.Replace(string(text))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(from, file.Name())))(t)
+		must.Succeed(t, os.WriteFile(filepath.Join(to, file.Name()), []byte(addresses.Replace(string(text))), 0o600))
 	}
 }
 
 // startNamed starts BIND with the configuration of artifacts/start and the key that the commands made.
 func startNamed(t *testing.T, dir, port, primary string) {
 	t.Helper()
-	named, err := rig.Find("named", "make peers")
-	rig.SkipMissing(t, err)
-	text, err := os.ReadFile(filepath.Join(dir, "artifacts/start/named.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	named := rig.Need(rig.Find("named", "make peers"))(t)
+	text := must.Get(os.ReadFile(filepath.Join(dir, "artifacts/start/named.conf")))(t)
 	conf := strings.NewReplacer(
 		"/etc/bind", dir, "192.0.2.53", "127.0.0.1 port "+primary,
 		`directory "/var/cache/bind";`, `directory "`+dir+`"; pid-file "named.pid"; session-keyfile "session.key"; listen-on port `+port+` { 127.0.0.1; };`,
 	).Replace(string(text)) + "controls {};\n"
 	path := filepath.Join(dir, "named.conf")
-	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	process, err := rig.StartProcess(nil, dir, named, "-g", "-4", "-n", "1", "-c", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(conf), 0o600))
+	process := must.Get(rig.StartProcess(nil, dir, named, "-g", "-4", "-n", "1", "-c", path))(t)
 	t.Cleanup(func() {
 		process.End()
 		if t.Failed() {

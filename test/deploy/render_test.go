@@ -33,14 +33,14 @@ var forms = []string{"embedded", "ha", "external-etcd"}
 
 const manifests = "../../artifacts/deploy"
 
-func kubectl(t *testing.T) string {
+func findKubectl(t *testing.T) string {
 	t.Helper()
 	program := rig.Need(rig.KubeProgram("kubectl"))(t)
 	return program
 }
 
-// kustomization is a directory with one that has the form and what else is given as YAML.
-func kustomization(t *testing.T, form, further string) string {
+// writeKustomization returns a directory with one that has the form and what else is given as YAML.
+func writeKustomization(t *testing.T, form, further string) string {
 	t.Helper()
 	dir := t.TempDir()
 	base := must.Get(filepath.Abs(manifests))(t)
@@ -51,19 +51,19 @@ func kustomization(t *testing.T, form, further string) string {
 	return dir
 }
 
-func render(t *testing.T, dir string) []*unstructured.Unstructured {
+func renderKustomization(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
 	var stderr bytes.Buffer
-	command := exec.Command(kubectl(t), "kustomize", dir)
+	command := exec.Command(findKubectl(t), "kustomize", dir)
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil || stderr.Len() > 0 {
 		t.Fatalf("kubectl kustomize %s: %v\n%s", dir, err, &stderr)
 	}
-	return decode(t, string(out))
+	return decodeObjects(t, string(out))
 }
 
-func as[T any](t *testing.T, object *unstructured.Unstructured) *T {
+func convertTo[T any](t *testing.T, object *unstructured.Unstructured) *T {
 	t.Helper()
 	typed := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, typed, true); err != nil {
@@ -72,8 +72,8 @@ func as[T any](t *testing.T, object *unstructured.Unstructured) *T {
 	return typed
 }
 
-// workload is the pod template of the API server.
-func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
+// findPodTemplate returns the pod template of the API server.
+func findPodTemplate(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, object := range objects {
 		if object.GetName() != kuberig.ServerName {
@@ -81,9 +81,9 @@ func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemp
 		}
 		switch object.GetKind() {
 		case "StatefulSet":
-			return as[appsv1.StatefulSet](t, object).Spec.Template
+			return convertTo[appsv1.StatefulSet](t, object).Spec.Template
 		case "Deployment":
-			return as[appsv1.Deployment](t, object).Spec.Template
+			return convertTo[appsv1.Deployment](t, object).Spec.Template
 		}
 	}
 	t.Fatal("no workload")
@@ -95,16 +95,19 @@ func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemp
 func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	var got strings.Builder
 	for _, form := range forms {
-		fmt.Fprintf(&got, "# %s\n%s\n", form, grants(t, render(t, filepath.Join(manifests, form))))
+		fmt.Fprintf(&got, "# %s\n%s\n", form, listGrants(t, renderKustomization(t, filepath.Join(manifests, form))))
 	}
-	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n", grants(t, render(t, kustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
-	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, those of agents, and Prometheus\n%s", grants(t, decode(t, template(t,
-		components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
-		"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update},classes.agents.secrets.dns={edge-0-agent}",
-	))))
-	fmt.Fprintf(&got, "\n# fleet, in one namespace, with a primary, and an account for Gardener\n%s", grants(t, decode(t, template(t,
-		components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}", "gardener.enabled=true,gardener.namespaces={gardener}",
-	))))
+	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n", listGrants(t, renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
+	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, those of agents, and Prometheus\n%s",
+		listGrants(t, decodeObjects(t, renderTemplate(t,
+			components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
+			"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update},classes.agents.secrets.dns={edge-0-agent}",
+		))))
+	fmt.Fprintf(&got, "\n# fleet, in one namespace, with a primary, and an account for Gardener\n%s",
+		listGrants(t, decodeObjects(t, renderTemplate(t,
+			components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}",
+			"gardener.enabled=true,gardener.namespaces={gardener}",
+		))))
 	const golden = "testdata/rbac.golden"
 	if *update {
 		must.Succeed(t, os.WriteFile(golden, []byte(got.String()), 0o644))
@@ -115,15 +118,15 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	}
 }
 
-// grants is one line for each rule, of bound roles under who holds them.
-func grants(t *testing.T, objects []*unstructured.Unstructured) string {
+// listGrants returns one line for each rule, of bound roles under who holds them.
+func listGrants(t *testing.T, objects []*unstructured.Unstructured) string {
 	rules := map[string][]rbacv1.PolicyRule{}
 	for _, object := range objects {
 		switch object.GetKind() {
 		case "ClusterRole":
-			rules["ClusterRole "+object.GetName()] = as[rbacv1.ClusterRole](t, object).Rules
+			rules["ClusterRole "+object.GetName()] = convertTo[rbacv1.ClusterRole](t, object).Rules
 		case "Role":
-			rules["Role "+object.GetNamespace()+"/"+object.GetName()] = as[rbacv1.Role](t, object).Rules
+			rules["Role "+object.GetNamespace()+"/"+object.GetName()] = convertTo[rbacv1.Role](t, object).Rules
 		}
 	}
 	var lines []string
@@ -134,7 +137,7 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) string {
 			lines = append(lines, who+": "+role)
 		}
 		for _, rule := range rules[role] {
-			lines = append(lines, who+": "+role+": "+text(rule))
+			lines = append(lines, who+": "+role+": "+describeRule(rule))
 		}
 	}
 	for _, object := range objects {
@@ -142,10 +145,10 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) string {
 		var role string
 		switch object.GetKind() {
 		case "ClusterRoleBinding":
-			binding := as[rbacv1.ClusterRoleBinding](t, object)
+			binding := convertTo[rbacv1.ClusterRoleBinding](t, object)
 			subjects, role = binding.Subjects, "ClusterRole "+binding.RoleRef.Name
 		case "RoleBinding":
-			binding := as[rbacv1.RoleBinding](t, object)
+			binding := convertTo[rbacv1.RoleBinding](t, object)
 			subjects, role = binding.Subjects, "Role "+binding.Namespace+"/"+binding.RoleRef.Name
 		}
 		for _, subject := range subjects {
@@ -161,7 +164,7 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func text(rule rbacv1.PolicyRule) string {
+func describeRule(rule rbacv1.PolicyRule) string {
 	names := ""
 	if len(rule.ResourceNames) > 0 {
 		names = " named " + strings.Join(rule.ResourceNames, ",")
@@ -173,8 +176,8 @@ func text(rule rbacv1.PolicyRule) string {
 // (attacks 50 and 54: neither classes nor the verbs that give rights away).
 func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	for name, objects := range map[string][]*unstructured.Unstructured{
-		"plain":      render(t, filepath.Join(manifests, "embedded")),
-		"aggregated": render(t, kustomization(t, "embedded", "components: [DEPLOY/aggregate-roles]\n")),
+		"plain":      renderKustomization(t, filepath.Join(manifests, "embedded")),
+		"aggregated": renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/aggregate-roles]\n")),
 	} {
 		into := map[string][]string{}
 		for _, object := range objects {
@@ -190,7 +193,7 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 			if object.GetName() == "kubizone-apiserver" || object.GetName() == "kubizone-establisher" || object.GetName() == "kubizone-bind9-external" {
 				continue
 			}
-			for _, rule := range as[rbacv1.ClusterRole](t, object).Rules {
+			for _, rule := range convertTo[rbacv1.ClusterRole](t, object).Rules {
 				for _, resource := range rule.Resources {
 					if strings.HasSuffix(resource, "/status") || strings.HasSuffix(resource, "/establish") || strings.Contains(resource, "*") || strings.HasPrefix(resource, "dnsclasses") ||
 						strings.HasSuffix(resource, "/external") || strings.HasPrefix(resource, "clusterbind9providers") {
@@ -216,7 +219,7 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 func TestArgs_areFlagsOfTheBinary(t *testing.T) {
 	for _, form := range forms {
 		for _, components := range []string{"", "components: [DEPLOY/cert-manager]\n"} {
-			pod := workload(t, render(t, kustomization(t, form, components))).Spec
+			pod := findPodTemplate(t, renderKustomization(t, writeKustomization(t, form, components))).Spec
 			for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 				command, rest, err := cmd.New().Find(container.Args)
 				if err != nil {
@@ -232,7 +235,7 @@ func TestArgs_areFlagsOfTheBinary(t *testing.T) {
 
 func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {
 	for _, form := range forms {
-		for _, object := range render(t, filepath.Join(manifests, form)) {
+		for _, object := range renderKustomization(t, filepath.Join(manifests, form)) {
 			if object.GetKind() != "APIService" {
 				continue
 			}
@@ -247,8 +250,8 @@ func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {
 // Every replica is found by the Service, the budget and the policies, has probes, and names all it writes to.
 func TestWorkload_isWhatTheOthersSelect(t *testing.T) {
 	for _, form := range forms {
-		objects := render(t, filepath.Join(manifests, form))
-		template := workload(t, objects)
+		objects := renderKustomization(t, filepath.Join(manifests, form))
+		template := findPodTemplate(t, objects)
 		labels := template.Labels
 		for _, object := range objects {
 			var selector map[string]string

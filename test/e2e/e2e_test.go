@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(dir)
-		if err := prepare(dir); err != nil {
+		if err := buildPrograms(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// prepare builds kubizone, the webhook server and the example of a client, and finds kubectl.
-func prepare(dir string) error {
+// buildPrograms builds kubizone, the webhook server and the example of a client, and finds kubectl.
+func buildPrograms(dir string) error {
 	var err error
 	if binaries.kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
 		return err
@@ -60,19 +60,14 @@ func prepare(dir string) error {
 // needPrograms skips, with the reason, where what the stories drive is not installed.
 func needPrograms(t *testing.T) {
 	t.Helper()
-	_, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
-	binaries.kstatus, err = rig.GitOpsProgram("kstatus")
-	rig.SkipMissing(t, err)
-	binaries.argohealth, err = rig.GitOpsProgram("argohealth")
-	rig.SkipMissing(t, err)
+	rig.Need(rig.KubeProgram("kubectl"))(t)
+	binaries.kstatus = rig.Need(rig.GitOpsProgram("kstatus"))(t)
+	binaries.argohealth = rig.Need(rig.GitOpsProgram("argohealth"))(t)
 	if rig.Long() {
-		binaries.helm, err = rig.Tool("helm")
-		rig.SkipMissing(t, err)
+		binaries.helm = rig.Need(rig.Tool("helm"))(t)
 	}
 	for _, peer := range []string{"dig", "named", "named-compilezone"} {
-		_, err := rig.Find(peer, "hack/install-peers.sh")
-		rig.SkipMissing(t, err)
+		rig.Need(rig.Find(peer, "hack/install-peers.sh"))(t)
 	}
 }
 
@@ -136,22 +131,22 @@ func TestStories(t *testing.T) {
 			env.Setenv("ROOT_SIZE", strconv.Itoa(rootSize))
 			story := &story{}
 			env.Values[storyKey{}] = story
-			env.Defer(story.end)
+			env.Defer(story.endStory)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"up":        up,
-			"down":      down,
-			"secondary": secondary,
-			"updatable": updatable,
-			"webhook":   webhook,
-			"manifests": manifests,
-			"until":     until,
-			"within":    within,
-			"anonymous": anonymous,
-			"replay":    replay,
-			"port":      port,
-			"serial":    serial,
+			"up":        startUp,
+			"down":      stopUp,
+			"secondary": startSecondary,
+			"updatable": startUpdatablePrimary,
+			"webhook":   startWebhook,
+			"manifests": writeManifests,
+			"until":     runUntil,
+			"within":    runWithin,
+			"anonymous": askAnonymously,
+			"replay":    replayFile,
+			"port":      findPort,
+			"serial":    readSerial,
 		},
 	})
 }

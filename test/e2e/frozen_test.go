@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// flip changes one octet of the stored value whose key has a part in it.
-func (r *running) flip(part, value, damaged string) {
+// flipOctet changes one octet of the stored value whose key has a part in it.
+func (r *running) flipOctet(part, value, damaged string) {
 	r.t.Helper()
 	endpoints, release, err := embed.Reach(r.t.Context(), r.dir, func(string) {})
 	if err != nil {
@@ -45,20 +45,20 @@ func (r *running) flip(part, value, damaged string) {
 func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	dir := t.TempDir()
 	r := runUp(t, dir)
-	r.zone("org", "example.org.")
-	r.zone("net", "example.net.")
-	if answer := r.ask(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 {
+	r.makeZone("org", "example.org.")
+	r.makeZone("net", "example.net.")
+	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 {
 		t.Fatalf("before: %v", answer)
 	}
-	r.flip("/records/dns/org-www", "192.0.2.1", "192.0.2.3")
-	r.flip("/ledger/journal/", "192.0.2.1", "192.0.2.7")
-	if answer := r.ask(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
+	r.flipOctet("/records/dns/org-www", "192.0.2.1", "192.0.2.3")
+	r.flipOctet("/ledger/journal/", "192.0.2.1", "192.0.2.7")
+	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("what was proven is not what is served: %v", answer)
 	}
-	must.Succeed(t, r.stop())
+	must.Succeed(t, r.stopProcess())
 
 	r = runUp(t, dir)
-	if answer := r.ask(r.dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
+	if answer := r.sendQuery(r.dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("another zone: %v", answer)
 	}
 	for _, question := range []struct {
@@ -68,17 +68,17 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	}{
 		{"www.example.org.", mdns.TypeA, mdns.RcodeRefused}, {"example.org.", mdns.TypeSOA, mdns.RcodeRefused}, {"example.org.", mdns.TypeAXFR, mdns.RcodeNotAuth},
 	} {
-		if answer := r.ask(r.dns, question.name, question.qtype); answer.Rcode != question.rcode || len(answer.Answer) > 0 {
+		if answer := r.sendQuery(r.dns, question.name, question.qtype); answer.Rcode != question.rcode || len(answer.Answer) > 0 {
 			t.Errorf("%s %s of a frozen zone: %v", question.name, mdns.TypeToString[question.qtype], answer)
 		}
 	}
-	if text, err := r.entries("org"); err == nil || !strings.Contains(text, `"StorageReadError"`) || !strings.Contains(text, "zone example.org. is frozen") {
+	if text, err := r.readEntries("org"); err == nil || !strings.Contains(text, `"StorageReadError"`) || !strings.Contains(text, "zone example.org. is frozen") {
 		t.Errorf("entries of a frozen zone: %v %s", err, text)
 	}
-	if text, err := r.entries("net"); err != nil || !strings.Contains(text, "192.0.2.1") || strings.Contains(text, "192.0.2.7") {
+	if text, err := r.readEntries("net"); err != nil || !strings.Contains(text, "192.0.2.1") || strings.Contains(text, "192.0.2.7") {
 		t.Errorf("entries of the other: %v %s", err, text)
 	}
-	if got := r.metrics().all(); got["kubizone_view_frozen_zones"] != 1 || got["kubizone_view_proofs_failed_total"] < 1 || got["kubizone_primary_zones"] != 1 {
+	if got := r.readMetrics().parseMetrics(); got["kubizone_view_frozen_zones"] != 1 || got["kubizone_view_proofs_failed_total"] < 1 || got["kubizone_primary_zones"] != 1 {
 		t.Errorf("frozen %v, failed proofs %v, zones served %v", got["kubizone_view_frozen_zones"], got["kubizone_view_proofs_failed_total"], got["kubizone_primary_zones"])
 	}
 	if !strings.Contains(r.Log(), "A zone is frozen") || strings.Contains(r.Log(), "192.0.2.3") {
@@ -88,9 +88,9 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	if out, err := verify.CombinedOutput(); err == nil || !strings.Contains(string(out), "frozen") {
 		t.Errorf("verify: %v\n%s", err, out)
 	}
-	eventually(t, "the zone says that it is frozen, and what to do", func() bool {
-		ready := r.ready("org")
-		return strings.Contains(ready, `"Frozen"`) && strings.Contains(ready, "kubizone fsck") && !strings.Contains(r.ready("net"), "Frozen")
+	waitUntil(t, "the zone says that it is frozen, and what to do", func() bool {
+		ready := r.readConditions("org")
+		return strings.Contains(ready, `"Frozen"`) && strings.Contains(ready, "kubizone fsck") && !strings.Contains(r.readConditions("net"), "Frozen")
 	})
 	fsck := exec.Command(binaries.kubizone, "fsck", "--data-dir", dir)
 	if out, err := fsck.CombinedOutput(); err == nil || !strings.Contains(string(out), "zones/dns/org") || !strings.Contains(string(out), "journal") {
@@ -98,29 +98,32 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	}
 
 	// A primary by itself serves the others, too.
-	apart, dns, health := r.primary()
-	eventually(t, "the primary by itself says that a zone is frozen", func() bool { return metricsOf(t, health).all()["kubizone_view_frozen_zones"] == 1 })
+	apart, dns, health := r.startPrimary()
+	waitUntil(t, "the primary by itself says that a zone is frozen", func() bool { return metricsOf(t, health).parseMetrics()["kubizone_view_frozen_zones"] == 1 })
 	if err := apart.waitLine(ready); err != nil {
 		t.Fatalf("%v\n%s", err, apart.Log())
 	}
-	if answer := r.ask(dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 {
+	if answer := r.sendQuery(dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 {
 		t.Errorf("another zone, from a primary by itself: %v", answer)
 	}
-	if answer := r.ask(dns, "www.example.org.", mdns.TypeA); answer.Rcode != mdns.RcodeRefused {
+	if answer := r.sendQuery(dns, "www.example.org.", mdns.TypeA); answer.Rcode != mdns.RcodeRefused {
 		t.Errorf("a frozen zone, from a primary by itself: %v", answer)
 	}
 
-	r.flip("/records/dns/org-www", "192.0.2.3", "192.0.2.1")
-	must.Succeed(t, r.stop())
+	r.flipOctet("/records/dns/org-www", "192.0.2.3", "192.0.2.1")
+	must.Succeed(t, r.stopProcess())
 	r = runUp(t, dir)
-	if answer := r.ask(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
+	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("mended: %v", answer)
 	}
-	eventually(t, "the zone does not say that it is frozen any more", func() bool { return !strings.Contains(r.ready("org"), "Frozen") })
+	waitUntil(t, "the zone does not say that it is frozen any more", func() bool {
+		return !strings.Contains(r.readConditions("org"),
+			"Frozen")
+	})
 }
 
-// ready is a Zone with its conditions.
-func (r *running) ready(zone string) string {
+// readConditions returns a Zone with its conditions.
+func (r *running) readConditions(zone string) string {
 	r.t.Helper()
 	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(zone).DoRaw(r.t.Context()))(r.t)
 	return string(text)

@@ -38,22 +38,22 @@ func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int)
 // Metrics that operators watch have stable names, tells of no tenant, and says what happened: in `kubizone up`, which
 // is API server and primary, and in `kubizone primary`.
 func TestMetrics_ofRealProcesses(t *testing.T) {
-	r := runUp(t, t.TempDir(), "--transfer-to", deaf(t))
-	r.zone("org", "example.org.")
+	r := runUp(t, t.TempDir(), "--transfer-to", findDeaf(t))
+	r.makeZone("org", "example.org.")
 	records := r.client.KubizoneV1alpha1().Records("dns")
 	if _, err := records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "org-www"}, Spec: v1alpha1.RecordSpec{DomainName: "twice.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	// A difference leads from a serial that the primary has had to the one that it has: it learns of a write after
 	// the writer does.
-	before := r.served("org", r.dns)
-	r.record("more", "more.example.org.", "192.0.2.2")
-	r.served("org", r.dns)
+	before := r.waitForZone("org", r.dns)
+	r.makeRecord("more", "more.example.org.", "192.0.2.2")
+	r.waitForZone("org", r.dns)
 	transferFrom(t, r.dns, "example.org.", 0)
 	transferFrom(t, r.dns, "example.org.", before)
 	transferFrom(t, r.dns, "example.org.", 1)
 	for _, name := range []string{"www.example.org.", "nowhere.example.org.", "www.example.com."} {
-		r.ask(r.dns, name, mdns.TypeA)
+		r.sendQuery(r.dns, name, mdns.TypeA)
 	}
 	wants := map[string]float64{
 		`kubizone_writes_total{resource="zones",result="committed"}`:        1,
@@ -83,29 +83,30 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 		`kubizone_primary_connections_refused_total`:                        0,
 	}
 	// A NOTIFY fails after a while, etcd is asked now and then, and a transfer counts when its last octet has gone.
-	eventually(t, "a NOTIFY that failed, a journal that was measured, transfers that have ended", func() bool {
-		got := r.metrics().all()
-		return got[`kubizone_primary_notifies_total{result="failed"}`] > 0 && got["kubizone_journal_transactions"] > 0 && ended(got) == 3
+	waitUntil(t, "a NOTIFY that failed, a journal that was measured, transfers that have ended", func() bool {
+		got := r.readMetrics().parseMetrics()
+		return got[`kubizone_primary_notifies_total{result="failed"}`] > 0 && got["kubizone_journal_transactions"] > 0 &&
+			countEnded(got) == 3
 	})
-	check(t, r.metrics(), wants)
+	checkMetrics(t, r.readMetrics(), wants)
 	for _, endpointed := range []string{"kubizone_etcd_in_use_bytes", "kubizone_etcd_quota_bytes"} {
-		if !regexp.MustCompile(`(?m)^` + endpointed + `\{endpoint=`).MatchString(string(r.metrics())) {
+		if !regexp.MustCompile(`(?m)^` + endpointed + `\{endpoint=`).MatchString(string(r.readMetrics())) {
 			t.Errorf("no %s", endpointed)
 		}
 	}
 
-	for _, wrong := range metrics.Check("up", string(r.metrics())) {
+	for _, wrong := range metrics.Check("up", string(r.readMetrics())) {
 		t.Error(wrong)
 	}
 
-	apart, dns, health := r.primary()
+	apart, dns, health := r.startPrimary()
 	if err := apart.waitLine(ready); err != nil {
 		t.Fatalf("%v\n%s", err, apart.Log())
 	}
 	transferFrom(t, dns, "example.org.", 0)
-	r.ask(dns, "www.example.org.", mdns.TypeA)
-	eventually(t, "a transfer that has ended", func() bool { return ended(metricsOf(t, health).all()) == 1 })
-	check(t, metricsOf(t, health), map[string]float64{
+	r.sendQuery(dns, "www.example.org.", mdns.TypeA)
+	waitUntil(t, "a transfer that has ended", func() bool { return countEnded(metricsOf(t, health).parseMetrics()) == 1 })
+	checkMetrics(t, metricsOf(t, health), map[string]float64{
 		`kubizone_primary_zones`:                                      1,
 		`kubizone_primary_questions_total{rcode="NOERROR"}`:           1,
 		`kubizone_primary_transfers_total{kind="axfr",result="sent"}`: 1,
@@ -117,8 +118,8 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	}
 }
 
-// ended is how many transfers did, however.
-func ended(of map[string]float64) (transfers float64) {
+// countEnded returns how many transfers did, however.
+func countEnded(of map[string]float64) (transfers float64) {
 	for name, is := range of {
 		if strings.HasPrefix(name, "kubizone_primary_transfers_total{") {
 			transfers += is
@@ -130,10 +131,10 @@ func ended(of map[string]float64) (transfers float64) {
 // some is what a metric is that may have any value.
 const some = -1
 
-// check holds what is there to the least it must be; 0 is exactly that.
-func check(t *testing.T, got metricsText, wants map[string]float64) {
+// checkMetrics holds what is there to the least it must be; 0 is exactly that.
+func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {
 	t.Helper()
-	all := got.all()
+	all := got.parseMetrics()
 	for name, want := range wants {
 		is, ok := all[name]
 		if !ok || is < want || want == 0 && is != 0 {
@@ -145,8 +146,8 @@ func check(t *testing.T, got metricsText, wants map[string]float64) {
 	}
 }
 
-// deaf is an address at which no process listens.
-func deaf(t *testing.T) string {
+// findDeaf returns an address at which no process listens.
+func findDeaf(t *testing.T) string {
 	t.Helper()
 	at := must.Get(rig.FreePort())(t)
 	return at.String()

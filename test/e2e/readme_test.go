@@ -37,7 +37,7 @@ var passing = []struct {
 // size is what says how large the root zone is, which is another one in the short form.
 var size = regexp.MustCompile(`\d+( RRsets; )\d+( written)|(\(view root\) of default/root: serial \S+ )\d+( entries)|(root \. SERIAL )\d+`)
 
-func settle(text string) string {
+func normalizeText(text string) string {
 	for _, p := range passing {
 		text = p.pattern.ReplaceAllString(text, p.with)
 	}
@@ -47,8 +47,8 @@ func settle(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// abridge leaves out of the lines of an output what the lines "..." of the page stand for.
-func abridge(output, like []string) (kept []string) {
+// abridgeOutput leaves out of the lines of an output what the lines "..." of the page stand for.
+func abridgeOutput(output, like []string) (kept []string) {
 	for i, line := range like {
 		if line == "..." {
 			kept = append(kept, line)
@@ -138,8 +138,8 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	compare := func(s rig.Command, output string) {
 		t.Helper()
 		output = there.Replace(output)
-		want := strings.Split(settle(s.Output), "\n")
-		if d := cmp.Diff(want, abridge(strings.Split(settle(output), "\n"), want)); d != "" {
+		want := strings.Split(normalizeText(s.Output), "\n")
+		if d := cmp.Diff(want, abridgeOutput(strings.Split(normalizeText(output), "\n"), want)); d != "" {
 			t.Errorf("$ %s(- the page, + real)\n%s", s.Line, d)
 			if os.Getenv("UPDATE_STORIES") != "" {
 				t.Logf("$ %s%s", s.Line, output)
@@ -152,7 +152,7 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	if !found {
 		t.Fatalf("make run does not start kubizone up:\n%s", recipe)
 	}
-	server, err := start("../..", env, "bash", "-c", "exec "+binaries.kubizone+" up --listen "+api.String()+" --dns-listen "+dns.String()+here.Replace(flags))
+	server, err := startProcess("../..", env, "bash", "-c", "exec "+binaries.kubizone+" up --listen "+api.String()+" --dns-listen "+dns.String()+here.Replace(flags))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,10 +27,10 @@ type exchange struct {
 	answer       any // a part of the first JSON value of the answer
 }
 
-// exchanges reads a recording: blocks with empty lines between them. The first line of a block is METHOD PATH, then
-// come headers, the body, which begins with "{" or "[", and as last line "< STATUS" with a part of the answer. Lines
-// that begin with "#" are comments.
-func exchanges(text string) (all []exchange, err error) {
+// parseExchanges reads a recording: blocks with empty lines between them. The first line of a block is METHOD PATH,
+// then come headers, the body, which begins with "{" or "[", and as last line "< STATUS" with a part of the answer.
+// Lines that begin with "#" are comments.
+func parseExchanges(text string) (all []exchange, err error) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		e := exchange{header: http.Header{}}
 		for line := range strings.SplitSeq(block, "\n") {
@@ -62,18 +62,18 @@ func exchanges(text string) (all []exchange, err error) {
 	return all, nil
 }
 
-// replay FILE sends the requests of a recording as the user of $KUBECONFIG and compares what the client needs of the
-// answers.
-func replay(ts *testscript.TestScript, neg bool, args []string) {
+// replayFile FILE sends the requests of a recording as the user of $KUBECONFIG and compares what the client needs of
+// the answers.
+func replayFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: replay FILE")
 	}
-	all, err := exchanges(ts.ReadFile(args[0]))
+	all, err := parseExchanges(ts.ReadFile(args[0]))
 	ts.Check(err)
 	if len(all) == 0 {
 		ts.Fatalf("replay %s: no requests", args[0])
 	}
-	client := user(ts)
+	client := makeUser(ts)
 	defer client.CloseIdleConnections()
 	for _, e := range all {
 		request, err := http.NewRequest(e.method, "https://"+ts.Getenv("API")+e.path, strings.NewReader(e.body))
@@ -81,20 +81,20 @@ func replay(ts *testscript.TestScript, neg bool, args []string) {
 		request.Header = e.header
 		response, err := client.Do(request)
 		ts.Check(err)
-		if err := e.compare(response); err != nil {
+		if err := e.compareAnswer(response); err != nil {
 			ts.Fatalf("replay %s: %s %s: %v", args[0], e.method, e.path, err)
 		}
 	}
 }
 
-// compare reads no more than the first JSON value of the answer, which is the first event of a watch.
-func (e *exchange) compare(response *http.Response) error {
+// compareAnswer reads no more than the first JSON value of the answer, which is the first event of a watch.
+func (e *exchange) compareAnswer(response *http.Response) error {
 	defer response.Body.Close()
 	var answer any
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil && err != io.EOF {
 		return fmt.Errorf("%s: %w", response.Status, err)
 	}
-	if response.StatusCode != e.status || !holds(answer, e.answer) {
+	if response.StatusCode != e.status || !holdsPart(answer, e.answer) {
 		got, _ := json.Marshal(answer)
 		want, _ := json.Marshal(e.answer)
 		return fmt.Errorf("the answer is %d %s, want %d with %s", response.StatusCode, got, e.status, want)
@@ -102,14 +102,14 @@ func (e *exchange) compare(response *http.Response) error {
 	return nil
 }
 
-// holds reports whether a JSON value has all that a part of it says: the fields of objects, and some element of a
+// holdsPart reports whether a JSON value has all that a part of it says: the fields of objects, and some element of a
 // list for each element. null is any value.
-func holds(whole, part any) bool {
+func holdsPart(whole, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
 		whole, ok := whole.(map[string]any)
 		for name, value := range part {
-			if has, found := whole[name]; !found || !holds(has, value) {
+			if has, found := whole[name]; !found || !holdsPart(has, value) {
 				return false
 			}
 		}
@@ -117,7 +117,7 @@ func holds(whole, part any) bool {
 	case []any:
 		whole, ok := whole.([]any)
 		for _, value := range part {
-			if !slices.ContainsFunc(whole, func(has any) bool { return holds(has, value) }) {
+			if !slices.ContainsFunc(whole, func(has any) bool { return holdsPart(has, value) }) {
 				return false
 			}
 		}
@@ -128,10 +128,10 @@ func holds(whole, part any) bool {
 	return reflect.DeepEqual(whole, part)
 }
 
-// user is an HTTP client with the credentials of $KUBECONFIG.
-func user(ts *testscript.TestScript) *http.Client {
+// makeUser returns an HTTP client with the credentials of $KUBECONFIG.
+func makeUser(ts *testscript.TestScript) *http.Client {
 	cmd := exec.Command(binaries.kubectl, "config", "view", "--raw", "--flatten", "-o", "json")
-	cmd.Env = environ(ts)
+	cmd.Env = makeEnvironment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	var config struct {

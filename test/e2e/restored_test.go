@@ -51,7 +51,7 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 		for range n {
 			written++
 			name := fmt.Sprintf("%s-%d", what, written)
-			r.record(name, name+".example.org.", "192.0.2.7")
+			r.makeRecord(name, name+".example.org.", "192.0.2.7")
 		}
 	}
 	dir := t.TempDir()
@@ -67,12 +67,12 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 	}
 	end := func(r *running) {
 		t.Helper()
-		must.Succeed(t, r.stop())
+		must.Succeed(t, r.stopProcess())
 	}
 
 	original := serve(filepath.Join(dir, "original"))
-	original.zone("org", "example.org.")
-	original.served("org", bind.Addr.String())
+	original.makeZone("org", "example.org.")
+	original.waitForZone("org", bind.Addr.String())
 	if out, err := exec.CommandContext(ctx, binaries.kubizone, "backup", "--data-dir", original.dir, backup).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -85,8 +85,8 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return records.Watch(ctx, o) },
 	}, &v1alpha1.Record{})
 	write(first, "first", 60)
-	had := first.served("org", bind.Addr.String())
-	eventually(t, "the informer has the first restore", func() bool { return len(informer.Has()) == 61 })
+	had := first.waitForZone("org", bind.Addr.String())
+	waitUntil(t, "the informer has the first restore", func() bool { return len(informer.Has()) == 61 })
 	end(first)
 
 	second := serve(restore("second"))
@@ -103,7 +103,7 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 		if err := bind.WaitSerial(within, "example.org.", serial); err != nil {
 			t.Error(err)
 		}
-		want := must.Get(rig.Canonical(ctx, "example.org.", must.Get(second.entries("org"))(t)))(t)
+		want := must.Get(rig.Canonical(ctx, "example.org.", must.Get(second.readEntries("org"))(t)))(t)
 		if got := must.Get(bind.Transfer(ctx, "example.org."))(t); !slices.Equal(got, want) {
 			t.Errorf("at serial %d BIND serves\n%q\nnot\n%q", serial, got, want)
 		}

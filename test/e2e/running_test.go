@@ -44,7 +44,7 @@ func runUp(t *testing.T, dir string, args ...string) *running {
 		ports[i] = at.String()
 	}
 	args = append([]string{"up", "--data-dir", dir, "--listen", ports[0], "--dns-listen", ports[1]}, args...)
-	p := must.Get(start(t.TempDir(), os.Environ(), binaries.kubizone, args...))(t)
+	p := must.Get(startProcess(t.TempDir(), os.Environ(), binaries.kubizone, args...))(t)
 	t.Cleanup(p.Kill)
 	if err := p.waitLine(ready); err != nil {
 		t.Fatalf("%v\n%s", err, p.Log())
@@ -55,15 +55,16 @@ func runUp(t *testing.T, dir string, args ...string) *running {
 	return r
 }
 
-// primary starts `kubizone primary` beside it, and returns where it answers and the URL of its metrics.
-func (r *running) primary() (apart *process, dns, metrics string) {
+// startPrimary starts `kubizone primary` beside it, and returns where it answers and the URL of its metrics.
+func (r *running) startPrimary() (apart *process, dns, metrics string) {
 	r.t.Helper()
 	ports := [2]string{}
 	for i := range ports {
 		at := must.Get(rig.FreePort())(r.t)
 		ports[i] = at.String()
 	}
-	apart = must.Get(start(r.t.TempDir(), os.Environ(), binaries.kubizone, "primary", "--kubeconfig", filepath.Join(r.dir, "kubeconfig"),
+	apart = must.Get(startProcess(r.t.TempDir(), os.Environ(), binaries.kubizone, "primary", "--kubeconfig",
+		filepath.Join(r.dir, "kubeconfig"),
 		"--dns-listen", ports[0], "--health-listen", ports[1], "--secrets-dir", r.t.TempDir()))(r.t)
 	r.t.Cleanup(apart.Kill)
 	if err := apart.waitLine(regexp.MustCompile(`(?m)^health on`)); err != nil {
@@ -72,8 +73,8 @@ func (r *running) primary() (apart *process, dns, metrics string) {
 	return apart, ports[0], "http://" + ports[1] + "/metrics"
 }
 
-// zone makes a zone that every namespace may write into, with one name server and the address of www.
-func (r *running) zone(object, fqdn string) {
+// makeZone makes a zone that every namespace may write into, with one name server and the address of www.
+func (r *running) makeZone(object, fqdn string) {
 	r.t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
@@ -81,23 +82,23 @@ func (r *running) zone(object, fqdn string) {
 		Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	must.Get(r.client.KubizoneV1alpha1().Zones("dns").Create(r.t.Context(), zone, metav1.CreateOptions{}))(r.t)
-	r.record(object+"-www", "www."+fqdn, "192.0.2.1")
+	r.makeRecord(object+"-www", "www."+fqdn, "192.0.2.1")
 }
 
-func (r *running) record(object, fqdn, address string) {
+func (r *running) makeRecord(object, fqdn, address string) {
 	r.t.Helper()
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", RData: address}}
 	must.Get(r.client.KubizoneV1alpha1().Records("dns").Create(r.t.Context(), record, metav1.CreateOptions{}))(r.t)
 }
 
-// entries is the master file of a zone, or why there is none.
-func (r *running) entries(object string) (string, error) {
+// readEntries returns the master file of a zone, or why there is none.
+func (r *running) readEntries(object string) (string, error) {
 	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(object).SubResource("entries").Param("format", "text").DoRaw(r.t.Context())
 	return string(text), err
 }
 
-// ask returns the answer of a DNS server.
-func (r *running) ask(server, qname string, qtype uint16) *mdns.Msg {
+// sendQuery returns the answer of a DNS server.
+func (r *running) sendQuery(server, qname string, qtype uint16) *mdns.Msg {
 	r.t.Helper()
 	q := new(mdns.Msg)
 	q.SetQuestion(qname, qtype)
@@ -109,19 +110,19 @@ func (r *running) ask(server, qname string, qtype uint16) *mdns.Msg {
 	return answer
 }
 
-// served waits until a DNS server has the zone as its status tells, and returns the serial.
-func (r *running) served(zone, server string) (serial uint32) {
+// waitForZone waits until a DNS server has the zone as its status tells, and returns the serial.
+func (r *running) waitForZone(zone, server string) (serial uint32) {
 	r.t.Helper()
 	is := must.Get(r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{}))(r.t)
-	eventually(r.t, server+" with the serial of "+zone, func() bool {
-		answer := r.ask(server, is.Spec.DomainName, mdns.TypeSOA).Answer
+	waitUntil(r.t, server+" with the serial of "+zone, func() bool {
+		answer := r.sendQuery(server, is.Spec.DomainName, mdns.TypeSOA).Answer
 		return len(answer) == 1 && int64(answer[0].(*mdns.SOA).Serial) == int64(is.Status.Serial)
 	})
 	return uint32(is.Status.Serial)
 }
 
-// eventually waits for a fact.
-func eventually(t *testing.T, what string, true func() bool) {
+// waitUntil waits for a fact.
+func waitUntil(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitTimeout); !true(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -130,8 +131,8 @@ func eventually(t *testing.T, what string, true func() bool) {
 	}
 }
 
-// metrics reads /metrics of the API server.
-func (r *running) metrics() metricsText {
+// readMetrics reads /metrics of the API server.
+func (r *running) readMetrics() metricsText {
 	r.t.Helper()
 	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context()))(r.t)
 	return metricsText(text)
@@ -142,7 +143,7 @@ type metricsText string
 
 var line = regexp.MustCompile(`(?m)^(kubizone_[a-z_]+(?:\{[^}]*\})?) (\S+)$`)
 
-func (f metricsText) all() map[string]float64 {
+func (f metricsText) parseMetrics() map[string]float64 {
 	found := make(map[string]float64)
 	for _, match := range line.FindAllStringSubmatch(string(f), -1) {
 		found[match[1]], _ = strconv.ParseFloat(match[2], 64)

@@ -18,10 +18,10 @@ import (
 
 var keyStatement = regexp.MustCompile(`key\s+"([^"]+)"\s*\{\s*algorithm\s+(\S+);\s*secret\s+"([^"]+)";\s*\}`)
 
-// secondary NAME [-outside] [-key FILE] [-catalog] ZONE... starts BIND as secondary of the story's server, which may be
-// up already or not yet, and puts its port into the variable. With a key file it signs what it asks. The zones are
-// catalogs with -catalog. With -outside it listens at an address that is not loopback's, in $OUTSIDE.
-func secondary(ts *testscript.TestScript, neg bool, args []string) {
+// startSecondary NAME [-outside] [-key FILE] [-catalog] ZONE... starts BIND as secondary of the story's server, which
+// may be up already or not yet, and puts its port into the variable. With a key file it signs what it asks. The zones
+// are catalogs with -catalog. With -outside it listens at an address that is not loopback's, in $OUTSIDE.
+func startSecondary(ts *testscript.TestScript, neg bool, args []string) {
 	const usage = "usage: secondary NAME [-outside] [-key FILE] [-catalog] ZONE..."
 	if neg || len(args) < 2 {
 		ts.Fatalf(usage)

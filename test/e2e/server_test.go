@@ -40,7 +40,7 @@ type story struct {
 
 func storyOf(ts *testscript.TestScript) *story { return ts.Value(storyKey{}).(*story) }
 
-func (s *story) end() {
+func (s *story) endStory() {
 	if s.server != nil {
 		s.server.Kill()
 	}
@@ -62,7 +62,7 @@ type process struct {
 	name string
 }
 
-func start(dir string, env []string, name string, args ...string) (*process, error) {
+func startProcess(dir string, env []string, name string, args ...string) (*process, error) {
 	command := exec.Command(name, args...)
 	command.Dir, command.Env = dir, env
 	started, err := rig.StartCommand(command)
@@ -91,8 +91,8 @@ func (p *process) ended() bool {
 	}
 }
 
-// stop asks the program to end, as Ctrl-C does, and returns what it says to that.
-func (p *process) stop() error {
+// stopProcess asks the program to end, as Ctrl-C does, and returns what it says to that.
+func (p *process) stopProcess() error {
 	if err := p.Signal(os.Interrupt); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *process) waitEnd() error {
 	}
 }
 
-func environ(ts *testscript.TestScript) []string {
+func makeEnvironment(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TZ", "TMPDIR", "KUBECONFIG"} {
 		env = append(env, name+"="+ts.Getenv(name))
@@ -124,16 +124,16 @@ func freePort(ts *testscript.TestScript) string {
 	return strconv.Itoa(int(addr.Port()))
 }
 
-// up [FLAG...] starts `kubizone up` on $WORK/data and returns when it is ready; a second up after down
+// startUp [FLAG...] starts `kubizone up` on $WORK/data and returns when it is ready; a second up after down
 // keeps the ports. Its output until then is the command's stdout. `! up` wants it to end with an error
 // instead, which becomes stderr.
-func up(ts *testscript.TestScript, neg bool, args []string) {
+func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	s.choosePorts(ts)
 	data := ts.MkAbs("data")
 	args = append([]string{"up", "--data-dir", data, "--listen", s.listen, "--dns-listen", s.dns}, args...)
 	ts.Logf("> kubizone %s", strings.Join(args, " "))
-	p, err := start(ts.MkAbs("."), environ(ts), binaries.kubizone, args...)
+	p, err := startProcess(ts.MkAbs("."), makeEnvironment(ts), binaries.kubizone, args...)
 	ts.Check(err)
 	if neg {
 		err := p.waitEnd()
@@ -157,8 +157,8 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("DNS_PORT", dnsPort)
 }
 
-// down [-kill] ends the server, by Ctrl-C or by SIGKILL. Its whole output is the command's stdout.
-func down(ts *testscript.TestScript, neg bool, args []string) {
+// stopUp [-kill] ends the server, by Ctrl-C or by SIGKILL. Its whole output is the command's stdout.
+func stopUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	if neg || s.server == nil {
 		ts.Fatalf("usage: down [-kill], after up")
@@ -169,31 +169,31 @@ func down(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 1 && args[0] == "-kill" {
 		p.Kill()
 	} else {
-		err = p.stop()
+		err = p.stopProcess()
 	}
 	fmt.Fprint(ts.Stdout(), p.Log())
 	ts.Check(err)
 }
 
-// until [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
-func until(ts *testscript.TestScript, neg bool, args []string) {
+// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
+func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
 	}
-	poll(ts, waitTimeout, args)
+	pollProgram(ts, waitTimeout, args)
 }
 
-// within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
-func within(ts *testscript.TestScript, neg bool, args []string) {
+// runWithin DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
+func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
 	}
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	poll(ts, limit, args[1:])
+	pollProgram(ts, limit, args[1:])
 }
 
-func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
+func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) {
 	absent := args[0] == "-not"
 	if absent {
 		args = args[1:]
@@ -203,7 +203,7 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	for begin := time.Now(); ; rig.Pause(begin) {
 		asked := time.Now()
 		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
-		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+		cmd.Dir, cmd.Env = ts.MkAbs("."), makeEnvironment(ts)
 		out, _ := cmd.CombinedOutput()
 		if pattern.Match(out) != absent {
 			fmt.Fprintf(ts.Stdout(), "%s", out)
@@ -216,8 +216,8 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	}
 }
 
-// anonymous PATH asks the API server without any credentials; the answer becomes "STATUS BODY" on stdout.
-func anonymous(ts *testscript.TestScript, neg bool, args []string) {
+// askAnonymously PATH asks the API server without any credentials; the answer becomes "STATUS BODY" on stdout.
+func askAnonymously(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: anonymous PATH")
 	}
@@ -233,22 +233,22 @@ func anonymous(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%d %s\n", response.StatusCode, body)
 }
 
-// port NAME puts a free port into the variable.
-func port(ts *testscript.TestScript, neg bool, args []string) {
+// findPort NAME puts a free port into the variable.
+func findPort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: port NAME")
 	}
 	ts.Setenv(args[0], freePort(ts))
 }
 
-// serial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
-func serial(ts *testscript.TestScript, neg bool, args []string) {
+// readSerial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
+func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")
 	}
 	namespace, zone, _ := strings.Cut(args[1], "/")
 	cmd := exec.Command(binaries.kubectl, "get", "zone", "-n", namespace, zone, "-o", "jsonpath={.status.serial}")
-	cmd.Env = environ(ts)
+	cmd.Env = makeEnvironment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	ts.Setenv(args[0], string(out))

@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// updatable NAME ZONE DIR starts BIND as primary of a zone that takes dynamic updates, and puts its port into the
-// variable. The key is in DIR as a Secret has it (name, algorithm, secret) and in update.key as BIND does.
-func updatable(ts *testscript.TestScript, neg bool, args []string) {
+// startUpdatablePrimary NAME ZONE DIR starts BIND as primary of a zone that takes dynamic updates, and puts its port
+// into the variable. The key is in DIR as a Secret has it (name, algorithm, secret) and in update.key as BIND does.
+func startUpdatablePrimary(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: updatable NAME ZONE DIR")
 	}

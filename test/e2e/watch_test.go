@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// follow opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
-func follow(t *testing.T, client rest.Interface) (line func() (string, error)) {
+// followChanges opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
+func followChanges(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	t.Helper()
 	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(t.Context())
 	if err != nil {
@@ -36,10 +36,10 @@ func follow(t *testing.T, client rest.Interface) (line func() (string, error)) {
 // when the server stops, which does not wait for them.
 func TestChanges_areWatched(t *testing.T) {
 	r := runUp(t, t.TempDir())
-	r.zone("org", "example.org.")
-	line := follow(t, r.client.KubizoneV1alpha1().RESTClient())
+	r.makeZone("org", "example.org.")
+	line := followChanges(t, r.client.KubizoneV1alpha1().RESTClient())
 	for _, address := range []string{"192.0.2.2", "192.0.2.3"} {
-		r.record("n"+strings.ReplaceAll(address, ".", "-"), "new.example.org.", address)
+		r.makeRecord("n"+strings.ReplaceAll(address, ".", "-"), "new.example.org.", address)
 		if event, err := line(); err != nil || !strings.Contains(event, `"added":[{"fqdn":"new.example.org."`) || !strings.Contains(event, address) {
 			t.Fatalf("%q, %v", event, err)
 		}
@@ -54,7 +54,7 @@ func TestChanges_areWatched(t *testing.T) {
 	}
 
 	began := time.Now()
-	if err := r.stop(); err != nil {
+	if err := r.stopProcess(); err != nil {
 		t.Error(err)
 	}
 	if rest, err := line(); !errors.Is(err, io.EOF) || rest != "" {

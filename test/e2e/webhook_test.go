@@ -21,11 +21,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// webhook NAME SECRET LOG serves the webhook protocol as docs/webhook.md says it, by nothing of ours: the plain one,
-// without extensions. It puts its port into the variable, takes what is signed with the octets of the file SECRET, and
-// writes each request that it took to the file LOG as a line of method, path and body. It has the records that it was
-// given.
-func webhook(ts *testscript.TestScript, neg bool, args []string) {
+// startWebhook NAME SECRET LOG serves the webhook protocol as docs/webhook.md says it, by nothing of ours: the plain
+// one, without extensions. It puts its port into the variable, takes what is signed with the octets of the file SECRET,
+// and writes each request that it took to the file LOG as a line of method, path and body. It has the records that it
+// was given.
+func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: webhook NAME SECRET LOG")
 	}
@@ -82,8 +82,8 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// manifests INFO FILE writes the blocks of docs/migration.md that are marked "yaml INFO".
-func manifests(ts *testscript.TestScript, neg bool, args []string) {
+// writeManifests INFO FILE writes the blocks of docs/migration.md that are marked "yaml INFO".
+func writeManifests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: manifests INFO FILE")
 	}

@@ -44,7 +44,7 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 	k := newKubelet(w)
 	hidden := w.startDelivery()
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{w.namespace}, Ask: k.ask, Answers: answers,
+		Namespaces: []string{w.namespace}, Ask: k.askPod, Answers: answersCatalog,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
 	})
 	_, err := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
@@ -52,7 +52,7 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: bind9.AgentBindcar}},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
@@ -61,19 +61,19 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 			},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = w.ours.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: zone.String(), DNSClassRefs: []v1alpha1.DNSClassReference{{Name: w.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 
-	w.until("the hidden primary hands out the zone", func() error {
+	w.waitUntil("the hidden primary hands out the zone", func() error {
 		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("car"), metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
-		if err == nil && !answers(w.ctx, hidden, zone, keys.Key) {
+		if err == nil && !answersCatalog(w.ctx, hidden, zone, keys.Key) {
 			err = errors.New("not to the key of the cluster")
 		}
 		return err
@@ -83,8 +83,8 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 	// asked in its place. A pod whose configuration changed was replaced, and its bindcar with it.
 	var agent *client.Client
 	var beside *localPod
-	w.until("ns.car.example. is answered", func() error {
-		pod := k.only()
+	w.waitUntil("ns.car.example. is answered", func() error {
+		pod := k.getOnlyPod()
 		if pod == nil || pod.named == nil {
 			return errors.New("no named runs")
 		}
@@ -98,13 +98,13 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 		if err := agent.Ensure(w.ctx, zone, asked, func(context.Context) error { return nil }); err != nil {
 			return err
 		}
-		if got, err := ask(w.ctx, k.dns, "ns.car.example."); err != nil || got != "192.0.2.53" {
+		if got, err := askAddress(w.ctx, k.dns, "ns.car.example."); err != nil || got != "192.0.2.53" {
 			return fmt.Errorf("it is %q: %w\n%s", got, err, pod.named.Log())
 		}
 		return nil
 	})
-	w.must(w.ours.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
-	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
 // startBindcar starts what the container of a bindcar runs, or its double, before the named of a pod.
@@ -121,11 +121,10 @@ func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
 	state := filepath.Join(pod.dir, "state")
 	config := client.Config{HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }}
 	if rig.Long() {
-		real, err := rig.StartBindcar(w.ctx, rig.BindcarConfig{
+		real := rig.Need(rig.StartBindcar(w.ctx, rig.BindcarConfig{
 			ZoneDir: state, Nameserver: pod.dns, Token: token,
 			Control: rig.Control{Addr: pod.control, Key: rig.TSIGKey{Name: control.Name, Algorithm: string(control.Algorithm), Secret: base64.StdEncoding.EncodeToString(control.Secret)}},
-		})
-		rig.SkipMissing(w.t, err)
+		}))(w.t)
 		w.t.Cleanup(real.Close)
 		config.URL = real.URL
 		return client.New(config)
@@ -150,7 +149,7 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 	w.runFleet(clock.RealClock{}, w.namespace)
 	servers := func(of string, want ...string) {
 		t.Helper()
-		w.until(fmt.Sprintf("%s signs what it sends to %q", of, want), func() error {
+		w.waitUntil(fmt.Sprintf("%s signs what it sends to %q", of, want), func() error {
 			config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, of+"-config", metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -172,7 +171,7 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 		_, err := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: bind9.Bind9ClusterSpec{
 			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: kind}},
 		}}, metav1.CreateOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 	}
 	classes := w.ours.KubizoneV1alpha1().DNSClasses()
 	for called, block := range map[string]v1alpha1.Bind9Provider{
@@ -183,22 +182,22 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 		_, err := classes.Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: called}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, Bind9: &block,
 		}}, metav1.CreateOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 	}
 	// The address of a Service is there when the Service is, which is after the first look at the secondary, or before.
 	var service *corev1.Service
-	w.until("the primary has a Service", func() (err error) {
+	w.waitUntil("the primary has a Service", func() (err error) {
 		service, err = w.core.CoreV1().Services(w.namespace).Get(w.ctx, "car-primary-0", metav1.GetOptions{})
 		return err
 	})
 	servers("car-secondary-0", service.Spec.ClusterIP, "198.51.100.9", "2001:db8::9")
 	servers("car-primary-0", "198.51.100.9", "2001:db8::9")
 	servers("own-secondary-0")
-	w.must(classes.Delete(w.ctx, "unkeyed-transfer", metav1.DeleteOptions{}))
+	w.mustSucceed(classes.Delete(w.ctx, "unkeyed-transfer", metav1.DeleteOptions{}))
 	servers("car-secondary-0", service.Spec.ClusterIP)
-	w.must(classes.Delete(w.ctx, "unkeyed-update", metav1.DeleteOptions{}))
+	w.mustSucceed(classes.Delete(w.ctx, "unkeyed-update", metav1.DeleteOptions{}))
 	servers("car-secondary-0")
 	for _, cluster := range []string{"car", "own"} {
-		w.must(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
+		w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
 	}
 }

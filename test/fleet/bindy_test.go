@@ -47,16 +47,16 @@ type bindy struct {
 
 const bindyManager = "bindy-controller"
 
-// labels are those that bindy puts on the objects of an instance, and its selectors have.
-func (b *bindy) labels(server string) map[string]string {
+// makeLabels returns those that bindy puts on the objects of an instance, and its selectors have.
+func (b *bindy) makeLabels(server string) map[string]string {
 	return map[string]string{
 		"app": "bind9", "instance": server, "app.kubernetes.io/name": "bind9", "app.kubernetes.io/instance": server,
 		"app.kubernetes.io/component": "dns-server", "app.kubernetes.io/part-of": "bindy", "app.kubernetes.io/managed-by": "Bind9Cluster",
 	}
 }
 
-// objects are those of the cluster and of its servers.
-func (b *bindy) objects() ([]*unstructured.Unstructured, error) {
+// makeObjects returns those of the cluster and of its servers.
+func (b *bindy) makeObjects() ([]*unstructured.Unstructured, error) {
 	text, err := os.ReadFile("testdata/bindy_cluster.yaml")
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (b *bindy) objects() ([]*unstructured.Unstructured, error) {
 		}
 		return string(text)
 	}
-	common := b.labels(b.cluster)
+	common := b.makeLabels(b.cluster)
 	common["app.kubernetes.io/component"] = "dns-cluster"
 	all := strings.NewReplacer("CLUSTERLABELS", inline(common), "CLUSTER", b.cluster).Replace(string(text))
 	if text, err = os.ReadFile("testdata/bindy_server.yaml"); err != nil {
@@ -79,7 +79,7 @@ func (b *bindy) objects() ([]*unstructured.Unstructured, error) {
 		if uid := b.owners[server]; uid != "" {
 			owners = append(owners, map[string]any{"apiVersion": "bindy.firestoned.io/v1beta1", "kind": "Bind9Instance", "name": server, "uid": uid, "controller": true, "blockOwnerDeletion": true})
 		}
-		all += "\n---\n" + strings.NewReplacer("LABELS", inline(b.labels(server)), "OWNERS", inline(owners), "NAME", server, "CLUSTER", b.cluster).Replace(string(text))
+		all += "\n---\n" + strings.NewReplacer("LABELS", inline(b.makeLabels(server)), "OWNERS", inline(owners), "NAME", server, "CLUSTER", b.cluster).Replace(string(text))
 	}
 	var objects []*unstructured.Unstructured
 	for _, document := range strings.Split(all, "\n---\n") {
@@ -94,9 +94,9 @@ func (b *bindy) objects() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// write applies all objects once.
-func (b *bindy) write(ctx context.Context) error {
-	objects, err := b.objects()
+// applyObjects applies all objects once.
+func (b *bindy) applyObjects(ctx context.Context) error {
+	objects, err := b.makeObjects()
 	if err != nil {
 		return err
 	}
@@ -121,18 +121,18 @@ func (b *bindy) write(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// children are bindy's objects as they are now, KIND/NAME to what tells each state apart.
-func (b *bindy) children() map[string]string {
+// readChildren returns bindy's objects as they are now, KIND/NAME to what tells each state apart.
+func (b *bindy) readChildren() map[string]string {
 	b.w.t.Helper()
-	objects, err := b.objects()
-	b.w.must(err)
+	objects, err := b.makeObjects()
+	b.w.mustSucceed(err)
 	client, err := dynamic.NewForConfig(b.w.kube.Admin())
-	b.w.must(err)
+	b.w.mustSucceed(err)
 	states := map[string]string{}
 	for _, object := range objects {
 		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
 		live, err := client.Resource(resource).Namespace(b.w.namespace).Get(b.w.ctx, object.GetName(), metav1.GetOptions{})
-		b.w.must(err)
+		b.w.mustSucceed(err)
 		managers := map[string]bool{}
 		for _, entry := range live.GetManagedFields() {
 			managers[entry.Manager] = true
@@ -145,13 +145,13 @@ func (b *bindy) children() map[string]string {
 	return states
 }
 
-// annotate marks objects of bindy for the take-over.
-func (w *world) annotate(resource schema.GroupVersionResource, name string) {
+// annotateObject marks objects of bindy for the take-over.
+func (w *world) annotateObject(resource schema.GroupVersionResource, name string) {
 	w.t.Helper()
 	client, err := dynamic.NewForConfig(w.kube.Admin())
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = client.Resource(resource).Namespace(w.namespace).Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/take-over":"true"}}}`), metav1.PatchOptions{FieldManager: "kubectl-annotate"})
-	w.must(err)
+	w.mustSucceed(err)
 }
 
 // TestInstance_takesOverADeployment_S11_10: the pods of another manager stand behind the Service, at its address, until
@@ -161,38 +161,38 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	w := newWorld(t, "taken")
 	ready := w.runPods(w.namespace)
 	b := &bindy{w: w, cluster: "prod", servers: []string{"ns1"}}
-	w.must(b.write(w.ctx))
+	w.mustSucceed(b.applyObjects(w.ctx))
 	services, deployments := w.core.CoreV1().Services(w.namespace), w.core.AppsV1().Deployments(w.namespace)
 	service := func() *corev1.Service {
 		t.Helper()
 		service, err := services.Get(w.ctx, "ns1", metav1.GetOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		return service
 	}
 	before := service()
 	podsOf := func(selector map[string]string) int {
 		t.Helper()
 		list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector})})
-		w.must(err)
+		w.mustSucceed(err)
 		return len(list.Items)
 	}
-	w.until("bindy's pod runs", func() error {
+	w.waitUntil("bindy's pod runs", func() error {
 		deployment, err := deployments.Get(w.ctx, "ns1", metav1.GetOptions{})
 		if err != nil || deployment.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%v %v", deployment.Status, err)
 		}
 		return nil
 	})
-	untouched := b.children()
+	untouched := b.readChildren()
 
 	w.runFleet(nil, w.namespace)
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
-	w.annotate(render.Secrets, "ns1-rndc-key")
-	w.annotate(render.Deployments, "ns1")
+	w.annotateObject(render.Secrets, "ns1-rndc-key")
+	w.annotateObject(render.Deployments, "ns1")
 	// The Service stands before the Deployment, and is not annotated: no pod goes that it selects.
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
-	w.until("the Secret is taken over", func() error {
+	w.waitUntil("the Secret is taken over", func() error {
 		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, "ns1-rndc-key", metav1.GetOptions{})
 		if err != nil || secret.Labels[render.LabelManager] != render.Manager || secret.Labels["app.kubernetes.io/part-of"] != "" || secret.Annotations[fleet.TakeOver] != "" {
 			return fmt.Errorf("%v %v", secret.ObjectMeta, err)
@@ -210,9 +210,9 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	}
 
 	ready(false)
-	w.annotate(render.Services, "ns1")
+	w.annotateObject(render.Services, "ns1")
 	w.waitInstance("ns1", bind9.ConditionProgressing, "True/"+fleet.ReasonTakingOver)
-	w.until("the Deployment is that of the fleet, and bindy's pod runs on", func() error {
+	w.waitUntil("the Deployment is that of the fleet, and bindy's pod runs on", func() error {
 		deployment, err := deployments.Get(w.ctx, "ns1", metav1.GetOptions{})
 		if err != nil || deployment.Spec.Selector.MatchLabels[bind9.LabelInstance] != "ns1" {
 			return fmt.Errorf("%v", err)
@@ -236,11 +236,11 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 		Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "taken.catalog.example.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{w.namespace}, Selector: metav1.LabelSelector{}}}},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	t.Cleanup(func() { // other tests have their own
 		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "taken", metav1.DeleteOptions{})
 	})
-	w.until("the pod has read the catalog's configuration", func() error {
+	w.waitUntil("the pod has read the catalog's configuration", func() error {
 		w.load("ns1")
 		if service := service(); service.Spec.Selector[bind9.LabelInstance] != "ns1" {
 			return fmt.Errorf("the Service selects %v", service.Spec.Selector)
@@ -258,7 +258,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	if slices.Sort(ports); !slices.Equal(ports, []string{"dns-tcp", "dns-udp"}) {
 		t.Errorf("the Service has the ports %v", ports)
 	}
-	w.until("bindy's pod goes", func() error {
+	w.waitUntil("bindy's pod goes", func() error {
 		if n := podsOf(before.Spec.Selector); n > 0 {
 			return errStillThere
 		}
@@ -274,18 +274,18 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	}
 
 	// A bindy that runs again takes its objects back where it can, and the fleet does not fight.
-	if err := b.write(w.ctx); err == nil || !apierrors.IsInvalid(errors.Unwrap(err)) && !strings.Contains(err.Error(), "immutable") {
+	if err := b.applyObjects(w.ctx); err == nil || !apierrors.IsInvalid(errors.Unwrap(err)) && !strings.Contains(err.Error(), "immutable") {
 		t.Errorf("a Deployment has another selector now: %v", err)
 	}
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
 	written := w.writes.Load()
 	for range 3 {
-		_ = b.write(w.ctx)
+		_ = b.applyObjects(w.ctx)
 	}
 	_, err = w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"config":{"queryLog":true}}}`), metav1.PatchOptions{})
-	w.must(err)
-	w.until("the fleet has looked", func() error {
-		if instance := w.instance("ns1"); instance.Status.ObservedGeneration != instance.Generation {
+	w.mustSucceed(err)
+	w.waitUntil("the fleet has looked", func() error {
+		if instance := w.getInstance("ns1"); instance.Status.ObservedGeneration != instance.Generation {
 			return errors.New("it has not")
 		}
 		return nil

@@ -29,10 +29,10 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	w.runFleet(clock.RealClock{}, w.namespace)
 	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "edge"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	follows := func(what string, want ...string) {
 		t.Helper()
-		w.until(what, func() error {
+		w.waitUntil(what, func() error {
 			config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, "edge-secondary-0-config", metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -54,13 +54,13 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	patch := func(body string) {
 		t.Helper()
 		_, err := classes.Patch(w.ctx, "followed", types.MergePatchType, []byte(body), metav1.PatchOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 	}
 	_, err = classes.Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "followed"}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 		Bind9:      &v1alpha1.Bind9Provider{ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "edge"}, CatalogZone: "one.catalog.example."},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	follows("a class that has it", "one.catalog.example")
 	patch(`{"spec":{"bind9":{"catalogZone":"two.catalog.example."}}}`)
 	follows("a class with another catalog", "two.catalog.example")
@@ -72,16 +72,16 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	// The controller puts the finalizer there before the first zone that names the cluster is delivered.
 	own := "edge." + w.namespace + ".bind9clusters.kubizone.invalid"
 	_, err = clusters.Patch(w.ctx, "edge", types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+v1alpha1.FinalizerDelivery+`"]}}`), metav1.PatchOptions{}, "finalizers")
-	w.must(err)
+	w.mustSucceed(err)
 	follows("its own cluster as a class", own, "two.catalog.example")
-	w.must(classes.Delete(w.ctx, "followed", metav1.DeleteOptions{}))
+	w.mustSucceed(classes.Delete(w.ctx, "followed", metav1.DeleteOptions{}))
 	follows("its own cluster alone", own)
 
 	// A cluster that is deleted goes with its servers when the finalizer has.
-	w.must(clusters.Delete(w.ctx, "edge", metav1.DeleteOptions{}))
+	w.mustSucceed(clusters.Delete(w.ctx, "edge", metav1.DeleteOptions{}))
 	_, err = clusters.Patch(w.ctx, "edge", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}, "finalizers")
-	w.must(err)
-	w.until("nothing is left", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("nothing is left", func() error {
 		if left := w.listMade(w.namespace); len(left) > 0 {
 			return fmt.Errorf("left: %q", left)
 		}

@@ -28,10 +28,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-func (w *world) names(namespace string) []string {
+func (w *world) listNames(namespace string) []string {
 	w.t.Helper()
 	list, err := w.ours.Bind9V1alpha1().Bind9Instances(namespace).List(w.ctx, metav1.ListOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	var names []string
 	for _, o := range list.Items {
 		if o.DeletionTimestamp == nil {
@@ -44,8 +44,8 @@ func (w *world) names(namespace string) []string {
 
 func (w *world) waitNames(namespace string, want ...string) {
 	w.t.Helper()
-	w.until(fmt.Sprintf("the instances of %s are %q", namespace, want), func() error {
-		if got := w.names(namespace); !slices.Equal(got, want) {
+	w.waitUntil(fmt.Sprintf("the instances of %s are %q", namespace, want), func() error {
+		if got := w.listNames(namespace); !slices.Equal(got, want) {
 			return fmt.Errorf("they are %q", got)
 		}
 		return nil
@@ -59,7 +59,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	w.runKubelet(w.namespace)
 	for _, further := range []string{"provided-web", "provided-api"} {
 		_, err := w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: further}}, metav1.CreateOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		w.runKubelet(further)
 	}
 	namespaces := []string{"provided-dns", "provided-api", "provided-web"}
@@ -73,12 +73,12 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 			},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	all := []string{"global-dns-primary-0", "global-dns-primary-1", "global-dns-secondary-0", "global-dns-secondary-1", "global-dns-secondary-2"}
 	for _, namespace := range namespaces {
 		w.waitNames(namespace, all...)
 	}
-	w.until("every server is ready", func() error {
+	w.waitUntil("every server is ready", func() error {
 		provider, err := providers.Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -86,10 +86,10 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		if s := provider.Status.Servers; s.Desired != 15 || s.Ready != 15 {
 			return fmt.Errorf("servers: %+v", s)
 		}
-		return is(provider.Status.Conditions, bind9.ConditionReady, "False/PartiallyReady") // one namespace is missing
+		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "False/PartiallyReady") // one namespace is missing
 	})
 	edge, err := w.ours.Bind9V1alpha1().Bind9Instances("provided-web").List(w.ctx, metav1.ListOptions{LabelSelector: "tier=edge," + bind9.LabelRole + "=secondary"})
-	w.must(err)
+	w.mustSucceed(err)
 	if len(edge.Items) != 3 {
 		t.Errorf("%d secondaries have the labels of their role", len(edge.Items))
 	}
@@ -97,7 +97,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	keys := map[string]bool{}
 	for _, namespace := range namespaces {
 		secret, err := w.core.CoreV1().Secrets(namespace).Get(w.ctx, "global-dns-tsig", metav1.GetOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		keys[string(secret.Data["secret"])] = true
 	}
 	if len(keys) != 3 {
@@ -106,8 +106,8 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 
 	// A field of a provider's cluster that a user changes gets the provider's value again.
 	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	w.must(err)
-	w.until("the cluster is as the provider says", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the cluster is as the provider says", func() error {
 		cluster, err := w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if err != nil || cluster.Spec.Version != "" || cluster.Spec.Secondary.Replicas != 3 {
 			return fmt.Errorf("%+v %w", cluster.Spec, err)
@@ -117,16 +117,16 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 
 	// The namespace comes, another goes.
 	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-there"}}, metav1.CreateOptions{})
-	w.must(err)
-	w.until("the missing cluster is made", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the missing cluster is made", func() error {
 		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("not-there").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		return err
 	})
 	_, err = providers.Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"namespaces":["provided-dns","provided-web"],"secondary":{"replicas":1}}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	w.waitNames("provided-web", "global-dns-primary-0", "global-dns-primary-1", "global-dns-secondary-0")
 	w.waitNames("provided-api")
-	w.until("the cluster of team-api is gone", func() error {
+	w.waitUntil("the cluster of team-api is gone", func() error {
 		if left := w.listMade("provided-api"); len(left) > 0 {
 			return fmt.Errorf("left: %q", left)
 		}
@@ -137,15 +137,15 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		return nil
 	})
 
-	w.must(providers.Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
-	w.until("the provider is gone", func() error {
+	w.mustSucceed(providers.Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
+	w.waitUntil("the provider is gone", func() error {
 		if _, err := providers.Get(w.ctx, "global-dns", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errStillThere
 		}
 		return nil
 	})
 	for _, namespace := range append(namespaces, "not-there") {
-		if left := append(w.names(namespace), w.listMade(namespace)...); len(left) > 0 {
+		if left := append(w.listNames(namespace), w.listMade(namespace)...); len(left) > 0 {
 			t.Errorf("%s: left %q", namespace, left)
 		}
 	}
@@ -160,27 +160,27 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	w.runFleet(nil, w.namespace)
 	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 3}}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	w.waitNames(w.namespace, "prod-secondary-0", "prod-secondary-1", "prod-secondary-2")
 	condition := func(want string) {
 		t.Helper()
-		w.until("the cluster is "+want, func() error {
+		w.waitUntil("the cluster is "+want, func() error {
 			cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
-			return is(cluster.Status.Conditions, bind9.ConditionDegraded, want)
+			return expectCondition(cluster.Status.Conditions, bind9.ConditionDegraded, want)
 		})
 	}
 	condition("True/Foreign")
-	if now := w.instance("prod-secondary-1"); now.UID != theirs.UID || len(now.OwnerReferences) > 0 {
+	if now := w.getInstance("prod-secondary-1"); now.UID != theirs.UID || len(now.OwnerReferences) > 0 {
 		t.Errorf("the other owner's instance was changed: %+v", now.ObjectMeta)
 	}
-	w.must(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
 	condition("False")
 	budget, err := w.core.PolicyV1().PodDisruptionBudgets(w.namespace).Get(w.ctx, "prod-secondary", metav1.GetOptions{})
-	w.must(err)
-	w.until("the budget selects the pods of all servers", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the budget selects the pods of all servers", func() error {
 		pods, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(budget.Spec.Selector)})
 		if err != nil || len(pods.Items) < 3 {
 			return fmt.Errorf("%d pods: %v", len(pods.Items), err)
@@ -189,7 +189,7 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	})
 	scale := func(n int32) {
 		t.Helper()
-		w.until("the scale is written", func() error {
+		w.waitUntil("the scale is written", func() error {
 			at, err := clusters.GetScale(w.ctx, "prod", metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -199,12 +199,12 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 			return err
 		})
 	}
-	first := w.instance("prod-secondary-0").UID
+	first := w.getInstance("prod-secondary-0").UID
 	scale(1)
 	w.waitNames(w.namespace, "prod-secondary-0")
 	scale(2)
 	w.waitNames(w.namespace, "prod-secondary-0", "prod-secondary-1")
-	if w.instance("prod-secondary-0").UID != first {
+	if w.getInstance("prod-secondary-0").UID != first {
 		t.Error("the lowest index was made anew")
 	}
 }
@@ -217,9 +217,9 @@ func TestInstance_replacesThePodOfALostKey_S11_11(t *testing.T) {
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	before, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
-	w.must(err)
-	w.must(w.core.CoreV1().Secrets(w.namespace).Delete(w.ctx, "ns1-rndc-key", metav1.DeleteOptions{}))
-	w.until("a key is made, and the pod replaced", func() error {
+	w.mustSucceed(err)
+	w.mustSucceed(w.core.CoreV1().Secrets(w.namespace).Delete(w.ctx, "ns1-rndc-key", metav1.DeleteOptions{}))
+	w.waitUntil("a key is made, and the pod replaced", func() error {
 		if _, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, "ns1-rndc-key", metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -261,14 +261,14 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		Secondary: &bind9.RoleSettings{Replicas: 2},
 		DNSSEC:    &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "tsig"}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 			Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "tsig.catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "prod"}},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	t.Cleanup(func() {
 		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "tsig", metav1.DeleteOptions{})
 	})
@@ -278,9 +278,9 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	keys := func() render.TransferKeys {
 		t.Helper()
 		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
-		w.must(err)
+		w.mustSucceed(err)
 		return keys
 	}
 	w.mu.Lock()
@@ -291,13 +291,13 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d"}}}`, time.Now().UnixNano())
 		_, err := clusters.Patch(w.ctx, "prod", types.MergePatchType, patch, metav1.PatchOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		return keys()
 	}
 	wait := func(what string, is func(now render.TransferKeys) bool) render.TransferKeys {
 		t.Helper()
 		var now render.TransferKeys
-		w.until(what, func() error {
+		w.waitUntil(what, func() error {
 			w.load("prod-secondary-0")
 			if now = look(); !is(now) {
 				return fmt.Errorf("signs %s, next %v, former %v", now.Name, now.Next != nil, now.Former != nil)
@@ -310,7 +310,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		t.Helper()
 		for _, name := range []string{"prod-secondary-0", "prod-secondary-1"} {
 			deployment, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
-			w.must(err)
+			w.mustSucceed(err)
 			sum += deployment.Generation
 		}
 		return sum
@@ -324,10 +324,10 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 			Bind9:      &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{"10.96.0.53:53"}, ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "prod"}},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
-	w.must(err)
-	w.until("the cluster says that its key stays, and why", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the cluster says that its key stays, and why", func() error {
 		cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -336,22 +336,22 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		if progressing != nil && progressing.Reason == fleet.ReasonRotationHeld && !strings.Contains(progressing.Message, `DNSClass "tsig-agents" has mode Transfer`) {
 			t.Errorf("the reason has the message %q", progressing.Message)
 		}
-		return is(cluster.Status.Conditions, bind9.ConditionProgressing, "False/RotationHeld")
+		return expectCondition(cluster.Status.Conditions, bind9.ConditionProgressing, "False/RotationHeld")
 	})
 	if now := look(); now.Next != nil || now.Name != first.Name {
 		t.Errorf("the key rotates while zones name it: next %v", now.Next)
 	}
-	w.must(classes.Delete(w.ctx, "tsig-agents", metav1.DeleteOptions{}))
+	w.mustSucceed(classes.Delete(w.ctx, "tsig-agents", metav1.DeleteOptions{}))
 	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	next := wait("the next key is taken", func(now render.TransferKeys) bool { return now.Next != nil }).Next
-	w.until("the cluster says so", func() error {
+	w.waitUntil("the cluster says so", func() error {
 		cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		if cluster.Status.TSIGKey == nil {
 			return errors.New("no age of the key")
 		}
-		return is(cluster.Status.Conditions, bind9.ConditionProgressing, "True/RotatingKey")
+		return expectCondition(cluster.Status.Conditions, bind9.ConditionProgressing, "True/RotatingKey")
 	})
 	stays := func(what string) {
 		t.Helper()
@@ -368,7 +368,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	loadAll()
 	stays("the primary does not take the next key")
 	refuses.Store(false)
-	w.until("the secondaries are looked at, with their cluster in between", func() error {
+	w.waitUntil("the secondaries are looked at, with their cluster in between", func() error {
 		if now := look(); now.Next == nil {
 			t.Fatal("the next key signs before the signer has it, from which servers transfer signed zones with it")
 		}
@@ -416,14 +416,14 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	_, err := w.core.CoreV1().ConfigMaps(w.namespace).Create(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: "other-installation", Labels: map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "elsewhere.fleet"}, Annotations: map[string]string{render.AnnotationOwner: "Bind9Instance/never"},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	// A store that was restored from an older backup has neither of them.
 	w.stop()
 	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
 	for _, name := range []string{"lost-0", "lost-1"} {
 		_, err := instances.Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-		w.must(err)
-		w.must(instances.Delete(w.ctx, name, metav1.DeleteOptions{}))
+		w.mustSucceed(err)
+		w.mustSucceed(instances.Delete(w.ctx, name, metav1.DeleteOptions{}))
 	}
 	w.runFleet(at, w.namespace)
 	left := func() string {
@@ -439,7 +439,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	look := func(steps int) { // a look each two minutes
 		t.Helper()
 		for range steps {
-			w.until("the sweep waits", func() error {
+			w.waitUntil("the sweep waits", func() error {
 				if !at.HasWaiters() {
 					return fmt.Errorf("it looks")
 				}
@@ -447,7 +447,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 			})
 			at.Step(2 * time.Minute)
 		}
-		w.until("the sweep has looked", func() error {
+		w.waitUntil("the sweep has looked", func() error {
 			if !at.HasWaiters() {
 				return fmt.Errorf("it looks")
 			}
@@ -479,13 +479,13 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	// An empty list is more likely a new store than the end of all servers.
 	w.stop()
 	list, err := w.ours.Bind9V1alpha1().Bind9Instances("").List(w.ctx, metav1.ListOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	for _, o := range list.Items { // those of other tests, which have ended, too
 		of := w.ours.Bind9V1alpha1().Bind9Instances(o.Namespace)
 		_, err := of.Patch(w.ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		if err := of.Delete(w.ctx, o.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
-			w.must(err)
+			w.mustSucceed(err)
 		}
 	}
 	w.runFleet(at, w.namespace)

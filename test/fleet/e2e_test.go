@@ -30,8 +30,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ask is the answer of a server to a question for an A record: its address, or its code. Options are dig's.
-func ask(ctx context.Context, at netip.AddrPort, name string, options ...string) (string, error) {
+// askAddress returns the answer of a server to a question for an A record: its address, or its code. Options are dig's.
+func askAddress(ctx context.Context, at netip.AddrPort, name string, options ...string) (string, error) {
 	out, err := rig.Dig{Server: at}.Run(ctx, append([]string{"+norecurse", "+time=2", "+tries=1", name, "A"}, options...)...)
 	if err != nil {
 		return "", err
@@ -46,8 +46,8 @@ func ask(ctx context.Context, at netip.AddrPort, name string, options ...string)
 	return code, nil
 }
 
-// answers reports whether a primary answers for a catalog to a key, as `kubizone fleet` asks it.
-func answers(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
+// answersCatalog reports whether a primary answers for a catalog to a key, as `kubizone fleet` asks it.
+func answersCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
 	signed, err := primary.NewKey(key.Name, primary.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {
 		return false
@@ -66,7 +66,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	}
 	k := newKubelet(w)
 	hidden, err := rig.FreePort()
-	w.must(err)
+	w.mustSucceed(err)
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", hidden.String()}, {"controller", "--lease", "served/controller", rig.LongLease},
 	} {
@@ -74,11 +74,11 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	}
 	clock := clocktesting.NewFakeClock(time.Now())
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{w.namespace}, Ask: k.ask, Clock: clock, Answers: answers,
+		Namespaces: []string{w.namespace}, Ask: k.askPod, Clock: clock, Answers: answersCatalog,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
 	})
 	t.Cleanup(func() {
-		if p := k.only(); p != nil && t.Failed() && p.named != nil && p.program != nil {
+		if p := k.getOnlyPod(); p != nil && t.Failed() && p.named != nil && p.program != nil {
 			t.Logf("named said:\n%s\nthe agent said:\n%s", p.named.Log(), p.program.Log())
 		}
 	})
@@ -87,8 +87,8 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Config: &bind9.Config{QueryLog: true}},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
-	w.until("the TSIG key is there", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the TSIG key is there", func() error {
 		_, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
 		return err
 	})
@@ -99,21 +99,21 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 			Transfer: &v1alpha1.TransferProvider{CatalogZone: "served.catalog.example.", Secondaries: []v1alpha1.Secondary{{Address: k.dns.String(), TSIGSecretRef: key}}},
 		},
 	}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	zones, records := w.ours.KubizoneV1alpha1().Zones(w.namespace), w.ours.KubizoneV1alpha1().Records(w.namespace)
 	_, err = zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "served.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "served"}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.DelegationRule{{Namespace: w.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = records.Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{
 		DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: "192.0.2.1",
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	answered := func(want string) {
 		t.Helper()
-		w.until("www.served.example. is "+want, func() error {
-			if got, err := ask(w.ctx, k.dns, "www.served.example."); err != nil || got != want {
+		w.waitUntil("www.served.example. is "+want, func() error {
+			if got, err := askAddress(w.ctx, k.dns, "www.served.example."); err != nil || got != want {
 				return fmt.Errorf("it is %q: %w", got, err)
 			}
 			return nil
@@ -121,19 +121,19 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	}
 	answered("192.0.2.1")
 	w.waitInstance("prod-secondary-0", bind9.ConditionReady, "True")
-	w.until("the zone is Ready", func() error {
+	w.waitUntil("the zone is Ready", func() error {
 		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return is(zone.Status.Conditions, "Ready", "True")
+		return expectCondition(zone.Status.Conditions, "Ready", "True")
 	})
 	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	answered("192.0.2.2")
 
 	// The key rotates under queries: no answer is missing or wrong, and no process is replaced.
-	pod := k.only()
+	pod := k.getOnlyPod()
 	pids := [2]int{pod.named.Pid(), pod.program.Pid()}
 	var asked, wrong atomic.Int64
 	querying, stop := context.WithCancel(w.ctx)
@@ -142,7 +142,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		defer close(ended)
 		for querying.Err() == nil {
 			// An answer that is late on a machine that is busy with other tests is not missing.
-			got, err := ask(querying, k.dns, "www.served.example.", "+time=30")
+			got, err := askAddress(querying, k.dns, "www.served.example.", "+time=30")
 			if querying.Err() != nil {
 				return
 			}
@@ -157,16 +157,16 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	transferKeys := func() render.TransferKeys {
 		t.Helper()
 		secret, err := secrets.Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
-		w.must(err)
+		w.mustSucceed(err)
 		return keys
 	}
 	tsig := transferKeys()
 	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	var signs string
-	w.until("the next TSIG key signs", func() error {
+	w.waitUntil("the next TSIG key signs", func() error {
 		clock.Step(10 * time.Second) // the primary and every pod were seen to take it
 		now := transferKeys()
 		signs = now.Name
@@ -176,7 +176,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		return nil
 	})
 	changes := 0
-	w.until("primary and controller sign with it", func() error {
+	w.waitUntil("primary and controller sign with it", func() error {
 		changes++
 		if _, err := records.Patch(w.ctx, "other", types.ApplyPatchType, fmt.Appendf(nil, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"other"},"spec":{"domainName":"other","zoneRef":{"name":"main"},"type":"TXT","rdata":"%d"}}`, changes), metav1.PatchOptions{FieldManager: "test"}); err != nil {
 			return err
@@ -189,7 +189,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 		return nil
 	})
-	w.until("the former TSIG key goes", func() error {
+	w.waitUntil("the former TSIG key goes", func() error {
 		clock.Step(10 * time.Second)
 		if now := transferKeys(); now.Former != nil || now.Name != signs {
 			return errStillThere
@@ -197,8 +197,8 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		return nil
 	})
 	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{})
-	w.must(err)
-	w.until("the zone is Ready by the new key alone", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the zone is Ready by the new key alone", func() error {
 		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil || strings.Contains(string(text), tsig.Name) {
 			return fmt.Errorf("the pod has the former key: %w", err)
 		}
@@ -206,7 +206,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return is(zone.Status.Conditions, "Ready", "True")
+		return expectCondition(zone.Status.Conditions, "Ready", "True")
 	})
 	for line := range strings.Lines(pod.named.Log()) {
 		if strings.Contains(line, "tsig") && !strings.Contains(line, "tsig.key") || strings.Contains(line, "refused notify") || strings.Contains(line, "NOTAUTH") || strings.Contains(line, "BADKEY") {
@@ -218,7 +218,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	if wrong.Load() > 0 || asked.Load() < 10 {
 		t.Errorf("%d of %d answers are wrong or missing", wrong.Load(), asked.Load())
 	}
-	if now := k.only(); now == nil || now.named.Pid() != pids[0] || now.program.Pid() != pids[1] {
+	if now := k.getOnlyPod(); now == nil || now.named.Pid() != pids[0] || now.program.Pid() != pids[1] {
 		t.Error("a process was replaced")
 	}
 
@@ -228,12 +228,12 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	<-pod.named.Ended()
 	state := filepath.Join(pod.dir, "state")
 	entries, err := os.ReadDir(state)
-	w.must(err)
+	w.mustSucceed(err)
 	if len(entries) < 3 {
 		t.Errorf("BIND keeps no files of zones: %v", entries)
 	}
 	for _, entry := range entries {
-		w.must(os.RemoveAll(filepath.Join(state, entry.Name())))
+		w.mustSucceed(os.RemoveAll(filepath.Join(state, entry.Name())))
 	}
 	k.mu.Unlock()
 	answered("192.0.2.2")
@@ -241,17 +241,17 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	// BIND loses the zone, and the catalog stays as it is: the agent has it back, and a repair that is asked for ends.
 	channel := &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
 		secret, err := secrets.Get(w.ctx, render.RNDCSecretName("prod-secondary-0"), metav1.GetOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		current, err := render.ReadControlKey(secret.Data)
-		w.must(err)
+		w.mustSucceed(err)
 		signs, err := primary.NewKey(current.Name, primary.Algorithm(string(current.Algorithm)+"."), current.Secret)
 		return []rndc.Key{{Algorithm: string(current.Algorithm), MAC: signs.MAC}}, err
 	}}
 	const made = "adding zone 'served.example' from catalog"
 	before := strings.Count(pod.named.Log(), made)
 	_, err = channel.Call(w.ctx, "delzone -clean served.example")
-	w.must(err)
-	w.until("BIND makes the zone again", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("BIND makes the zone again", func() error {
 		if now := strings.Count(pod.named.Log(), made); now == before {
 			return fmt.Errorf("it made it %d times", now)
 		}
@@ -260,20 +260,20 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	repair := exec.CommandContext(w.ctx, w.program, "verify", w.namespace+"/main", "--repair", "--kubeconfig", w.kube.AdminKubeconfig())
 	out, err := repair.CombinedOutput()
 	t.Logf("%s\n%s", repair, out)
-	w.must(err)
+	w.mustSucceed(err)
 	answered("192.0.2.2")
 
-	w.must(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	w.mustSucceed(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
 	answered("REFUSED")
-	w.must(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
-	w.until("nothing is left", func() error {
+	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	w.waitUntil("nothing is left", func() error {
 		if left := w.listMade(w.namespace); len(left) > 0 {
 			return fmt.Errorf("%q", left)
 		}
-		if k.only() != nil {
+		if k.getOnlyPod() != nil {
 			return errStillThere
 		}
 		return nil
 	})
-	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
 }

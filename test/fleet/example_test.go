@@ -27,7 +27,7 @@ import (
 func (w *world) startDelivery() netip.AddrPort {
 	w.t.Helper()
 	at, err := rig.FreePort()
-	w.must(err)
+	w.mustSucceed(err)
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease},
 	} {
@@ -61,10 +61,10 @@ func newNodes(t *testing.T, namespaces ...string) (*world, map[string]*node) {
 func configOf(nodes map[string]*node, primary netip.AddrPort) fleet.Config {
 	config := fleet.Config{
 		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
-			return nodes[pod.Namespace].kubelet.ask(ctx, pod, server)
+			return nodes[pod.Namespace].kubelet.askPod(ctx, pod, server)
 		},
 		Members: func(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
-			return nodes[pod.Namespace].kubelet.members(ctx, pod, server)
+			return nodes[pod.Namespace].kubelet.askMembers(ctx, pod, server)
 		},
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
 	}
@@ -85,8 +85,7 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
 		rig.SkipMissing(t, err)
 	}
-	kubectl, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
 	namespaces := []string{"platform-dns", "team-web", "team-api"}
 	w, nodes := newNodes(t, namespaces...)
 	w.runFleetWith(configOf(nodes, w.startDelivery()))
@@ -96,7 +95,7 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		command.Env = append(os.Environ(), "KUBECONFIG="+w.kube.AdminKubeconfig())
 		out, err := command.CombinedOutput()
 		t.Logf("%s\n%s", strings.Join(command.Args, " "), out)
-		w.must(err)
+		w.mustSucceed(err)
 	}
 	run(kubectl, "apply", "-f", "testdata/example_servers.yaml")
 	run(w.program, "import", "testdata/example_zone.yaml", "--from-crd")
@@ -110,44 +109,44 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		}
 	}
 	for name, at := range servers {
-		w.until("www.example.com. at "+name, func() error {
-			if got, err := ask(w.ctx, at, "www.example.com."); err != nil || got != "192.0.2.1" {
+		w.waitUntil("www.example.com. at "+name, func() error {
+			if got, err := askAddress(w.ctx, at, "www.example.com."); err != nil || got != "192.0.2.1" {
 				return fmt.Errorf("it is %q: %w", got, err)
 			}
 			return nil
 		})
 	}
-	w.until("the zone is Ready at each of them", func() error {
+	w.waitUntil("the zone is Ready at each of them", func() error {
 		zone, err := w.ours.KubizoneV1alpha1().Zones("platform-dns").Get(w.ctx, "example-zone", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return is(zone.Status.Conditions, "Ready", "True")
+		return expectCondition(zone.Status.Conditions, "Ready", "True")
 	})
 	deliveries, err := w.ours.KubizoneV1alpha1().Deliveries("platform-dns").List(w.ctx, metav1.ListOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	if len(deliveries.Items) != 1 || len(deliveries.Items[0].Status.Servers) != len(servers) {
 		t.Errorf("the Delivery has no row for each of %d servers: %+v", len(servers), deliveries.Items)
 	}
-	w.until("the provider is Ready", func() error {
+	w.waitUntil("the provider is Ready", func() error {
 		provider, err := w.ours.Bind9V1alpha1().ClusterBind9Providers().Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return is(provider.Status.Conditions, bind9.ConditionReady, "True")
+		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
 	// And all of it goes.
-	w.must(w.ours.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
 	for name, at := range servers {
-		w.until("no zone at "+name, func() error {
-			if got, err := ask(w.ctx, at, "www.example.com."); err != nil || got != "REFUSED" {
+		w.waitUntil("no zone at "+name, func() error {
+			if got, err := askAddress(w.ctx, at, "www.example.com."); err != nil || got != "REFUSED" {
 				return fmt.Errorf("it is %q: %w", got, err)
 			}
 			return nil
 		})
 	}
-	w.must(w.ours.Bind9V1alpha1().ClusterBind9Providers().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
-	w.until("nothing is left", func() error {
+	w.mustSucceed(w.ours.Bind9V1alpha1().ClusterBind9Providers().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
+	w.waitUntil("nothing is left", func() error {
 		for _, namespace := range namespaces {
 			if left := w.listMade(namespace); len(left) > 0 {
 				return errors.New(strings.Join(left, " "))
@@ -155,5 +154,5 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		}
 		return nil
 	})
-	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
 }

@@ -54,7 +54,7 @@ type causes struct {
 	said []string
 }
 
-func (c *causes) add(format string, args []any) {
+func (c *causes) addCause(format string, args []any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.said = append(c.said, fmt.Sprintf(format, args...))
@@ -62,13 +62,13 @@ func (c *causes) add(format string, args []any) {
 
 func (c *causes) Errorf(format string, args ...any) {
 	c.Helper()
-	c.add(format, args)
+	c.addCause(format, args)
 	c.T.Errorf(format, args...)
 }
 
 func (c *causes) Fatalf(format string, args ...any) {
 	c.Helper()
-	c.add(format, args)
+	c.addCause(format, args)
 	c.T.Fatalf(format, args...)
 }
 
@@ -135,11 +135,11 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 	defer stop()
 	for _, one := range r.sites {
 		one.waitAnswers(ctx)
-		querying.Go(func() { one.query(ctx, &r.written) })
+		querying.Go(func() { one.queryServer(ctx, &r.written) })
 	}
 	writing, stopWriting := context.WithCancel(r.ctx)
 	defer stopWriting()
-	running.Go(func() { r.write(writing) })
+	running.Go(func() { r.writeRecords(writing) })
 
 	random := rand.New(rand.NewPCG(seed, 0))
 	faults := r.listFaults()
@@ -162,8 +162,8 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 		}
 	}
 	t.Logf("the controller ended %d times because it could not renew its Lease", r.controller.lost.Load())
-	r.must(r.ours.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	r.must(r.ours.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
+	r.mustSucceed(r.ours.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	r.mustSucceed(r.ours.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
 }
 
 func newRoom(t *testing.T) *room {
@@ -188,13 +188,13 @@ func newRoom(t *testing.T) *room {
 	}
 	var err error
 	r.at, err = rig.FreePort()
-	r.must(err)
+	r.mustSucceed(err)
 	for _, s := range []*service{r.primary, r.controller} {
-		r.must(r.start(s))
+		r.mustSucceed(r.startService(s))
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			r.keep(s)
+			r.keepRunning(s)
 		}()
 		t.Cleanup(func() {
 			<-ended
@@ -209,7 +209,7 @@ func newRoom(t *testing.T) *room {
 		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 			for _, one := range r.sites {
 				if one.namespace == pod.Namespace {
-					return one.kubelet.ask(ctx, pod, server)
+					return one.kubelet.askPod(ctx, pod, server)
 				}
 			}
 			return "", errors.New("a pod of another namespace")
@@ -221,9 +221,9 @@ func newRoom(t *testing.T) *room {
 		_, err := r.ours.Bind9V1alpha1().Bind9Clusters(one.namespace).Create(r.ctx, &bind9.Bind9Cluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
 		}, metav1.CreateOptions{})
-		r.must(err)
+		r.mustSucceed(err)
 		secondaries = append(secondaries, v1alpha1.Secondary{Address: one.kubelet.dns.String(), TSIGSecretRef: &v1alpha1.SecretReference{Namespace: one.namespace, Name: render.TransferSecretName("prod")}})
-		one.until("the TSIG key is there", func() error {
+		one.waitUntil("the TSIG key is there", func() error {
 			_, err := one.core.CoreV1().Secrets(one.namespace).Get(one.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
 			return err
 		})
@@ -232,11 +232,11 @@ func newRoom(t *testing.T) *room {
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{r.namespace}}, AllowLocalAddresses: true,
 		Transfer: &v1alpha1.TransferProvider{CatalogZone: "faults.catalog.example.", Secondaries: secondaries},
 	}}, metav1.CreateOptions{})
-	r.must(err)
+	r.mustSucceed(err)
 	return r
 }
 
-func (r *room) start(s *service) error {
+func (r *room) startService(s *service) error {
 	flags := map[*service][]string{
 		r.primary:    {"--dns-listen", r.at.String()},
 		r.controller: {"--lease", r.namespace + "/controller", "--lease-duration", "3s"},
@@ -248,8 +248,8 @@ func (r *room) start(s *service) error {
 	return err
 }
 
-// keep starts a service again whenever it has ended, until the test ends.
-func (r *room) keep(s *service) {
+// keepRunning starts a service again whenever it has ended, until the test ends.
+func (r *room) keepRunning(s *service) {
 	for {
 		process := s.process.Load()
 		select {
@@ -266,7 +266,7 @@ func (r *room) keep(s *service) {
 				r.t.Errorf("%s ended by itself, %v:\n%s", s.name, process.Err(), said[max(0, len(said)-1000):])
 			}
 		}
-		err := r.start(s)
+		err := r.startService(s)
 		s.down.Unlock()
 		if err != nil {
 			r.t.Errorf("%s does not start again: %v", s.name, err)
@@ -282,12 +282,12 @@ func (r *room) makeZones() {
 		DomainName: "faults.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.DelegationRule{{Namespace: r.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}, metav1.CreateOptions{})
-	r.must(err)
+	r.mustSucceed(err)
 	for name, value := range map[string]string{"fixed": fixedAddress, "www": addressOf(1)} {
 		_, err = r.ours.KubizoneV1alpha1().Records(r.namespace).Create(r.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 			DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: value,
 		}}, metav1.CreateOptions{})
-		r.must(err)
+		r.mustSucceed(err)
 	}
 }
 
@@ -300,17 +300,17 @@ func addressOf(n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-// write changes the record, and makes and deletes zones, until ctx ends. What fails is tried again.
-func (r *room) write(ctx context.Context) {
+// writeRecords changes the record, and makes and deletes zones, until ctx ends. What fails is tried again.
+func (r *room) writeRecords(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		next := r.written.Add(1) // before the write: an answer may come sooner than the server's
-		r.persist(func(ctx context.Context) error {
+		r.persistUntilDone(func(ctx context.Context) error {
 			_, err := r.ours.KubizoneV1alpha1().Records(r.namespace).Patch(ctx, "www", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, addressOf(next)), metav1.PatchOptions{})
 			return err
 		})
 		if i%5 == 0 {
 			name := fmt.Sprintf("z%d", i)
-			r.persist(func(ctx context.Context) error {
+			r.persistUntilDone(func(ctx context.Context) error {
 				_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
 					DomainName: name + ".example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 				}}, metav1.CreateOptions{})
@@ -321,7 +321,7 @@ func (r *room) write(ctx context.Context) {
 			})
 		}
 		if i%5 == 0 && i >= 15 {
-			r.persist(func(ctx context.Context) error {
+			r.persistUntilDone(func(ctx context.Context) error {
 				err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Delete(ctx, fmt.Sprintf("z%d", i-15), metav1.DeleteOptions{})
 				if apierrors.IsNotFound(err) {
 					return nil
@@ -336,8 +336,8 @@ func (r *room) write(ctx context.Context) {
 	}
 }
 
-// persist does something until it is done: a server that was killed is there again in a moment.
-func (r *room) persist(do func(context.Context) error) {
+// persistUntilDone does something until it is done: a server that was killed is there again in a moment.
+func (r *room) persistUntilDone(do func(context.Context) error) {
 	until := time.Now().Add(waitTimeout)
 	for {
 		ctx, cancel := context.WithTimeout(r.ctx, 5*time.Second)
@@ -371,7 +371,7 @@ func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, 
 // waitAnswers waits until the server has both names: they are made one after the other.
 func (s *site) waitAnswers(ctx context.Context) {
 	s.t.Helper()
-	s.until("it answers", func() error {
+	s.waitUntil("it answers", func() error {
 		for _, name := range askedNames {
 			if rr, code, err := s.askSite(ctx, name+".faults.example.", mdns.TypeA); err != nil || rr == nil {
 				return fmt.Errorf("%s: %s %w", name, code, err)
@@ -381,9 +381,9 @@ func (s *site) waitAnswers(ctx context.Context) {
 	})
 }
 
-// query asks one server without pause. An answer that has another address than one that was written, or an older one
-// than named has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
-func (s *site) query(ctx context.Context, written *atomic.Uint32) {
+// queryServer asks one server without pause. An answer that has another address than one that was written, or an older
+// one than named has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
+func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 	last, killed := uint32(0), int64(0)
 	for ctx.Err() == nil {
 		for _, name := range askedNames {
@@ -435,7 +435,7 @@ func (r *room) listFaults() []fault {
 		{"kill named", func(at *site, _ time.Duration) { at.replaceNamed(false) }},
 		{"kill named and empty its disk", func(at *site, _ time.Duration) { at.replaceNamed(true) }},
 		{"cut named off", func(at *site, hold time.Duration) {
-			at.disturb(func(p *localPod) {
+			at.disturbSite(func(p *localPod) {
 				if p.named.Pause() == nil {
 					time.Sleep(hold)
 					_ = p.named.Signal(syscall.SIGCONT)
@@ -445,15 +445,15 @@ func (r *room) listFaults() []fault {
 		{"kill the agent", func(at *site, _ time.Duration) {
 			at.mending.Lock()
 			defer at.mending.Unlock()
-			if p := at.kubelet.only(); p != nil && p.program != nil {
+			if p := at.kubelet.getOnlyPod(); p != nil && p.program != nil {
 				p.program.Kill()
 			}
 		}},
-		{"lose the agent's Secret", func(at *site, _ time.Duration) { r.lose(at, render.AgentSecretName("prod-secondary-0")) }},
-		{"lose the TSIG Secret", func(at *site, _ time.Duration) { r.lose(at, render.TransferSecretName("prod")) }},
+		{"lose the agent's Secret", func(at *site, _ time.Duration) { r.deleteSecret(at, render.AgentSecretName("prod-secondary-0")) }},
+		{"lose the TSIG Secret", func(at *site, _ time.Duration) { r.deleteSecret(at, render.TransferSecretName("prod")) }},
 		{"lose the Secret of the control channel", func(at *site, _ time.Duration) { r.loseControl(at) }},
-		{"kill the primary", func(_ *site, hold time.Duration) { r.kill(r.primary, hold) }},
-		{"kill the controller", func(_ *site, hold time.Duration) { r.kill(r.controller, hold) }},
+		{"kill the primary", func(_ *site, hold time.Duration) { r.killService(r.primary, hold) }},
+		{"kill the controller", func(_ *site, hold time.Duration) { r.killService(r.controller, hold) }},
 		{"cut the primary off", func(_ *site, hold time.Duration) {
 			r.common.Lock()
 			defer r.common.Unlock()
@@ -480,15 +480,14 @@ func (r *room) listFaults() []fault {
 		}},
 	}
 	clock := filepath.Join(r.t.TempDir(), "clock.so")
-	cc, err := rig.Find("cc", "apt-get install gcc libc6-dev")
-	rig.SkipMissing(r.t, err)
+	cc := rig.Need(rig.Find("cc", "apt-get install gcc libc6-dev"))(r.t)
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", clock, "testdata/clock.c").CombinedOutput(); err != nil {
 		r.t.Fatalf("%v: %s", err, out)
 	}
 	// Its ten minutes are twice what a signature allows (RFC 8945 §5.2.3).
 	// It transfers nothing meanwhile, so it need not answer: its disk may be empty.
 	all = append(all, fault{"a wrong clock", func(at *site, hold time.Duration) {
-		at.disturb(func(p *localPod) {
+		at.disturbSite(func(p *localPod) {
 			at.killNamed(p, []string{"LD_PRELOAD=" + clock}, false)
 			time.Sleep(hold)
 			at.killNamed(p, nil, false)
@@ -497,12 +496,12 @@ func (r *room) listFaults() []fault {
 	return all
 }
 
-// disturb does something to the processes of a site, and returns when it answers again.
-func (s *site) disturb(do func(p *localPod)) {
+// disturbSite does something to the processes of a site, and returns when it answers again.
+func (s *site) disturbSite(do func(p *localPod)) {
 	s.mending.Lock()
 	defer s.mending.Unlock()
 	s.disturbed.Store(true)
-	if p := s.kubelet.only(); p != nil && p.named != nil {
+	if p := s.kubelet.getOnlyPod(); p != nil && p.named != nil {
 		do(p)
 	}
 	for until := time.Now().Add(waitTimeout); s.ctx.Err() == nil; {
@@ -521,7 +520,7 @@ func (s *site) disturb(do func(p *localPod)) {
 
 // replaceNamed kills named, and returns when the next one answers.
 func (s *site) replaceNamed(empty bool) {
-	s.disturb(func(p *localPod) { s.killNamed(p, nil, empty) })
+	s.disturbSite(func(p *localPod) { s.killNamed(p, nil, empty) })
 }
 
 // killNamed kills named, which the kubelet starts again with an environment, and on an empty disk if it is to.
@@ -546,9 +545,9 @@ func (s *site) killNamed(p *localPod, env []string, empty bool) {
 	}
 }
 
-// lose deletes a Secret of a site.
-func (r *room) lose(at *site, name string) {
-	r.persist(func(ctx context.Context) error {
+// deleteSecret deletes a Secret of a site.
+func (r *room) deleteSecret(at *site, name string) {
+	r.persistUntilDone(func(ctx context.Context) error {
 		err := r.core.CoreV1().Secrets(at.namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -559,10 +558,10 @@ func (r *room) lose(at *site, name string) {
 
 // loseControl deletes the key of the control channel, by which the pod is replaced: the new one has an empty disk.
 func (r *room) loseControl(at *site) {
-	at.disturb(func(before *localPod) {
-		r.lose(at, render.RNDCSecretName("prod-secondary-0"))
+	at.disturbSite(func(before *localPod) {
+		r.deleteSecret(at, render.RNDCSecretName("prod-secondary-0"))
 		for until := time.Now().Add(waitTimeout); r.ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-			if now := at.kubelet.only(); now != nil && now.pod.Name != before.pod.Name && now.named != nil {
+			if now := at.kubelet.getOnlyPod(); now != nil && now.pod.Name != before.pod.Name && now.named != nil {
 				return
 			}
 			if time.Now().After(until) {
@@ -573,8 +572,8 @@ func (r *room) loseControl(at *site) {
 	})
 }
 
-// kill kills a service, which starts again after hold.
-func (r *room) kill(s *service, hold time.Duration) {
+// killService kills a service, which starts again after hold.
+func (r *room) killService(s *service, hold time.Duration) {
 	r.common.Lock()
 	defer r.common.Unlock()
 	s.down.Lock()
@@ -626,7 +625,7 @@ func (r *room) waitEverySerial() {
 					return fmt.Errorf("%s answers %v %s for %s, which has serial %d", one.namespace, rr, code, zone.Spec.DomainName, zone.Status.Serial)
 				}
 			}
-			if err := is(zone.Status.Conditions, "Ready", "True"); err != nil {
+			if err := expectCondition(zone.Status.Conditions, "Ready", "True"); err != nil {
 				return fmt.Errorf("%s: %w", zone.Name, err)
 			}
 		}
@@ -640,7 +639,7 @@ func (r *room) waitEverySerial() {
 				return err
 			}
 			for condition, status := range map[string]string{bind9.ConditionReady: "True", bind9.ConditionDegraded: "False", bind9.ConditionProgressing: "False"} {
-				if err := is(instance.Status.Conditions, condition, status); err != nil {
+				if err := expectCondition(instance.Status.Conditions, condition, status); err != nil {
 					return fmt.Errorf("%s: %w", one.namespace, err)
 				}
 			}

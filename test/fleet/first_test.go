@@ -29,26 +29,25 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")
 	}
-	helm, err := rig.Tool("helm")
-	rig.SkipMissing(t, err)
+	helm := rig.Need(rig.Tool("helm"))(t)
 	yamls, shells := documentBlocks(t, "fleet.md", "first")
 	if len(yamls) != 1 || len(shells) != 3 {
 		t.Fatalf("the page has %d blocks of YAML and %d of shell; this test knows 1 and 3", len(yamls), len(shells))
 	}
 	dir, environment := w.makeShell()
 	chart, err := filepath.Abs("../../charts/kubizone")
-	w.must(err)
+	w.mustSucceed(err)
 	// helm upgrade --install NAME CHART -n NAMESPACE --create-namespace FLAGS
 	install := "#!/bin/bash\nset -euo pipefail\nfiles=()\nfor file in fleet controller primary; do files+=(-s templates/$file/rbac.yaml); done\n" +
 		"[[ \"$1 $2 $3 $5 $6 $7\" = 'upgrade --install kubizone -n kubizone-system --create-namespace' ]]\n" +
 		helm + " template kubizone " + chart + " -n kubizone-system --set image.repository=kubizone \"${files[@]}\" \"${@:8}\" | kubectl apply -f -\n"
-	w.must(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
+	w.mustSucceed(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
 	// The Services of the test have addresses of this machine.
-	w.must(os.WriteFile(filepath.Join(dir, "first.yaml"), []byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
+	w.mustSucceed(os.WriteFile(filepath.Join(dir, "first.yaml"), []byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
 	shell := func(script string) string {
 		t.Helper()
 		out, err := w.runShell(dir, environment, script)
-		w.must(err)
+		w.mustSucceed(err)
 		return out
 	}
 	shell(shells[0])
@@ -58,20 +57,20 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	k.node = "first"
 	k.mu.Unlock()
 	primary, err := rig.FreePort()
-	w.must(err)
+	w.mustSucceed(err)
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller", rig.LongLease},
 	} {
 		account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0])
-		w.must(err)
+		w.mustSucceed(err)
 		w.startProgram(account, arguments...)
 	}
-	readers := platform()
+	readers := makePlatform()
 	for _, account := range []string{"kubizone-controller", "kubizone-primary"} {
 		readers.KeyReaders = append(readers.KeyReaders, types.NamespacedName{Namespace: kuberig.InstallNamespace, Name: account})
 	}
 	w.runFleetWith(fleet.Config{
-		Platform: readers, Namespaces: []string{"dns-system"}, Ask: k.ask, Members: k.members,
+		Platform: readers, Namespaces: []string{"dns-system"}, Ask: k.askPod, Members: k.askMembers,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
 	})
 	// Clients reach the pods by the Services once these are there.

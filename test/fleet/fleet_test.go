@@ -126,12 +126,11 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	return c, c.kube.StartControllerManager(ctx)
 })
 
-// need is the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not built.
-func need(t *testing.T) *cluster {
+// requireCluster returns the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not
+// built.
+func requireCluster(t *testing.T) *cluster {
 	t.Helper()
-	c, err := shared()
-	rig.SkipMissing(t, err)
-	return c
+	return rig.Need(shared())(t)
 }
 
 // world is a namespace, and a Fleet that works in it.
@@ -163,22 +162,22 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-func platform() render.Platform {
+func makePlatform() render.Platform {
 	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", ClientNamespace: "kubizone-system"}
 }
 
 // newWorld makes a namespace, in which Pod Security restricted is enforced.
 func newWorld(t *testing.T, namespace string) *world {
-	c := need(t)
+	c := requireCluster(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, told: events.NewFakeRecorder(1000)}
 	_, err := c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	return w
 }
 
-func (w *world) must(err error) {
+func (w *world) mustSucceed(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -189,7 +188,7 @@ func (w *world) must(err error) {
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
 	process, err := rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
-	w.must(err)
+	w.mustSucceed(err)
 	w.t.Cleanup(func() {
 		process.End()
 		if w.t.Failed() {
@@ -222,7 +221,7 @@ func (w *world) askLoaded(_ context.Context, _ *corev1.Pod, server *render.Serve
 // load has the pods of an instance read what its status asks for.
 func (w *world) load(instance string) {
 	w.t.Helper()
-	hash := w.instance(instance).Status.ConfigHash
+	hash := w.getInstance(instance).Status.ConfigHash
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.loaded[instance] = hash
@@ -236,13 +235,13 @@ func (w *world) runFleetWith(config fleet.Config) {
 	counted.QPS = -1
 	counted.Wrap(w.countWrites)
 	core, err := kubernetes.NewForConfig(counted)
-	w.must(err)
+	w.mustSucceed(err)
 	if config.Platform.Installation == "" {
-		config.Platform = platform()
+		config.Platform = makePlatform()
 	}
 	config.Client, config.Informers, config.Cluster, config.Events = w.ours, informers, core, w.told
 	f, err := fleet.New(config)
-	w.must(err)
+	w.mustSucceed(err)
 	ctx, cancel := context.WithCancel(w.ctx)
 	informers.StartWithContext(ctx)
 	f.StartWithContext(ctx)
@@ -290,23 +289,23 @@ func (w *world) runPod(pod *corev1.Pod) {
 	}
 }
 
-// until waits for a fact.
-func (w *world) until(what string, fact func() error) {
+// waitUntil waits for a fact.
+func (w *world) waitUntil(what string, fact func() error) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, waitTimeout)
 	defer cancel()
 	rig.Until(ctx, w.t, what, fact)
 }
 
-func (w *world) instance(name string) *bind9.Bind9Instance {
+func (w *world) getInstance(name string) *bind9.Bind9Instance {
 	w.t.Helper()
 	instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	return instance
 }
 
-// is reports what a condition lacks to be as wanted: status and, where it is given, reason.
-func is(conditions []metav1.Condition, of, want string) error {
+// expectCondition reports what a condition lacks to be as wanted: status and, where it is given, reason.
+func expectCondition(conditions []metav1.Condition, of, want string) error {
 	status, reason, _ := strings.Cut(want, "/")
 	for _, c := range conditions {
 		if c.Type == of {
@@ -321,12 +320,12 @@ func is(conditions []metav1.Condition, of, want string) error {
 
 func (w *world) waitInstance(name, condition, want string) {
 	w.t.Helper()
-	w.until(fmt.Sprintf("%s of %s is %s", condition, name, want), func() error {
+	w.waitUntil(fmt.Sprintf("%s of %s is %s", condition, name, want), func() error {
 		instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return is(instance.Status.Conditions, condition, want)
+		return expectCondition(instance.Status.Conditions, condition, want)
 	})
 }
 
@@ -342,12 +341,12 @@ func (w *world) listMade(namespace string) []string {
 func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Unstructured)) {
 	w.t.Helper()
 	all, err := dynamic.NewForConfig(w.kube.Admin())
-	w.must(err)
+	w.mustSucceed(err)
 	for _, resource := range []schema.GroupVersionResource{
 		render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles, render.Secrets, render.ServiceAccounts, corev1.SchemeGroupVersion.WithResource("pods"),
 	} {
 		list, err := all.Resource(resource).Namespace(namespace).List(w.ctx, metav1.ListOptions{LabelSelector: render.LabelManager + "=" + render.Manager})
-		w.must(err)
+		w.mustSucceed(err)
 		for _, o := range list.Items {
 			do(resource.Resource+"/"+o.GetName(), &o)
 			if refs := o.GetOwnerReferences(); resource.Resource != "pods" && len(refs) > 0 {
@@ -360,7 +359,7 @@ func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Un
 func (w *world) createInstance(name string, spec bind9.Bind9InstanceSpec) *bind9.Bind9Instance {
 	w.t.Helper()
 	instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	return instance
 }
 

@@ -31,9 +31,9 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
-	instance := w.instance("ns1")
+	instance := w.getInstance("ns1")
 	for condition, want := range map[string]string{bind9.ConditionDegraded: "False", bind9.ConditionConfigValid: "True"} {
-		if err := is(instance.Status.Conditions, condition, want); err != nil {
+		if err := expectCondition(instance.Status.Conditions, condition, want); err != nil {
 			t.Error(err)
 		}
 	}
@@ -51,15 +51,15 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 
 	secrets, services := w.core.CoreV1().Secrets(w.namespace), w.core.CoreV1().Services(w.namespace)
 	before, err := secrets.Get(w.ctx, "ns1-tsig", metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = services.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"selector":{"bind9.kubi.zone/instance":"elsewhere"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = w.core.CoreV1().ConfigMaps(w.namespace).Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"data":{"named.conf":"options { recursion yes; };"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	w.must(err)
-	w.must(w.core.AppsV1().Deployments(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.must(w.core.NetworkingV1().NetworkPolicies(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.must(secrets.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
-	w.until("all is repaired", func() error {
+	w.mustSucceed(err)
+	w.mustSucceed(w.core.AppsV1().Deployments(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.mustSucceed(w.core.NetworkingV1().NetworkPolicies(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.mustSucceed(secrets.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
+	w.waitUntil("all is repaired", func() error {
 		service, err := services.Get(w.ctx, "ns1", metav1.GetOptions{})
 		if err != nil || service.Spec.Selector[bind9.LabelInstance] != "ns1" {
 			return fmt.Errorf("service: %v %v", service.Spec.Selector, err)
@@ -78,7 +78,7 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		return err
 	})
 	after, err := secrets.Get(w.ctx, "ns1-tsig", metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	if string(after.Data["secret"]) != string(before.Data["secret"]) || len(before.Data["secret"]) == 0 {
 		t.Error("the key was made anew")
 	}
@@ -88,7 +88,7 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
 	var written int64
 	quiet := 0
-	w.until("the last of what was repaired has been looked at", func() error {
+	w.waitUntil("the last of what was repaired has been looked at", func() error {
 		if now := w.writes.Load(); now != written {
 			written, quiet = now, 0
 		}
@@ -100,16 +100,16 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
 	for i := range 5 {
 		_, err = instances.Patch(w.ctx, "ns1", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"x":"%d"}}}`, i), metav1.PatchOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 	}
 	_, err = instances.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"config":{"queryLog":true}}}`), metav1.PatchOptions{})
-	w.must(err)
-	w.until("the option is there", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the option is there", func() error {
 		config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, "ns1-config", metav1.GetOptions{})
 		if err != nil || !strings.Contains(config.Data["named.conf"], "querylog yes") {
 			return fmt.Errorf("it is not: %v", err)
 		}
-		if instance := w.instance("ns1"); instance.Status.ObservedGeneration != instance.Generation {
+		if instance := w.getInstance("ns1"); instance.Status.ObservedGeneration != instance.Generation {
 			return errors.New("the status is about a former spec")
 		}
 		return nil
@@ -120,8 +120,8 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		t.Errorf("%d requests that change something, want 1 for the ConfigMap", n)
 	}
 
-	w.must(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.until("it is gone", func() error {
+	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.waitUntil("it is gone", func() error {
 		_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -142,12 +142,12 @@ func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	theirs, err := configs.Create(w.ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "ns1-config", Labels: map[string]string{"app.kubernetes.io/managed-by": "bindy"}}, Data: map[string]string{"named.conf": "theirs"},
 	}, metav1.CreateOptions{FieldManager: "bindy"})
-	w.must(err)
+	w.mustSucceed(err)
 	w.runFleet(nil, w.namespace)
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
 	now, err := configs.Get(w.ctx, "ns1-config", metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	if now.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was changed: %+v", now)
 	}
@@ -155,7 +155,7 @@ func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 		t.Errorf("a pod would mount what is another manager's: %v", err)
 	}
 	_, err = configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/take-over":"true"}}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	w.waitInstance("ns1", bind9.ConditionDegraded, "False")
 	if now, err = configs.Get(w.ctx, "ns1-config", metav1.GetOptions{}); err != nil || !strings.Contains(now.Data["named.conf"], "options {") || now.Labels["app.kubernetes.io/managed-by"] != "kubizone-fleet" {
@@ -173,8 +173,8 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
 	_, err := instances.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"version":"9.18","config":{"queryLog":true}}}`), metav1.PatchOptions{})
-	w.must(err)
-	w.until("options and image are there", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("options and image are there", func() error {
 		config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, "ns1-config", metav1.GetOptions{})
 		if err != nil || !strings.Contains(config.Data["named.conf"], "querylog yes") {
 			return fmt.Errorf("named.conf is not changed: %v", err)
@@ -185,15 +185,15 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 		}
 		return nil
 	})
-	instance := w.instance("ns1")
+	instance := w.getInstance("ns1")
 	instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}
-	w.until("storage is written", func() error {
-		instance = w.instance("ns1")
+	w.waitUntil("storage is written", func() error {
+		instance = w.getInstance("ns1")
 		instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}
 		_, err := instances.Update(w.ctx, instance, metav1.UpdateOptions{})
 		return err
 	})
-	w.until("the StatefulSet stands for the Deployment", func() error {
+	w.waitUntil("the StatefulSet stands for the Deployment", func() error {
 		if _, err := w.core.AppsV1().StatefulSets(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -215,15 +215,15 @@ func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
 	setReady := func(status string) {
 		t.Helper()
 		list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		for _, pod := range list.Items {
 			_, err := w.core.CoreV1().Pods(w.namespace).Patch(w.ctx, pod.Name, types.StrategicMergePatchType, fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","status":%q}]}}`, status), metav1.PatchOptions{}, "status")
-			w.must(err)
+			w.mustSucceed(err)
 		}
 	}
 	setReady("False")
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonUnavailable)
-	if err := is(w.instance("ns1").Status.Conditions, bind9.ConditionReady, "False/"+fleet.ReasonNotReady); err != nil {
+	if err := expectCondition(w.getInstance("ns1").Status.Conditions, bind9.ConditionReady, "False/"+fleet.ReasonNotReady); err != nil {
 		t.Error(err)
 	}
 	setReady("True")
@@ -254,27 +254,27 @@ func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	configs := w.core.CoreV1().ConfigMaps(w.namespace)
 	_, err := configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/held"]}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
-	w.must(instances.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.until("all else is gone", func() error {
+	w.mustSucceed(instances.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.waitUntil("all else is gone", func() error {
 		if left := w.listMade(w.namespace); len(left) != 1 {
 			return fmt.Errorf("%q", left)
 		}
 		return nil
 	})
-	if w.instance("ns1").DeletionTimestamp == nil {
+	if w.getInstance("ns1").DeletionTimestamp == nil {
 		t.Error("it is not being deleted")
 	}
 	at.Step(11 * time.Minute)
-	w.until("it goes", func() error {
+	w.waitUntil("it goes", func() error {
 		if _, err := instances.Get(w.ctx, "ns1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errStillThere
 		}
 		return nil
 	})
 	_, err = configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 }
 
 // TestInstance_keepsTheNameThatItHas_S11_10: the Service of a server x-agent has the name of that of the agent of a
@@ -287,13 +287,13 @@ func TestInstance_keepsTheNameThatItHas_S11_10(t *testing.T) {
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	services := w.core.CoreV1().Services(w.namespace)
 	before, err := services.Get(w.ctx, "ns1-agent", metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	w.createInstance("ns1-agent", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1-agent", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
 	w.waitInstance("ns1", bind9.ConditionDegraded, "False")
 	if now, err := services.Get(w.ctx, "ns1-agent", metav1.GetOptions{}); err != nil || now.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the Service of the agent was changed: %v %+v", err, now)
 	}
-	w.must(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.waitInstance("ns1-agent", bind9.ConditionReady, "True")
 }

@@ -70,13 +70,13 @@ type localPod struct {
 func newKubelet(w *world) *kubelet {
 	w.t.Helper()
 	at, err := rig.FreePort()
-	w.must(err)
+	w.mustSucceed(err)
 	k := &kubelet{w: w, dir: w.t.TempDir(), pods: map[string]*localPod{}, dns: at}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for w.ctx.Err() == nil {
-			k.sync()
+			k.syncPods()
 			select {
 			case <-w.ctx.Done():
 			case <-time.After(200 * time.Millisecond): // how often a kubelet looks at its volumes
@@ -86,13 +86,13 @@ func newKubelet(w *world) *kubelet {
 	w.t.Cleanup(func() {
 		<-ended
 		for _, p := range k.pods {
-			p.end()
+			p.endProcesses()
 		}
 	})
 	return k
 }
 
-func (p *localPod) end() {
+func (p *localPod) endProcesses() {
 	for _, process := range []*rig.Process{p.program, p.named} {
 		if process != nil {
 			process.End()
@@ -100,8 +100,8 @@ func (p *localPod) end() {
 	}
 }
 
-// stops reports whether a pod that is deleted is still in its preStop.
-func (p *localPod) stops(now time.Time) bool {
+// isStopping reports whether a pod that is deleted is still in its preStop.
+func (p *localPod) isStopping(now time.Time) bool {
 	if p.stopped.IsZero() {
 		p.stopped = now
 	}
@@ -114,8 +114,8 @@ func (p *localPod) stops(now time.Time) bool {
 	return now.Sub(p.stopped) < most
 }
 
-// sync has one process pair for each pod, with the files that its volumes have now.
-func (k *kubelet) sync() {
+// syncPods has one process pair for each pod, with the files that its volumes have now.
+func (k *kubelet) syncPods() {
 	list, err := k.w.core.CoreV1().Pods(k.w.namespace).List(k.w.ctx, metav1.ListOptions{})
 	if err != nil {
 		return
@@ -129,10 +129,10 @@ func (k *kubelet) sync() {
 		if at >= 0 && list.Items[at].DeletionTimestamp == nil {
 			continue
 		}
-		if at >= 0 && k.node != "" && local.stops(time.Now()) {
+		if at >= 0 && k.node != "" && local.isStopping(time.Now()) {
 			continue
 		}
-		local.end()
+		local.endProcesses()
 		delete(k.pods, name)
 	}
 	if k.newest {
@@ -153,13 +153,13 @@ func (k *kubelet) sync() {
 			if len(k.pods) > 0 && k.node == "" {
 				continue // one at a time has the address
 			}
-			if local, err = k.place(pod); err != nil {
+			if local, err = k.placePod(pod); err != nil {
 				k.w.t.Log(err)
 				continue
 			}
 			k.pods[pod.Name] = local
 		}
-		if err := k.refresh(local); err != nil && k.w.ctx.Err() == nil {
+		if err := k.refreshPod(local); err != nil && k.w.ctx.Err() == nil {
 			k.w.t.Log(err)
 		}
 	}
@@ -179,14 +179,14 @@ func (k *kubelet) keepNewest(list *corev1.PodList) {
 	name := newest.Name
 	for running, local := range k.pods {
 		if running != name {
-			local.end()
+			local.endProcesses()
 			delete(k.pods, running)
 		}
 	}
 	list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil && pod.Name != name })
 }
 
-func (k *kubelet) place(pod *corev1.Pod) (*localPod, error) {
+func (k *kubelet) placePod(pod *corev1.Pod) (*localPod, error) {
 	p := &localPod{pod: pod, dir: filepath.Join(k.dir, pod.Name), dns: k.dns, ip: "192.0.2.1"}
 	var err error
 	if k.node != "" {
@@ -225,8 +225,8 @@ func (k *kubelet) place(pod *corev1.Pod) (*localPod, error) {
 // isFleets reports whether a pod is of the fleet, or of bindy.
 func isFleets(pod *corev1.Pod) bool { return pod.Labels[render.LabelManager] == render.Manager }
 
-// local is a text of the pod with directories and ports of this machine.
-func (p *localPod) local(text string) string {
+// localizeText returns a text of the pod with directories and ports of this machine.
+func (p *localPod) localizeText(text string) string {
 	return strings.NewReplacer(
 		render.ConfigDir, filepath.Join(p.dir, "etc"), render.StateDir, filepath.Join(p.dir, "state"),
 		fmt.Sprintf("listen-on port %d { any; }", render.DNSPort), fmt.Sprintf("listen-on port %d { 127.0.0.1; }", p.dns.Port()),
@@ -310,8 +310,8 @@ func (k *kubelet) readMounts(pod *corev1.Pod, volume *corev1.Volume, files map[s
 	return nil
 }
 
-// refresh writes the volume where it has changed, starts what does not run, and says how the pod is.
-func (k *kubelet) refresh(p *localPod) error {
+// refreshPod writes the volume where it has changed, starts what does not run, and says how the pod is.
+func (k *kubelet) refreshPod(p *localPod) error {
 	shown, err := k.readVolume(p.pod)
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (k *kubelet) refresh(p *localPod) error {
 	if !maps.Equal(shown, p.shown) {
 		written := map[string]string{}
 		for file, text := range shown {
-			written[file] = p.local(text)
+			written[file] = p.localizeText(text)
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, "etc", file)), 0o700); err != nil {
 				return err
 			}
@@ -353,7 +353,7 @@ func (k *kubelet) refresh(p *localPod) error {
 			}
 		}
 		for i := range arguments {
-			arguments[i] = p.local(arguments[i])
+			arguments[i] = p.localizeText(arguments[i])
 		}
 		var env []string
 		if process == &p.named {
@@ -364,7 +364,7 @@ func (k *kubelet) refresh(p *localPod) error {
 		}
 	}
 	ready := corev1.ConditionFalse
-	if err := k.probe(p); err == nil {
+	if err := k.probePod(p); err == nil {
 		ready, p.failed = corev1.ConditionTrue, 0
 	} else if p.failed++; p.failed < probeFailures {
 		return nil // not yet unready, as a kubelet sees it
@@ -395,8 +395,8 @@ const probeFailures = 2
 // probes verifies no certificate, as a kubelet does not.
 var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// probe is the readiness probe of a pod: the agent's of one of the fleet, a connection by TCP of one of bindy.
-func (k *kubelet) probe(p *localPod) error {
+// probePod is the readiness probe of a pod: the agent's of one of the fleet, a connection by TCP of one of bindy.
+func (k *kubelet) probePod(p *localPod) error {
 	if isFleets(p.pod) {
 		request, err := http.NewRequestWithContext(k.w.ctx, http.MethodGet, "https://"+p.agent.String()+"/api/v1/ready", nil)
 		if err != nil {
@@ -445,7 +445,7 @@ func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Serv
 }
 
 // Ask is for fleet.Config.
-func (k *kubelet) ask(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
+func (k *kubelet) askPod(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p := k.pods[pod.Name]
@@ -455,8 +455,8 @@ func (k *kubelet) ask(ctx context.Context, pod *corev1.Pod, server *render.Serve
 	return k.askAgent(ctx, p, server)
 }
 
-// members is for fleet.Config.
-func (k *kubelet) members(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
+// askMembers is for fleet.Config.
+func (k *kubelet) askMembers(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p := k.pods[pod.Name]
@@ -466,8 +466,8 @@ func (k *kubelet) members(ctx context.Context, pod *corev1.Pod, server *render.S
 	return fleet.AskMembersAt(ctx, p.agent.String(), server)
 }
 
-// at is where a pod with an address answers; nothing for one that has gone.
-func (k *kubelet) at(ip string) (netip.AddrPort, bool) {
+// findAddress returns where a pod with an address answers; nothing for one that has gone.
+func (k *kubelet) findAddress(ip string) (netip.AddrPort, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.pods {
@@ -478,8 +478,8 @@ func (k *kubelet) at(ip string) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// only is the one pod that runs.
-func (k *kubelet) only() *localPod {
+// getOnlyPod returns the one pod that runs.
+func (k *kubelet) getOnlyPod() *localPod {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.pods {

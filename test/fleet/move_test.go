@@ -30,6 +30,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -75,7 +76,7 @@ func askThroughout(ctx context.Context, servers []netip.AddrPort, expected map[s
 						slices.Sort(addresses)
 						got = strings.Join(addresses, " ")
 					}
-					a.count(server, name, got, want)
+					a.countAnswer(server, name, got, want)
 					// About a hundred questions a second for each name and server: a BIND of the test has a share of
 					// two processors.
 					select {
@@ -89,7 +90,7 @@ func askThroughout(ctx context.Context, servers []netip.AddrPort, expected map[s
 	return a, func() { cancel(); running.Wait() }
 }
 
-func (a *asker) count(server netip.AddrPort, name, got, want string) {
+func (a *asker) countAnswer(server netip.AddrPort, name, got, want string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if got == want {
@@ -105,10 +106,7 @@ func (a *asker) count(server netip.AddrPort, name, got, want string) {
 // documentBlocks are the blocks of a document whose second word matches, in their order.
 func documentBlocks(t *testing.T, document, words string) (yamls, shells []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/" + document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/" + document))(t)
 	for _, block := range regexp.MustCompile("(?ms)^```(yaml|sh) ("+words+")\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		if block[1] == "yaml" {
 			yamls = append(yamls, block[3])
@@ -122,12 +120,11 @@ func documentBlocks(t *testing.T, document, words string) (yamls, shells []strin
 // makeShell makes a directory in which scripts run, and their environment: kubectl, as a cluster admin, and kubizone.
 func (w *world) makeShell() (dir string, environment []string) {
 	w.t.Helper()
-	kubectl, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(w.t, err)
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(w.t)
 	dir = w.t.TempDir()
-	w.must(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
-	w.must(os.Symlink(w.program, filepath.Join(dir, "bin", "kubizone")))
-	w.must(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
+	w.mustSucceed(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	w.mustSucceed(os.Symlink(w.program, filepath.Join(dir, "bin", "kubizone")))
+	w.mustSucceed(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
 	return dir, []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
 }
 
@@ -160,38 +157,38 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	shell := func(script string) string {
 		t.Helper()
 		out, err := w.runShell(dir, environment, script)
-		w.must(err)
+		w.mustSucceed(err)
 		return out
 	}
 	for file, text := range map[string]string{"objects.yaml": yamls[0], "servers.yaml": yamls[2]} {
-		w.must(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+		w.mustSucceed(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 
 	// bindy: its objects, an operator that writes them again and again, and pods that answer for the zone.
 	here, err := os.Getwd()
-	w.must(err)
+	w.mustSucceed(err)
 	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml", here, here))
-	w.must(w.kube.WaitDefinitions(rig.Within(t, waitTimeout)))
+	w.mustSucceed(w.kube.WaitDefinitions(rig.Within(t, waitTimeout)))
 	shell("kubectl apply -f objects.yaml")
 	b := &bindy{w: w, cluster: "production", servers: []string{"production-primary-0", "production-secondary-0"}, owners: map[string]types.UID{}}
 	custom, err := dynamic.NewForConfig(w.kube.Admin())
-	w.must(err)
+	w.mustSucceed(err)
 	for _, server := range b.servers {
 		made, err := custom.Resource(schema.GroupVersionResource{Group: "bindy.firestoned.io", Version: "v1beta1", Resource: "bind9instances"}).Namespace("dns").Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "bindy.firestoned.io/v1beta1", "kind": "Bind9Instance", "metadata": map[string]any{"name": server, "finalizers": []any{"bindy.firestoned.io/bind9instance-finalizer"}},
 			"spec": map[string]any{"clusterRef": "production", "role": strings.Split(server, "-")[1]},
 		}}, metav1.CreateOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		b.owners[server] = made.GetUID()
 	}
 	w.makeNode("local")
 	zone, err := os.ReadFile("testdata/bindy_zone.db")
-	w.must(err)
+	w.mustSucceed(err)
 	k := newKubelet(w)
 	k.mu.Lock()
 	k.node, k.state = "local", map[string]string{"corp.test.zone": string(zone)}
 	k.mu.Unlock()
-	b.run()
+	b.runOperator()
 	var servers []netip.AddrPort
 	proxies := map[string]*proxy{}
 	for _, server := range b.servers {
@@ -204,14 +201,14 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 
 	// Kubizone beside it.
 	primary, err := rig.FreePort()
-	w.must(err)
+	w.mustSucceed(err)
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", rig.LongLease},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{"dns"}, Ask: k.ask, Members: k.members,
+		Namespaces: []string{"dns"}, Ask: k.askPod, Members: k.askMembers,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
 	})
 
@@ -222,16 +219,16 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 		t.Errorf("%v: what differs is the serial alone:\n%s", err, out)
 	}
 	// Its cluster is described while it still runs: neither touches what the other has.
-	before := b.children()
-	w.must(b.wait())
+	before := b.readChildren()
+	w.mustSucceed(b.waitForWrites())
 	shell("kubectl apply -f servers.yaml\nkubectl patch dnsclass production --type=merge -p '{\"spec\":{\"allowLocalAddresses\":true}}'\nkubectl wait bind9clusters.bind9.kubi.zone -n dns production --for=condition=Degraded --timeout=5m")
-	w.must(b.wait())
-	if after := b.children(); fmt.Sprint(after) != fmt.Sprint(before) {
+	w.mustSucceed(b.waitForWrites())
+	if after := b.readChildren(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("an object of bindy has changed while the fleet was told of its names:\n%v\n%v", before, after)
 	}
 	// 3: the operator stops after its last write.
 	shell(shells[2])
-	w.until("bindy has stopped", func() error {
+	w.waitUntil("bindy has stopped", func() error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.running {
@@ -243,18 +240,19 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	// 4: the servers, one after the other.
 	shell(shells[4])
 	for _, server := range b.servers {
-		if err := is(w.instance(server).Status.Conditions, bind9.ConditionDegraded, "True/"+fleet.ReasonForeign); err != nil {
+		if err := expectCondition(w.getInstance(server).Status.Conditions, bind9.ConditionDegraded,
+			"True/"+fleet.ReasonForeign); err != nil {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
-	if after := b.children(); fmt.Sprint(after) != fmt.Sprint(before) {
+	if after := b.readChildren(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("an object of bindy has changed, and none is annotated:\n%v\n%v", before, after)
 	}
 	shell(shells[5])
 	// 5: bindy's custom resources go, and what they own.
 	shell(shells[6])
 	shell(shells[7])
-	w.until("nothing of bindy is left", func() error {
+	w.waitUntil("nothing of bindy is left", func() error {
 		for _, server := range b.servers {
 			pods, err := w.core.CoreV1().Pods("dns").List(w.ctx, metav1.ListOptions{LabelSelector: "app=bind9"})
 			if err != nil || len(pods.Items) > 0 {
@@ -286,24 +284,24 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	}
 }
 
-// run has the operator write its objects every second, while its Deployment has replicas.
-func (b *bindy) run() {
+// runOperator has the operator write its objects every second, while its Deployment has replicas.
+func (b *bindy) runOperator() {
 	b.w.t.Helper()
 	_, err := b.w.core.CoreV1().Namespaces().Create(b.w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bindy-system"}}, metav1.CreateOptions{})
-	b.w.must(err)
+	b.w.mustSucceed(err)
 	labels := map[string]string{"app": "bindy"}
 	_, err = b.w.core.AppsV1().Deployments("bindy-system").Create(b.w.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bindy"}, Spec: appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "bindy", Image: "ghcr.io/firestoned/bindy"}}}},
 	}}, metav1.CreateOptions{})
-	b.w.must(err)
+	b.w.mustSucceed(err)
 	go func() {
 		for b.w.ctx.Err() == nil {
 			own, err := b.w.core.AppsV1().Deployments("bindy-system").Get(b.w.ctx, "bindy", metav1.GetOptions{})
 			if err == nil {
 				running := *own.Spec.Replicas > 0
 				if running {
-					err = b.write(b.w.ctx)
+					err = b.applyObjects(b.w.ctx)
 				}
 				b.mu.Lock()
 				if b.running = running; running && err == nil {
@@ -320,18 +318,18 @@ func (b *bindy) run() {
 			}
 		}
 	}()
-	b.w.must(b.wait())
+	b.w.mustSucceed(b.waitForWrites())
 }
 
-// wait returns when the operator has written all its objects twice more: the first time may have begun before.
-func (b *bindy) wait() error {
+// waitForWrites returns when the operator has written all its objects twice more: the first time may have begun before.
+func (b *bindy) waitForWrites() error {
 	count := func() int {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return b.writes
 	}
 	first := count()
-	b.w.until("bindy writes its objects", func() error {
+	b.w.waitUntil("bindy writes its objects", func() error {
 		if count() < first+2 {
 			return errors.New("it has not")
 		}

@@ -39,7 +39,7 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 	w.t.Helper()
 	p := &proxy{w: w, k: k}
 	p.pods.Store(&[]string{})
-	w.until("the Service "+service+" has an address", func() error {
+	w.waitUntil("the Service "+service+" has an address", func() error {
 		of, err := w.core.CoreV1().Services(w.namespace).Get(w.ctx, service, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 		}
 	}
 	_, err := slices.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }, DeleteFunc: note})
-	w.must(err)
+	w.mustSucceed(err)
 	factory.StartWithContext(w.ctx)
 	go func() {
 		for {
@@ -91,9 +91,9 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 			p.pods.Store(&ready)
 		}
 	}()
-	w.must(p.forwardPackets())
-	w.must(p.forwardConnections())
-	w.until("the Service "+service+" has a pod", func() error {
+	w.mustSucceed(p.forwardPackets())
+	w.mustSucceed(p.forwardConnections())
+	w.waitUntil("the Service "+service+" has a pod", func() error {
 		if len(*p.pods.Load()) == 0 {
 			return errStillThere
 		}
@@ -103,11 +103,11 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 	return p
 }
 
-// choose is where a pod of the Service answers.
-func (p *proxy) choose() (string, bool) {
+// choosePod returns where a pod of the Service answers.
+func (p *proxy) choosePod() (string, bool) {
 	ready := *p.pods.Load()
 	if len(ready) > 0 {
-		if at, ok := p.k.at(ready[p.next.Add(1)%uint64(len(ready))]); ok {
+		if at, ok := p.k.findAddress(ready[p.next.Add(1)%uint64(len(ready))]); ok {
 			return at.String(), true
 		}
 	}
@@ -131,7 +131,7 @@ func (p *proxy) forwardPackets() error {
 				return
 			}
 			go func() {
-				at, ok := p.choose()
+				at, ok := p.choosePod()
 				if !ok {
 					return
 				}
@@ -168,7 +168,7 @@ func (p *proxy) forwardConnections() error {
 			}
 			go func() {
 				defer client.Close()
-				at, ok := p.choose()
+				at, ok := p.choosePod()
 				if !ok {
 					return
 				}
@@ -193,5 +193,5 @@ func (p *proxy) forwardConnections() error {
 func (w *world) makeNode(name string) {
 	w.t.Helper()
 	_, err := w.core.CoreV1().Nodes().Create(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 }

@@ -62,22 +62,22 @@ func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
 	if at, ok := l.pods.Load(key); ok {
 		return at.(netip.AddrPort), true
 	}
-	at, ok := service.k.at(ip)
+	at, ok := service.k.findAddress(ip)
 	if ok {
 		l.pods.Store(key, at)
 	}
 	return at, ok
 }
 
-// run asks rate questions a second until stop.
-func (l *load) run(ctx context.Context, rate int) (stop func()) {
+// runLoad asks rate questions a second until stop.
+func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
 	for range resolvers {
 		asking.Go(func() {
 			socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 			if err != nil {
-				l.note("%v", err)
+				l.noteSample("%v", err)
 				return
 			}
 			defer socket.Close()
@@ -90,15 +90,15 @@ func (l *load) run(ctx context.Context, rate int) (stop func()) {
 					next = time.Now() // the machine is too slow for the rate: what is late is not asked
 				}
 				next = next.Add(every)
-				l.resolve(socket, l.names[rand.IntN(len(l.names))])
+				l.resolveName(socket, l.names[rand.IntN(len(l.names))])
 			}
 		})
 	}
 	return func() { cancel(); asking.Wait() }
 }
 
-// resolve asks one server after the other for a name.
-func (l *load) resolve(socket *net.UDPConn, name string) {
+// resolveName asks one server after the other for a name.
+func (l *load) resolveName(socket *net.UDPConn, name string) {
 	l.asked.Add(1)
 	first, said := rand.IntN(len(l.services)), []string{}
 	for try := range l.services {
@@ -113,7 +113,7 @@ func (l *load) resolve(socket *net.UDPConn, name string) {
 		question := new(mdns.Msg)
 		question.SetQuestion(name, mdns.TypeA)
 		question.RecursionDesired = false
-		answer, err := exchange(socket, at, question)
+		answer, err := exchangeMessages(socket, at, question)
 		switch {
 		case err != nil:
 			said = append(said, fmt.Sprintf("%s: %v", at, err))
@@ -122,19 +122,19 @@ func (l *load) resolve(socket *net.UDPConn, name string) {
 		default:
 			if len(answer.Answer) != 1 || answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative || answer.Answer[0].(*mdns.A).A.String() != l.want {
 				l.wrong.Add(1)
-				l.note("%s at %s: %s %v", name, at, mdns.RcodeToString[answer.Rcode], answer.Answer)
+				l.noteSample("%s at %s: %s %v", name, at, mdns.RcodeToString[answer.Rcode], answer.Answer)
 			}
 			if len(said) > 0 {
-				l.note("%s after %q", name, said)
+				l.noteSample("%s after %q", name, said)
 			}
 			return
 		}
 	}
 	l.missing.Add(1)
-	l.note("%s: %q", name, said)
+	l.noteSample("%s: %q", name, said)
 }
 
-func exchange(socket *net.UDPConn, at netip.AddrPort, question *mdns.Msg) (*mdns.Msg, error) {
+func exchangeMessages(socket *net.UDPConn, at netip.AddrPort, question *mdns.Msg) (*mdns.Msg, error) {
 	packed, err := question.Pack()
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func exchange(socket *net.UDPConn, at netip.AddrPort, question *mdns.Msg) (*mdns
 	}
 }
 
-func (l *load) note(format string, arguments ...any) {
+func (l *load) noteSample(format string, arguments ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.samples) < 20 {
@@ -196,12 +196,12 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Secondary: &bind9.RoleSettings{Replicas: restartServers}, ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: storage},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{namespace}}, AllowLocalAddresses: true,
 		Bind9: &v1alpha1.Bind9Provider{CatalogZone: namespace + ".catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: "prod"}},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	l := &load{want: "192.0.2.1"}
 	for i := range restartZones {
 		name := fmt.Sprintf("z%d.%s.example.", i, namespace)
@@ -209,34 +209,34 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 			DomainName: name, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 			Delegations: []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 		}}, metav1.CreateOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		_, err = w.ours.KubizoneV1alpha1().Records(namespace).Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("www-z%d", i)}, Spec: v1alpha1.RecordSpec{
 			DomainName: "www." + name, Type: "A", RData: l.want,
 		}}, metav1.CreateOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		l.names = append(l.names, "www."+name)
 	}
 	for i := range restartServers {
 		l.services = append(l.services, w.runProxy(k, fmt.Sprintf("prod-secondary-%d", i)))
 	}
-	w.until("every zone is Ready", func() error {
+	w.waitUntil("every zone is Ready", func() error {
 		list, err := zones.List(w.ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for i := range list.Items {
-			if err := is(list.Items[i].Status.Conditions, "Ready", "True"); err != nil {
+			if err := expectCondition(list.Items[i].Status.Conditions, "Ready", "True"); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	former := w.podUIDs()
-	stop := l.run(w.ctx, rate)
+	stop := l.runLoad(w.ctx, rate)
 	began := time.Now()
 	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{})
-	w.must(err)
-	w.until("every pod is another one, and ready", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("every pod is another one, and ready", func() error {
 		now := w.podUIDs()
 		if len(now) != restartServers || slices.ContainsFunc(now, func(uid types.UID) bool { return slices.Contains(former, uid) }) {
 			return fmt.Errorf("%d pods", len(now))
@@ -245,7 +245,7 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 		if err != nil {
 			return err
 		}
-		return is(cluster.Status.Conditions, bind9.ConditionReady, "True")
+		return expectCondition(cluster.Status.Conditions, bind9.ConditionReady, "True")
 	})
 	stop()
 	took := time.Since(began)
@@ -257,22 +257,22 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	if l.wrong.Load() > 0 || l.missing.Load() > 0 || l.asked.Load() < 100 {
 		t.Error("an answer is wrong or missing")
 	}
-	w.must(zones.DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	w.must(clusters.Delete(w.ctx, "prod", metav1.DeleteOptions{}))
-	w.until("nothing is left", func() error {
+	w.mustSucceed(zones.DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	w.mustSucceed(clusters.Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	w.waitUntil("nothing is left", func() error {
 		if left := w.listMade(namespace); len(left) > 0 {
 			return fmt.Errorf("%q", left)
 		}
 		return nil
 	})
-	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
+	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
 }
 
 // podUIDs are those of the pods of the namespace, the ones that are going included.
 func (w *world) podUIDs() (uids []types.UID) {
 	w.t.Helper()
 	list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	for i := range list.Items {
 		uids = append(uids, list.Items[i].UID)
 	}

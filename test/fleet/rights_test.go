@@ -30,17 +30,17 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	rig.SkipMissing(t, err)
 	w.runKubelet(w.namespace)
 	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-granted"}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	manifest, err := exec.CommandContext(w.ctx, helm, "template", "kubizone", "../../charts/kubizone", "-n", kuberig.InstallNamespace, "-s", "templates/fleet/rbac.yaml",
 		"--set", "image.repository=kubizone,fleet.enabled=true,fleet.namespaces={"+w.namespace+"}").Output()
-	w.must(err)
+	w.mustSucceed(err)
 	apply := exec.CommandContext(w.ctx, kubectl, "--kubeconfig", w.kube.AdminKubeconfig(), "apply", "-f", "-")
 	apply.Stdin = strings.NewReader(string(manifest))
 	if out, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-fleet")
-	w.must(err)
+	w.mustSucceed(err)
 	process := w.startProgram(account, "fleet", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
 		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0",
 		"--key-reader", kuberig.InstallNamespace+"/reader", "--signer-agent-reader", kuberig.InstallNamespace+"/asker", "-v=1")
@@ -51,18 +51,18 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 			DNSSEC: &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
 		},
 	}}, metav1.CreateOptions{})
-	w.must(err)
-	w.until("the provider is ready", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("the provider is ready", func() error {
 		provider, err := providers.Get(w.ctx, "granted", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return is(provider.Status.Conditions, bind9.ConditionReady, "True")
+		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
 	// The primary reads keys, and the controller the token of the signer's agent too.
 	w.checkReader(w.namespace, "reader", []string{"granted-tsig", "granted-signer-0-tsig"}, "granted-primary-0-agent", "granted-primary-0-rndc-key", "granted-signer-0-agent")
 	w.checkReader(w.namespace, "asker", []string{"granted-signer-0-agent"}, "granted-primary-0-agent", "granted-signer-0-rndc-key")
-	w.until("an Event says so", func() error {
+	w.waitUntil("an Event says so", func() error {
 		list, err := w.core.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
@@ -76,17 +76,17 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	})
 	elsewhere := w.ours.Bind9V1alpha1().Bind9Instances("not-granted")
 	_, err = elsewhere.Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary}}, metav1.CreateOptions{})
-	w.must(err)
-	w.until("an instance elsewhere waits", func() error {
+	w.mustSucceed(err)
+	w.waitUntil("an instance elsewhere waits", func() error {
 		instance, err := elsewhere.Get(w.ctx, "ns1", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return is(instance.Status.Conditions, bind9.ConditionReady, "False/NamespaceNotCovered")
+		return expectCondition(instance.Status.Conditions, bind9.ConditionReady, "False/NamespaceNotCovered")
 	})
-	w.must(elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.must(providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
-	w.until("the provider is gone", func() error {
+	w.mustSucceed(elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.mustSucceed(providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
+	w.waitUntil("the provider is gone", func() error {
 		if _, err := providers.Get(w.ctx, "granted", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errStillThere
 		}
@@ -105,14 +105,14 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 func (w *world) checkReader(namespace, reader string, granted []string, others ...string) {
 	w.t.Helper()
 	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, reader)
-	w.must(err)
+	w.mustSucceed(err)
 	config, err := clientcmd.BuildConfigFromFlags("", account)
-	w.must(err)
+	w.mustSucceed(err)
 	client, err := kubernetes.NewForConfig(config)
-	w.must(err)
+	w.mustSucceed(err)
 	secrets := client.CoreV1().Secrets(namespace)
 	for _, secret := range granted {
-		w.until(reader+" reads "+secret, func() error {
+		w.waitUntil(reader+" reads "+secret, func() error {
 			_, err := secrets.Get(w.ctx, secret, metav1.GetOptions{})
 			return err
 		})

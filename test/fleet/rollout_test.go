@@ -51,7 +51,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 2},
 		ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
 	}}, metav1.CreateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	names := []string{"prod-primary-0", "prod-secondary-0", "prod-secondary-1"}
 	for _, name := range names {
 		w.waitInstance(name, bind9.ConditionReady, "True")
@@ -61,7 +61,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		t.Helper()
 		for _, name := range names {
 			set, err := w.core.AppsV1().StatefulSets(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
-			w.must(err)
+			w.mustSucceed(err)
 			if strings.HasSuffix(set.Spec.Template.Spec.Containers[0].Image, ":9.18") {
 				of = append(of, name)
 			}
@@ -69,19 +69,19 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		return of
 	}
 	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	for turn := 1; turn <= len(names); turn++ {
-		w.until(fmt.Sprintf("server %d has its turn", turn), func() error {
+		w.waitUntil(fmt.Sprintf("server %d has its turn", turn), func() error {
 			if got := changed(); len(got) != turn {
 				return fmt.Errorf("%q", got)
 			}
 			return nil
 		})
 		waiting := 0
-		w.until("the others say that they wait", func() error {
+		w.waitUntil("the others say that they wait", func() error {
 			waiting = 0
 			for _, name := range names {
-				if is(w.instance(name).Status.Conditions, bind9.ConditionProgressing, "True/RollingOut") == nil {
+				if expectCondition(w.getInstance(name).Status.Conditions, bind9.ConditionProgressing, "True/RollingOut") == nil {
 					waiting++
 				}
 			}
@@ -94,7 +94,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		for i := range 5 {
 			for _, name := range names {
 				_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{})
-				w.must(err)
+				w.mustSucceed(err)
 			}
 			if got := changed(); len(got) != turn {
 				t.Fatalf("at turn %d: %q", turn, got)

@@ -17,16 +17,16 @@ import (
 func TestChanging_namesWhatExists(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		if strings.HasSuffix(p, "_test.go") {
-			for _, m := range declared.FindAllStringSubmatch(read(t, p), -1) {
+			for _, m := range declared.FindAllStringSubmatch(readFile(t, p), -1) {
 				tests[m[1]] = true
 			}
 		}
 	}
 	fromRoot := regexp.MustCompile(`^(api|pkg|cmd|test|docs|charts)/\S*$`)
 	ticked, step := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`(?m)^\d\. `)
-	sections := strings.Split(read(t, "docs/changing.md"), "\n## ")[1:]
+	sections := strings.Split(readFile(t, "docs/changing.md"), "\n## ")[1:]
 	if len(sections) != 8 {
 		t.Errorf("docs/changing.md has %d changes, want the 8 that come again and again", len(sections))
 	}
@@ -47,7 +47,7 @@ func TestChanging_namesWhatExists(t *testing.T) {
 			case strings.HasPrefix(word, "Test"):
 				t.Errorf("%s: %s is named among the steps", title, word)
 			case fromRoot.MatchString(word):
-				if !exists(word) {
+				if !pathExists(word) {
 					t.Errorf("%s: there is no %s", title, word)
 				}
 				named++
@@ -55,7 +55,7 @@ func TestChanging_namesWhatExists(t *testing.T) {
 					dir = path.Dir(word)
 				}
 			case strings.HasSuffix(word, ".go"):
-				if !exists(path.Join(dir, word)) {
+				if !pathExists(path.Join(dir, word)) {
 					t.Errorf("%s: %s is not in %s", title, word, dir)
 				}
 			}
@@ -71,7 +71,7 @@ func TestChanging_namesWhatExists(t *testing.T) {
 				t.Errorf("%s: there is no test %s", title, m[1])
 			}
 			for _, word := range strings.Fields(m[1]) {
-				if dir, ok := strings.CutPrefix(word, "./"); ok && !exists(strings.TrimSuffix(dir, "/...")) {
+				if dir, ok := strings.CutPrefix(word, "./"); ok && !pathExists(strings.TrimSuffix(dir, "/...")) {
 					t.Errorf("%s: there is no package %s", title, word)
 				}
 			}
@@ -79,7 +79,7 @@ func TestChanging_namesWhatExists(t *testing.T) {
 	}
 }
 
-func exists(p string) bool {
+func pathExists(p string) bool {
 	_, err := os.Stat(filepath.Join(root, p))
 	return err == nil
 }

@@ -23,9 +23,9 @@ const barePercent = 2
 func TestHelpers_sayVerbAndObject(t *testing.T) {
 	all, bare := 0, []string{}
 	entry := regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example|main$|init$)`)
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		ofTest := strings.HasSuffix(p, "_test.go") || strings.HasPrefix(p, "test/")
-		if path.Ext(p) != ".go" || !ofTest || generated.MatchString(read(t, p)) {
+		if path.Ext(p) != ".go" || !ofTest || generated.MatchString(readFile(t, p)) {
 			continue
 		}
 		file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution))(t)

@@ -357,8 +357,8 @@ type listed struct {
 	Error              *struct{ Err string }
 }
 
-// rel is the package's path inside the repository, "." for its root.
-func (p *listed) rel() string {
+// trimModule returns the package's path inside the repository, "." for its root.
+func (p *listed) trimModule() string {
 	if p.ImportPath == module {
 		return "."
 	}
@@ -388,7 +388,7 @@ var packages = sync.OnceValues(func() ([]*listed, error) {
 	}
 })
 
-func list(t *testing.T) []*listed {
+func listPackages(t *testing.T) []*listed {
 	t.Helper()
 	all, err := packages()
 	if err != nil {
@@ -397,8 +397,8 @@ func list(t *testing.T) []*listed {
 	return all
 }
 
-// matches reports whether the path is the pattern or, for "x/...", lies at or below x.
-func matches(pattern, p string) bool {
+// matchesPattern reports whether the path is the pattern or, for "x/...", lies at or below x.
+func matchesPattern(pattern, p string) bool {
 	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return p == tree || strings.HasPrefix(p, tree+"/")
 	}
@@ -406,7 +406,7 @@ func matches(pattern, p string) bool {
 }
 
 func anyMatches(patterns []string, p string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, p) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matchesPattern(pattern, p) })
 }
 
 // rowOf is the most specific row: an exact one before the longest tree.
@@ -414,7 +414,7 @@ func rowOf(p string) *row {
 	var best *row
 	for i := range table {
 		r := &table[i]
-		if !matches(r.pkg, p) {
+		if !matchesPattern(r.pkg, p) {
 			continue
 		}
 		if best == nil || r.pkg == p || best.pkg != p && len(r.pkg) > len(best.pkg) {
@@ -425,26 +425,26 @@ func rowOf(p string) *row {
 }
 
 func TestImports_followTheTable(t *testing.T) {
-	for _, p := range list(t) {
-		r := rowOf(p.rel())
+	for _, p := range listPackages(t) {
+		r := rowOf(p.trimModule())
 		if r == nil {
-			t.Errorf("%s has no row: give it one, with the reason, in test/house/imports_test.go", p.rel())
+			t.Errorf("%s has no row: give it one, with the reason, in test/house/imports_test.go", p.trimModule())
 			continue
 		}
 		for _, imported := range p.Imports {
 			if ours, ok := strings.CutPrefix(imported, module+"/"); ok && !anyMatches(r.may, ours) {
-				t.Errorf("%s imports %s, its row allows %v (%s)", p.rel(), ours, r.may, r.why)
+				t.Errorf("%s imports %s, its row allows %v (%s)", p.trimModule(), ours, r.may, r.why)
 			}
 			if anyMatches(r.avoid, imported) {
-				t.Errorf("%s imports %s (%s)", p.rel(), imported, r.why)
+				t.Errorf("%s imports %s (%s)", p.trimModule(), imported, r.why)
 			}
 			if imported == "C" {
-				t.Errorf("%s uses cgo: the binary is static", p.rel())
+				t.Errorf("%s uses cgo: the binary is static", p.trimModule())
 			}
 		}
 		for _, dep := range p.Deps {
 			if anyMatches(r.never, dep) {
-				t.Errorf("%s depends on %s, directly or not (%s)", p.rel(), dep, r.why)
+				t.Errorf("%s depends on %s, directly or not (%s)", p.trimModule(), dep, r.why)
 			}
 		}
 	}
@@ -454,21 +454,22 @@ func TestImports_followTheTable(t *testing.T) {
 var estates = []string{"pkg/bind9/...", "pkg/migrate", "cmd/webhook-server/..."}
 
 func TestImports_coreKnowsNoEstate(t *testing.T) {
-	for _, p := range list(t) {
-		if anyMatches(slices.Concat(estates, []string{"pkg/cmd/...", "cmd/...", "test/..."}), p.rel()) {
+	for _, p := range listPackages(t) {
+		if anyMatches(slices.Concat(estates, []string{"pkg/cmd/...", "cmd/...", "test/..."}), p.trimModule()) {
 			continue
 		}
 		for _, dep := range p.Deps {
 			if ours, ok := strings.CutPrefix(dep, module+"/"); ok && anyMatches(estates, ours) {
-				t.Errorf("%s depends on %s, directly or not: the core works without it, so pkg/cmd puts the two together", p.rel(), ours)
+				t.Errorf("%s depends on %s, directly or not: the core works without it, so pkg/cmd puts the two together", p.trimModule(),
+					ours)
 			}
 		}
 	}
 }
 
 func TestImports_pureCodeAsksNoClock(t *testing.T) {
-	for _, p := range list(t) {
-		r := rowOf(p.rel())
+	for _, p := range listPackages(t) {
+		r := rowOf(p.trimModule())
 		if r == nil || len(r.calls) == 0 {
 			continue
 		}
@@ -482,7 +483,7 @@ func TestImports_pureCodeAsksNoClock(t *testing.T) {
 			ast.Inspect(tree, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
 					if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(r.calls, x.Name+"."+sel.Sel.Name) {
-						t.Errorf("%s uses %s.%s: time is a fact that is handed in (%s)", path.Join(p.rel(), file), x.Name, sel.Sel.Name, r.why)
+						t.Errorf("%s uses %s.%s: time is a fact that is handed in (%s)", path.Join(p.trimModule(), file), x.Name, sel.Sel.Name, r.why)
 					}
 				}
 				return true
@@ -493,15 +494,15 @@ func TestImports_pureCodeAsksNoClock(t *testing.T) {
 
 func TestImports_confinedPackagesStayInTheirRooms(t *testing.T) {
 	used := map[string]bool{}
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		for _, c := range confined {
 			for _, imported := range p.Imports {
-				if !matches(c.what, imported) {
+				if !matchesPattern(c.what, imported) {
 					continue
 				}
 				used[c.what] = true
-				if !anyMatches(c.rooms, p.rel()) {
-					t.Errorf("%s imports %s, which is confined to %v: %s", p.rel(), imported, c.rooms, c.why)
+				if !anyMatches(c.rooms, p.trimModule()) {
+					t.Errorf("%s imports %s, which is confined to %v: %s", p.trimModule(), imported, c.rooms, c.why)
 				}
 			}
 		}
@@ -514,8 +515,8 @@ func TestImports_confinedPackagesStayInTheirRooms(t *testing.T) {
 }
 
 func TestImports_nonTestCodeImportsNoTestCode(t *testing.T) {
-	for _, p := range list(t) {
-		if matches("test/...", p.rel()) {
+	for _, p := range listPackages(t) {
+		if matchesPattern("test/...", p.trimModule()) {
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -523,25 +524,26 @@ func TestImports_nonTestCodeImportsNoTestCode(t *testing.T) {
 			case imported == "testing" || strings.HasPrefix(imported, "testing/"),
 				strings.HasPrefix(imported, module+"/test/"),
 				strings.HasSuffix(base, "test") && strings.HasPrefix(imported, module+"/"):
-				t.Errorf("%s imports %s outside its tests", p.rel(), imported)
+				t.Errorf("%s imports %s outside its tests", p.trimModule(), imported)
 			}
 		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			ours, ok := strings.CutPrefix(imported, module+"/")
-			if ok && matches("pkg/cmd/...", ours) && !matches("pkg/cmd/...", p.rel()) && !matches("cmd/...", p.rel()) {
-				t.Errorf("%s imports %s: only cmd/ and test/ may", p.rel(), ours)
+			if ok && matchesPattern("pkg/cmd/...", ours) && !matchesPattern("pkg/cmd/...", p.trimModule()) &&
+				!matchesPattern("cmd/...", p.trimModule()) {
+				t.Errorf("%s imports %s: only cmd/ and test/ may", p.trimModule(), ours)
 			}
 		}
 	}
 }
 
 func TestImports_noRowIsStale(t *testing.T) {
-	all := list(t)
+	all := listPackages(t)
 	exists := func(pattern string) bool {
-		return slices.ContainsFunc(all, func(p *listed) bool { return matches(pattern, p.rel()) })
+		return slices.ContainsFunc(all, func(p *listed) bool { return matchesPattern(pattern, p.trimModule()) })
 	}
 	for _, r := range table {
-		if !slices.ContainsFunc(all, func(p *listed) bool { return rowOf(p.rel()).is(r.pkg) }) {
+		if !slices.ContainsFunc(all, func(p *listed) bool { return rowOf(p.trimModule()).namesPackage(r.pkg) }) {
 			t.Errorf("the row of %s decides for no package: remove it", r.pkg)
 		}
 		for _, may := range r.may {
@@ -562,7 +564,7 @@ func TestImports_noRowIsStale(t *testing.T) {
 	}
 }
 
-func (r *row) is(pkg string) bool { return r != nil && r.pkg == pkg }
+func (r *row) namesPackage(pkg string) bool { return r != nil && r.pkg == pkg }
 
 // pureFiles decide; what carries their decisions out lives in the same package, so that no row can say it of them.
 var pureFiles = []string{

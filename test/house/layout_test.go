@@ -23,9 +23,9 @@ import (
 // root is the module's root, seen from this package's directory, where go test runs it.
 const root = "../.."
 
-// files are the paths, relative to the root, of every file that is or could be committed, but vendor/.
+// listFiles returns the paths, relative to the root, of every file that is or could be committed, but vendor/.
 // Without git (a source archive) it walks the tree.
-func files(t *testing.T) []string {
+func listFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard", "--", ".", ":!vendor")
 	cmd.Dir = root
@@ -54,7 +54,7 @@ func files(t *testing.T) []string {
 	})
 }
 
-func read(t *testing.T, p string) string {
+func readFile(t *testing.T, p string) string {
 	t.Helper()
 	b := must.Get(os.ReadFile(filepath.Join(root, p)))(t)
 	return string(b)
@@ -64,11 +64,11 @@ func read(t *testing.T, p string) string {
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 func TestFiles_carryTheLicenseHeader(t *testing.T) {
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		if ext := path.Ext(p); ext != ".go" && ext != ".sh" && p != ".ci/run" {
 			continue
 		}
-		head := read(t, p)
+		head := readFile(t, p)
 		head = head[:min(len(head), 1500)]
 		if generated.MatchString(head) {
 			continue
@@ -84,21 +84,21 @@ var machineWritten = []string{"pkg/generated/...", "api/client/..."}
 
 func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 	banned := []string{"util", "utils", "common", "helper", "helpers", "type", "types", "core", "manager", "misc", "base", "lib", "shared"}
-	for _, p := range list(t) {
-		for _, part := range strings.Split(p.rel(), "/") {
+	for _, p := range listPackages(t) {
+		for _, part := range strings.Split(p.trimModule(), "/") {
 			if slices.Contains(banned, part) {
-				t.Errorf("%s: %q says nothing about what lives there; name it by its noun or its task", p.rel(), part)
+				t.Errorf("%s: %q says nothing about what lives there; name it by its noun or its task", p.trimModule(), part)
 			}
 			// Commands have dashes, and a directory of tests is named by what must hold.
-			if strings.ContainsAny(part, "_-") && matches("pkg/...", p.rel()) {
-				t.Errorf("%s: %q is more than one word", p.rel(), part)
+			if strings.ContainsAny(part, "_-") && matchesPattern("pkg/...", p.trimModule()) {
+				t.Errorf("%s: %q is more than one word", p.trimModule(), part)
 			}
 		}
 	}
 }
 
 // isProgram reports whether the package is a program: nothing imports it, and its own help says what it does.
-func isProgram(p *listed) bool { return path.Dir(p.rel()) == "cmd" }
+func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
 // TestPackages_explainThemselves: what lives here; what it promises, numbered; what it does not know; which
 // file to read first.
@@ -106,23 +106,24 @@ func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
 	numbered := regexp.MustCompile(`(?m)\([A-Z]?1\) |^\s*[A-Z]?1\. `) // (1) or (I1) in the text, or a list of 1. or I1.
 	ignorance := regexp.MustCompile(`(do|does)\s+not\s+know|(knows|decides)\s+(nothing|neither|no)\b|knows\s[^.]*\s(alone|only)\b`)
-	for _, p := range list(t) {
-		if anyMatches(machineWritten, p.rel()) || isProgram(p) || strings.HasPrefix(p.rel(), "test/interop/") && len(p.GoFiles) == 0 {
+	for _, p := range listPackages(t) {
+		if anyMatches(machineWritten, p.trimModule()) || isProgram(p) || strings.HasPrefix(p.trimModule(), "test/interop/") &&
+			len(p.GoFiles) == 0 {
 			continue
 		}
-		full := filepath.Join(root, p.rel(), "doc.go")
+		full := filepath.Join(root, p.trimModule(), "doc.go")
 		tree, err := parser.ParseFile(token.NewFileSet(), full, nil, parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {
-			t.Errorf("%s has no doc.go: %v", p.rel(), err)
+			t.Errorf("%s has no doc.go: %v", p.trimModule(), err)
 			continue
 		}
 		text := tree.Doc.Text()
 		want := "Package " + tree.Name.Name
 		if tree.Name.Name == "main" {
-			want = "Command " + path.Base(p.rel())
+			want = "Command " + path.Base(p.trimModule())
 		}
 		if !strings.HasPrefix(text, want) {
-			t.Errorf("%s/doc.go: begins with %q", p.rel(), want)
+			t.Errorf("%s/doc.go: begins with %q", p.trimModule(), want)
 		}
 		var paragraphs int
 		var first string // what the last block that is no directive says
@@ -136,28 +137,28 @@ func TestPackages_explainThemselves(t *testing.T) {
 			}
 		}
 		if paragraphs < 4 || !numbered.MatchString(text) {
-			t.Errorf("%s/doc.go: four paragraphs say what lives here, what it promises (numbered), what it does not know, which file to read first", p.rel())
+			t.Errorf("%s/doc.go: four paragraphs say what lives here, what it promises (numbered), what it does not know, which file to read first", p.trimModule())
 		}
 		if !ignorance.MatchString(text) {
-			t.Errorf("%s/doc.go: does not say what the package does not know", p.rel())
+			t.Errorf("%s/doc.go: does not say what the package does not know", p.trimModule())
 		}
 		found := false
 		for _, name := range fileName.FindAllString(first, -1) {
 			found = true
-			_, below := os.Stat(filepath.Join(root, p.rel(), name))
+			_, below := os.Stat(filepath.Join(root, p.trimModule(), name))
 			_, atRoot := os.Stat(filepath.Join(root, name))
 			if below != nil && atRoot != nil {
-				t.Errorf("%s/doc.go: sends the reader to %s, which does not exist", p.rel(), name)
+				t.Errorf("%s/doc.go: sends the reader to %s, which does not exist", p.trimModule(), name)
 			}
 		}
 		if !found {
-			t.Errorf("%s/doc.go: its last paragraph names no file to read first", p.rel())
+			t.Errorf("%s/doc.go: its last paragraph names no file to read first", p.trimModule())
 		}
 	}
 }
 
 func TestPackages_areDocumentedInOnePlace(t *testing.T) {
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		for _, file := range p.GoFiles {
 			if file == "doc.go" || isProgram(p) {
 				continue
@@ -167,8 +168,8 @@ func TestPackages_areDocumentedInOnePlace(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			if tree.Doc != nil && !ast.IsGenerated(tree) && !generated.MatchString(read(t, path.Join(p.rel(), file))) {
-				t.Errorf("%s/%s has a package comment: it belongs into doc.go", p.rel(), file)
+			if tree.Doc != nil && !ast.IsGenerated(tree) && !generated.MatchString(readFile(t, path.Join(p.trimModule(), file))) {
+				t.Errorf("%s/%s has a package comment: it belongs into doc.go", p.trimModule(), file)
 			}
 		}
 	}
@@ -176,7 +177,7 @@ func TestPackages_areDocumentedInOnePlace(t *testing.T) {
 
 func TestFiles_areNamedByWhatMustHold(t *testing.T) {
 	number := regexp.MustCompile(`(?i)(^|[^a-z])(issue|bug|gh|ticket|pr|fix)[-_#]?\d+`)
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		if number.MatchString(p) {
 			t.Errorf("%s is named after a number: name the property, put the link inside", p)
 		}
@@ -186,7 +187,7 @@ func TestFiles_areNamedByWhatMustHold(t *testing.T) {
 // TestSemantics_citedSentencesExist: a test names the sentence it proves, so the sentence must be there.
 func TestSemantics_citedSentencesExist(t *testing.T) {
 	defined := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^- (S\d+\.\d+) `).FindAllStringSubmatch(read(t, "docs/semantics.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^- (S\d+\.\d+) `).FindAllStringSubmatch(readFile(t, "docs/semantics.md"), -1) {
 		if defined[m[1]] {
 			t.Errorf("docs/semantics.md: %s stands there twice", m[1])
 		}
@@ -196,13 +197,13 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 		t.Fatalf("docs/semantics.md: only %d numbered sentences found", len(defined))
 	}
 	citation := regexp.MustCompile(`\bS[1-9]\.\d+\b`)
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		switch path.Ext(p) {
 		case ".go", ".txt", ".txtar", ".md", ".yaml", ".sh":
 		default:
 			continue
 		}
-		for _, cited := range citation.FindAllString(read(t, p), -1) {
+		for _, cited := range citation.FindAllString(readFile(t, p), -1) {
 			if !defined[cited] {
 				t.Errorf("%s cites %s, which docs/semantics.md does not have", p, cited)
 			}
@@ -210,9 +211,9 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 	}
 }
 
-// anchors are the names that code hosts give the headings of a page: lower case, without punctuation, hyphens for
-// spaces.
-func anchors(page string) (names []string) {
+// listAnchors returns the names that code hosts give the headings of a page: lower case, without punctuation, hyphens
+// for spaces.
+func listAnchors(page string) (names []string) {
 	dropped := regexp.MustCompile(`\]\([^)]*\)|[^\p{L}\p{N}_ -]`)
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
 		names = append(names, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-"))
@@ -229,12 +230,12 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 		_, err := os.Stat(filepath.Join(root, p))
 		return err == nil
 	}
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		if path.Ext(p) != ".md" {
 			continue
 		}
-		text := read(t, p)
-		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(read(t, "docs/README.md"), "]("+path.Base(p)) {
+		text := readFile(t, p)
+		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(readFile(t, "docs/README.md"), "]("+path.Base(p)) {
 			t.Errorf("no link of docs/README.md leads to %s", p)
 		}
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
@@ -247,7 +248,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 			}
 			if !exists(to) {
 				t.Errorf("%s links to %s, which does not exist", p, m[1])
-			} else if m[2] != "" && path.Ext(to) == ".md" && !slices.Contains(anchors(read(t, to)), m[2]) {
+			} else if m[2] != "" && path.Ext(to) == ".md" && !slices.Contains(listAnchors(readFile(t, to)), m[2]) {
 				t.Errorf("%s links to %s#%s, and no heading there has that name", p, m[1], m[2])
 			}
 		}
@@ -258,7 +259,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 		}
 	}
 	rows := 0
-	_, after, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "| question |")
+	_, after, _ := strings.Cut(readFile(t, "CONTRIBUTING.md"), "| question |")
 	for _, line := range strings.Split(after, "\n")[1:] {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		if len(cells) != 3 {
@@ -284,7 +285,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 
 // TestMakefile_everyTargetExplainsItself keeps bare make complete, and every script it calls present.
 func TestMakefile_everyTargetExplainsItself(t *testing.T) {
-	text := read(t, "Makefile")
+	text := readFile(t, "Makefile")
 	daily := 0
 	for _, m := range regexp.MustCompile(`(?m)^\.PHONY: (\S+)\n(.*)$`).FindAllStringSubmatch(text, -1) {
 		switch {
@@ -320,7 +321,7 @@ func TestHack_everyVerifyHasAnUpdate(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, update)); err != nil {
 			t.Errorf("%s has no %s", verify, update)
 		}
-		if !strings.Contains(read(t, verify), "repair with: "+update) {
+		if !strings.Contains(readFile(t, verify), "repair with: "+update) {
 			t.Errorf("%s does not name %s when it fails", verify, update)
 		}
 	}

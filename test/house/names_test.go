@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // bareVerbs may be the whole name of a method of more than ten lines: the object is the receiver, and a reader of Go
@@ -43,13 +45,13 @@ var largePackages = map[string]string{
 
 // wideRooms have lines wider than codeColumns, this many: the law and the engine are written anew. The numbers only
 // fall, and so does that of tests.
-var wideRooms = map[string]int{"pkg/law": 116, "pkg/ledger/outbox": 22, "pkg/ledger/facts": 2, "pkg/ledger/commit": 29, "tests": 3184}
+var wideRooms = map[string]int{"pkg/law": 116, "pkg/ledger/outbox": 22, "pkg/ledger/facts": 2, "pkg/ledger/commit": 29, "tests": 3067}
 
-// production are the Go files of pkg/ and cmd/ that are written by hand and no tests.
-func production(t *testing.T) (all []string) {
-	for _, p := range files(t) {
+// listProduction returns the Go files of pkg/ and cmd/ that are written by hand and no tests.
+func listProduction(t *testing.T) (all []string) {
+	for _, p := range listFiles(t) {
 		if path.Ext(p) == ".go" && (strings.HasPrefix(p, "pkg/") || strings.HasPrefix(p, "cmd/")) &&
-			!strings.HasSuffix(p, "_test.go") && !generated.MatchString(read(t, p)) {
+			!strings.HasSuffix(p, "_test.go") && !generated.MatchString(readFile(t, p)) {
 			all = append(all, p)
 		}
 	}
@@ -59,8 +61,8 @@ func production(t *testing.T) (all []string) {
 // TestCode_isNoWiderThanAScreen: a line that ends beyond the screen hides what it ends with.
 func TestCode_isNoWiderThanAScreen(t *testing.T) {
 	wide := map[string]int{}
-	for _, p := range files(t) {
-		if path.Ext(p) != ".go" || generated.MatchString(read(t, p)) {
+	for _, p := range listFiles(t) {
+		if path.Ext(p) != ".go" || generated.MatchString(readFile(t, p)) {
 			continue
 		}
 		room := path.Dir(p)
@@ -70,7 +72,7 @@ func TestCode_isNoWiderThanAScreen(t *testing.T) {
 			room = "pkg/law"
 		}
 		number := 0
-		for line := range strings.Lines(read(t, p)) {
+		for line := range strings.Lines(readFile(t, p)) {
 			number++
 			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
 			if utf8.RuneCountInString(line) <= codeColumns || strings.Contains(line, "`json:") || strings.HasPrefix(strings.TrimSpace(line), "//") {
@@ -94,12 +96,9 @@ func TestCode_isNoWiderThanAScreen(t *testing.T) {
 // TestNames_sayVerbAndObject: a function that cannot be seen at a glance says by its name what it does to what.
 func TestNames_sayVerbAndObject(t *testing.T) {
 	seen := 0
-	for _, p := range production(t) {
+	for _, p := range listProduction(t) {
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, filepath.Join(root, p), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(set, filepath.Join(root, p), nil, parser.SkipObjectResolution))(t)
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || f.Body == nil || f.Name.IsExported() || f.Recv == nil && slices.Contains([]string{"main", "init"}, f.Name.Name) {
@@ -125,12 +124,12 @@ func TestNames_sayVerbAndObject(t *testing.T) {
 // a marker of a generator.
 func TestComments_fitBesideCode(t *testing.T) {
 	row := regexp.MustCompile(`^\s*//\s.*\S(\s{2,}|\s\|\s)\S`)
-	for _, p := range files(t) {
-		if path.Ext(p) != ".go" || generated.MatchString(read(t, p)) {
+	for _, p := range listFiles(t) {
+		if path.Ext(p) != ".go" || generated.MatchString(readFile(t, p)) {
 			continue
 		}
 		n := 0
-		for lines := bufio.NewScanner(strings.NewReader(read(t, p))); lines.Scan(); {
+		for lines := bufio.NewScanner(strings.NewReader(readFile(t, p))); lines.Scan(); {
 			n++
 			line := lines.Text()
 			if !strings.HasPrefix(strings.TrimSpace(line), "//") || row.MatchString(line) || strings.Contains(line, "://") || strings.HasPrefix(line, "// +genclient:") {
@@ -147,8 +146,8 @@ func TestComments_fitBesideCode(t *testing.T) {
 // largePackages with the reason, and one that has shrunk does not.
 func TestPackages_largeOnesSayWhy(t *testing.T) {
 	lines := map[string]int{}
-	for _, p := range production(t) {
-		lines[path.Dir(p)] += codeLines(read(t, p))
+	for _, p := range listProduction(t) {
+		lines[path.Dir(p)] += codeLines(readFile(t, p))
 	}
 	for _, dir := range slices.Sorted(maps.Keys(lines)) {
 		if _, known := largePackages[dir]; lines[dir] > packageLines && !known {

@@ -16,9 +16,9 @@ import (
 // TestPorts_areReserved: a port that a closed listener had is given to the next process that asks. A test listens on
 // port 0 and keeps the listener, or takes a port from rig.FreePort, which reserves it.
 func TestPorts_areReserved(t *testing.T) {
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		sources := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
-		if matches("test/...", p.rel()) {
+		if matchesPattern("test/...", p.trimModule()) {
 			sources = append(sources, p.GoFiles...)
 		}
 		for _, source := range sources {
@@ -48,11 +48,11 @@ func closedListeners(tree *ast.File) (closed []token.Pos) {
 					return false
 				}
 			case *ast.AssignStmt:
-				if name, ok := n.Lhs[0].(*ast.Ident); ok && strings.HasPrefix(called(n.Rhs[0]), "net.Listen") {
+				if name, ok := n.Lhs[0].(*ast.Ident); ok && strings.HasPrefix(calledFunction(n.Rhs[0]), "net.Listen") {
 					listeners[name.Name] = true
 				}
 			case *ast.ExprStmt:
-				if receiver, ok := strings.CutSuffix(called(n.X), ".Close"); ok && listeners[receiver] {
+				if receiver, ok := strings.CutSuffix(calledFunction(n.X), ".Close"); ok && listeners[receiver] {
 					closed = append(closed, n.Pos())
 				}
 			}
@@ -67,8 +67,8 @@ func closedListeners(tree *ast.File) (closed []token.Pos) {
 	return closed
 }
 
-// called is the function of a call, "net.Listen", or nothing.
-func called(e ast.Expr) string {
+// calledFunction returns the function of a call, "net.Listen", or nothing.
+func calledFunction(e ast.Expr) string {
 	if call, ok := e.(*ast.CallExpr); ok {
 		if selected, ok := call.Fun.(*ast.SelectorExpr); ok {
 			if x, ok := selected.X.(*ast.Ident); ok {

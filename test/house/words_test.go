@@ -30,7 +30,7 @@ const usesFile = "testdata/words.txt"
 // TestWords_thatGo: docs/glossary.md lists words that no new name has. testdata/words.txt counts the old ones, and
 // only falls: after a renaming, UPDATE=1 go test -run Words ./test/house writes it.
 func TestWords_thatGo(t *testing.T) {
-	_, table, found := strings.Cut(read(t, "docs/glossary.md"), "\n## Words that go\n")
+	_, table, found := strings.Cut(readFile(t, "docs/glossary.md"), "\n## Words that go\n")
 	if !found {
 		t.Fatal("docs/glossary.md has no section on words that go")
 	}
@@ -45,7 +45,7 @@ func TestWords_thatGo(t *testing.T) {
 		t.Fatalf("docs/glossary.md: only %d words found", len(instead))
 	}
 	old := uses{}
-	for line := range strings.Lines(read(t, "test/house/"+usesFile)) {
+	for line := range strings.Lines(readFile(t, "test/house/"+usesFile)) {
 		var word, at string
 		var n int
 		if _, err := fmt.Sscan(line, &word, &at, &n); err != nil {
@@ -54,7 +54,7 @@ func TestWords_thatGo(t *testing.T) {
 		old[word+" "+at] = n
 	}
 	now := uses{}
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		if path.Ext(p) != ".go" || anyMatches(machineWritten, path.Dir(p)) || strings.HasPrefix(path.Base(p), "zz_generated") {
 			continue
 		}
@@ -157,10 +157,10 @@ func TestWords_nameTheNoun(t *testing.T) {
 		}
 	}
 	seen := 0
-	for _, p := range files(t) {
+	for _, p := range listFiles(t) {
 		switch path.Ext(p) {
 		case ".go":
-			if generated.MatchString(read(t, p)) {
+			if generated.MatchString(readFile(t, p)) {
 				continue
 			}
 			set := token.NewFileSet()
@@ -170,11 +170,11 @@ func TestWords_nameTheNoun(t *testing.T) {
 				seen++
 			}
 		case ".md":
-			for n, paragraph := range strings.Split(read(t, p), "\n\n") {
+			for n, paragraph := range strings.Split(readFile(t, p), "\n\n") {
 				judge(fmt.Sprintf("%s, paragraph %d", p, n+1), strings.Join(strings.Fields(paragraph), " "))
 			}
 		case ".txtar":
-			story, _, _ := strings.Cut(read(t, p), "\n-- ")
+			story, _, _ := strings.Cut(readFile(t, p), "\n-- ")
 			for line := range strings.Lines(story) {
 				if comment, is := strings.CutPrefix(line, "# "); is {
 					judge(p, comment)

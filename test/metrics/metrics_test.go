@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+	"kubi.zone/kubizone/test/must"
 )
 
 // registering are the packages that have metrics, and the processes that have the packages. A package that imports
@@ -52,7 +53,7 @@ func (r *recorder) MustRegister(all ...metrics.Registerable) {
 	for _, one := range all {
 		// *metrics.CounterVec, *metrics.Counter
 		kind := strings.ToLower(strings.TrimSuffix(reflect.TypeOf(one).Elem().Name(), "Vec"))
-		r.note(one, func(string) string { return kind })
+		r.noteCollector(one, func(string) string { return kind })
 	}
 }
 
@@ -61,7 +62,7 @@ func (r *recorder) CustomMustRegister(all ...metrics.StableCollector) {
 	for _, one := range all {
 		// A metric that is read when it is asked for has no type before; its name says it, and Check compares with
 		// what is served.
-		r.note(one, func(name string) string {
+		r.noteCollector(one, func(name string) string {
 			if strings.HasSuffix(name, "_total") {
 				return "counter"
 			}
@@ -73,7 +74,7 @@ func (r *recorder) CustomMustRegister(all ...metrics.StableCollector) {
 // described is how prometheus writes a description.
 var described = regexp.MustCompile(`^Desc\{fqName: "([a-z_]+)", help: "\[BETA\] ([^"]*)", .*constLabels: \{\}, variableLabels: \{([a-z,]*)\}\}$`)
 
-func (r *recorder) note(of prometheus.Collector, kind func(name string) string) {
+func (r *recorder) noteCollector(of prometheus.Collector, kind func(name string) string) {
 	r.t.Helper()
 	descriptions := make(chan *prometheus.Desc, 100)
 	of.Describe(descriptions)
@@ -108,9 +109,7 @@ func TestMetrics_areThoseOfTheList(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(found)) {
 			lines.WriteString(found[name].String() + "\n")
 		}
-		if err := os.WriteFile("testdata/metrics.txt", []byte(lines.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile("testdata/metrics.txt", []byte(lines.String()), 0o644))
 		return
 	}
 	const next = "users' dashboards and alerts go by it; where that is meant, UPDATE=1 go test ./test/metrics writes testdata/metrics.txt, and docs/operations.md gets its row"
@@ -131,10 +130,7 @@ func TestMetrics_standInOperations(t *testing.T) {
 	if os.Getenv("UPDATE") != "" {
 		t.Skip("the list that is compiled in is the one from before")
 	}
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/operations.md"))(t)
 	listed, named := List(), map[string]bool{}
 	for _, found := range regexp.MustCompile("`(kubizone_[a-z_]+)(\\{[a-z,]+\\})?`").FindAllStringSubmatch(string(page), -1) {
 		one, is := listed[found[1]]
@@ -154,7 +150,7 @@ func TestMetrics_standInOperations(t *testing.T) {
 func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	listed, named := List(), 0
 	for _, top := range []string{"../../charts", "../../docs"} {
-		if err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		must.Succeed(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -170,9 +166,7 @@ func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 				}
 			}
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if named == 0 {
 		t.Error("no rule and no page names a metric")

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -81,7 +82,7 @@ spec: {resourceRef: {apiVersion: v1, kind: Service, name: api}, annotations: {dn
 // A user of bindy comes over by the letter of the document, while a BIND answers what bindy made of the same objects.
 func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells []block
-	for _, b := range blocks(t) {
+	for _, b := range readBlocks(t) {
 		switch b.info {
 		case "yaml" + bindyBlock:
 			yamls = append(yamls, b)
@@ -92,32 +93,25 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	if len(yamls) != 2 || len(shells) != 4 {
 		t.Fatalf("the document has %d blocks of YAML and %d of shell about bindy; this test knows 2 and 4", len(yamls), len(shells))
 	}
-	l := start(t)
+	l := startLab(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := l.kube.Aggregate(ctx, l.server.Addr, l.kube.ClusterCA.PEM); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, l.kube.Aggregate(ctx, l.server.Addr, l.kube.ClusterCA.PEM))
 	if _, _, err := l.kube.WaitAvailable(ctx, true); err != nil {
 		t.Fatal(err)
 	}
-	served, err := os.ReadFile("testdata/bindy_zone.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "corp.test.", Text: string(served)}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
+	served := must.Get(os.ReadFile("testdata/bindy_zone.db"))(t)
+	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "corp.test.", Text: string(served)}}}))(t)
 	l.env = append(l.env, "BINDY="+bind.Addr.String())
 	l.applyFile("testdata/bindy_crds.yaml")
 	l.waitDefinitions()
-	l.apply(yamls[0].text)
-	l.apply(bindyObjects)
-	l.succeed(`kubectl patch cnamerecords.bindy.firestoned.io -n shop blog --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`)
+	l.applyText(yamls[0].text)
+	l.applyText(bindyObjects)
+	l.mustRun(`kubectl patch cnamerecords.bindy.firestoned.io -n shop blog --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`)
 
 	step := func(n int, wants ...string) {
 		t.Helper()
-		out := l.succeed(shells[n].text)
+		out := l.mustRun(shells[n].text)
 		for _, want := range wants {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s:%d: the output lacks %q:\n%s", document, shells[n].line, want, out)
@@ -126,34 +120,34 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	}
 	// 1: what is planned is what is written, and a second import writes nothing.
 	step(0, "10 written, 0 unchanged, 1 not taken over (plan: nothing is kept)", "10 written, 0 unchanged, 1 not taken over\n", "spec.clusterRef")
-	if out := l.succeed("bash import.sh"); !strings.Contains(out, "0 written, 10 unchanged, 1 not taken over") {
+	if out := l.mustRun("bash import.sh"); !strings.Contains(out, "0 written, 10 unchanged, 1 not taken over") {
 		t.Errorf("the same import again: %s", out)
 	}
 	l.hasObjects("", yamls[1])
 	// 2, 3: an object that bindy does not serve any more is a difference until it is deleted, and all is imported anew.
-	if out, exit := l.shell(shells[1].text); exit != 1 || !strings.Contains(out, "gone.corp.test.") {
+	if out, exit := l.runShell(shells[1].text); exit != 1 || !strings.Contains(out, "gone.corp.test.") {
 		t.Errorf("exit code %d, and the output lacks gone.corp.test.:\n%s", exit, out)
 	}
-	l.succeed("kubectl delete arecords.bindy.firestoned.io -n dns gone")
+	l.mustRun("kubectl delete arecords.bindy.firestoned.io -n dns gone")
 	step(2)
-	if out, exit := l.shell(shells[1].text); strings.Contains(out, "gone.corp.test.") {
+	if out, exit := l.runShell(shells[1].text); strings.Contains(out, "gone.corp.test.") {
 		t.Errorf("exit code %d, and gone.corp.test. is still there:\n%s", exit, out)
 	}
-	if serial := number(l.get("", "zones.kubi.zone", "dns", "corp"), "status", "serial"); serial < 2031010203 {
+	if serial := readNumber(l.getObject("", "zones.kubi.zone", "dns", "corp"), "status", "serial"); serial < 2031010203 {
 		t.Errorf("the zone has serial %d, behind the one that bindy's servers have", serial)
 	}
 	step(1)
 	// DNSEntries come into the zone that is there; the one that has a name of another namespace is refused.
 	l.applyFile("testdata/gardener_crds.yaml")
 	l.waitDefinitions()
-	l.apply(dnsEntries)
+	l.applyText(dnsEntries)
 	for _, counts := range []string{"2 written, 0 unchanged, 1 not taken over, 1 refused", "0 written, 2 unchanged, 1 not taken over, 1 refused"} {
-		out, exit := l.shell("kubectl get dnsentries.dns.gardener.cloud,dnsannotations.dns.gardener.cloud -A -o yaml | kubizone import - --from-crd")
+		out, exit := l.runShell("kubectl get dnsentries.dns.gardener.cloud,dnsannotations.dns.gardener.cloud -A -o yaml | kubizone import - --from-crd")
 		if exit != 1 || !strings.Contains(out, counts) || !strings.Contains(out, "record shop/www") || !strings.Contains(out, "dnsannotation dns/note") {
 			t.Errorf("exit code %d, want %q:\n%s", exit, counts, out)
 		}
 	}
-	if out := l.succeed("kubectl get zones.kubi.zone -n dns corp --subresource=entries"); !strings.Contains(out, "192.0.2.77") || !strings.Contains(out, "2001:db8::77") {
+	if out := l.mustRun("kubectl get zones.kubi.zone -n dns corp --subresource=entries"); !strings.Contains(out, "192.0.2.77") || !strings.Contains(out, "2001:db8::77") {
 		t.Errorf("the zone lacks the addresses of the DNSEntry:\n%s", out)
 	}
 

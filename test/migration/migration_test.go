@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -32,12 +33,9 @@ type block struct {
 	line       int
 }
 
-func blocks(t *testing.T) []block {
+func readBlocks(t *testing.T) []block {
 	t.Helper()
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(document))(t)
 	var all []block
 	for _, at := range regexp.MustCompile("(?ms)^```(\\S[^\n]*)\n(.*?)^```$").FindAllSubmatchIndex(text, -1) {
 		all = append(all, block{string(text[at[2]:at[3]]), string(text[at[4]:at[5]]), 1 + bytes.Count(text[:at[0]], []byte("\n"))})
@@ -54,10 +52,9 @@ type lab struct {
 	env    []string
 }
 
-func start(t *testing.T) *lab {
+func startLab(t *testing.T) *lab {
 	t.Helper()
-	kubectl, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
 	l := &lab{T: t, dir: t.TempDir()}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -90,37 +87,28 @@ func start(t *testing.T) *lab {
 		"PATH=" + filepath.Join(l.dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(l.dir, "home"),
 		"KUBECONFIG=" + l.kube.AdminKubeconfig(), "SERVER=" + l.server.URL(),
 	}
-	l.install(ctx)
+	l.installServices(ctx)
 	return l
 }
 
-// install makes what step 1 of the document finds: the Service and the Secret of an installation.
-func (l *lab) install(ctx context.Context) {
+// installServices makes what step 1 of the document finds: the Service and the Secret of an installation.
+func (l *lab) installServices(ctx context.Context) {
 	l.Helper()
-	clients, err := l.kube.Clients()
-	if err != nil {
-		l.Fatal(err)
-	}
-	if _, err := clients.CoreV1().Services(kuberig.InstallNamespace).Create(ctx, &corev1.Service{
+	clients := must.Get(l.kube.Clients())(l)
+	must.Get(clients.CoreV1().Services(kuberig.InstallNamespace).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: kuberig.ServerName},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: int32(l.server.Addr.Port())}}},
-	}, metav1.CreateOptions{}); err != nil {
-		l.Fatal(err)
-	}
-	if _, err := clients.CoreV1().Secrets(kuberig.InstallNamespace).Create(ctx, &corev1.Secret{
+	}, metav1.CreateOptions{}))(l)
+	must.Get(clients.CoreV1().Secrets(kuberig.InstallNamespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: kuberig.ServerName + "-serving"}, Data: map[string][]byte{"ca.crt": l.kube.ClusterCA.PEM},
-	}, metav1.CreateOptions{}); err != nil {
-		l.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(l)
 	for _, namespace := range []string{"dns", "shop", "blue", "green"} {
-		if err := l.kube.Namespace(ctx, namespace); err != nil {
-			l.Fatal(err)
-		}
+		must.Succeed(l, l.kube.Namespace(ctx, namespace))
 	}
 }
 
-// shell runs a script as the administrator, with the variables that earlier ones exported.
-func (l *lab) shell(script string) (out string, exit int) {
+// runShell runs a script as the administrator, with the variables that earlier ones exported.
+func (l *lab) runShell(script string) (out string, exit int) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 12*time.Minute)
 	defer cancel()
@@ -136,31 +124,26 @@ func (l *lab) shell(script string) (out string, exit int) {
 	return string(text), command.ProcessState.ExitCode()
 }
 
-func (l *lab) succeed(script string) string {
+func (l *lab) mustRun(script string) string {
 	l.Helper()
-	out, exit := l.shell(script)
+	out, exit := l.runShell(script)
 	if exit != 0 {
 		l.Fatalf("exit code %d of\n%s\n%s", exit, script, out)
 	}
 	return out
 }
 
-func (l *lab) apply(text string) {
+func (l *lab) applyText(text string) {
 	l.Helper()
 	path := filepath.Join(l.dir, "apply.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		l.Fatal(err)
-	}
-	l.succeed("kubectl apply -f " + path)
+	must.Succeed(l, os.WriteFile(path, []byte(text), 0o600))
+	l.mustRun("kubectl apply -f " + path)
 }
 
 func (l *lab) applyFile(path string) {
 	l.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		l.Fatal(err)
-	}
-	l.apply(string(text))
+	text := must.Get(os.ReadFile(path))(l)
+	l.applyText(string(text))
 }
 
 // waitDefinitions returns when kubectl knows the kinds of all CustomResourceDefinitions.
@@ -168,45 +151,35 @@ func (l *lab) waitDefinitions() {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 2*time.Minute)
 	defer cancel()
-	if err := l.kube.WaitDefinitions(ctx); err != nil {
-		l.Fatal(err)
-	}
+	must.Succeed(l, l.kube.WaitDefinitions(ctx))
 }
 
-// statuses writes what v0's controllers had.
-func (l *lab) statuses(change func(zone string, status map[string]any)) {
+// writeStatuses writes what v0's controllers had.
+func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	l.Helper()
-	text, err := os.ReadFile("testdata/statuses.yaml")
-	if err != nil {
-		l.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/statuses.yaml"))(l)
 	var all map[string]map[string]any
-	if err := yaml.Unmarshal(text, &all); err != nil {
-		l.Fatal(err)
-	}
+	must.Succeed(l, yaml.Unmarshal(text, &all))
 	for zone, status := range all {
 		change(zone, status)
-		patch, err := json.Marshal(map[string]any{"status": status})
-		if err != nil {
-			l.Fatal(err)
-		}
+		patch := must.Get(json.Marshal(map[string]any{"status": status}))(l)
 		namespace, name, _ := strings.Cut(zone, "/")
-		l.succeed(fmt.Sprintf("kubectl patch zones.kubi.zone -n %s %s --subresource=status --type=merge -p '%s'", namespace, name, patch))
+		l.mustRun(fmt.Sprintf("kubectl patch zones.kubi.zone -n %s %s --subresource=status --type=merge -p '%s'", namespace, name, patch))
 	}
 }
 
-// get is an object through kube-apiserver, or with direct flags past it.
-func (l *lab) get(flags, kind, namespace, name string) map[string]any {
+// getObject returns an object through kube-apiserver, or with direct flags past it.
+func (l *lab) getObject(flags, kind, namespace, name string) map[string]any {
 	l.Helper()
 	var object map[string]any
-	out := l.succeed(fmt.Sprintf("kubectl %s get %s -n %s %s -o json", flags, kind, namespace, name))
+	out := l.mustRun(fmt.Sprintf("kubectl %s get %s -n %s %s -o json", flags, kind, namespace, name))
 	if err := json.Unmarshal([]byte(out), &object); err != nil {
 		l.Fatalf("%v in\n%s", err, out)
 	}
 	return object
 }
 
-func number(object map[string]any, fields ...string) int64 {
+func readNumber(object map[string]any, fields ...string) int64 {
 	var value any = object
 	for _, field := range fields {
 		inner, _ := value.(map[string]any)
@@ -216,14 +189,14 @@ func number(object map[string]any, fields ...string) int64 {
 	return int64(n)
 }
 
-// has says where object lacks what want has.
-func has(path string, object, want any) []string {
+// findMissing says where object lacks what want has.
+func findMissing(path string, object, want any) []string {
 	switch want := want.(type) {
 	case map[string]any:
 		object, _ := object.(map[string]any)
 		var missing []string
 		for key, value := range want {
-			missing = append(missing, has(path+"."+key, object[key], value)...)
+			missing = append(missing, findMissing(path+"."+key, object[key], value)...)
 		}
 		return missing
 	case []any:
@@ -233,7 +206,7 @@ func has(path string, object, want any) []string {
 		}
 		var missing []string
 		for i, value := range want {
-			missing = append(missing, has(fmt.Sprintf("%s[%d]", path, i), object[i], value)...)
+			missing = append(missing, findMissing(fmt.Sprintf("%s[%d]", path, i), object[i], value)...)
 		}
 		return missing
 	}
@@ -252,19 +225,19 @@ func (l *lab) hasObjects(flags string, shown block) {
 			l.Fatalf("%s:%d: %v", document, shown.line, err)
 		}
 		metadata := want["metadata"].(map[string]any)
-		have := l.get(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string), metadata["name"].(string))
-		for _, difference := range has(want["kind"].(string)+" "+metadata["name"].(string), have, want) {
+		have := l.getObject(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string), metadata["name"].(string))
+		for _, difference := range findMissing(want["kind"].(string)+" "+metadata["name"].(string), have, want) {
 			l.Errorf("%s:%d: %s", document, shown.line, difference)
 		}
 	}
 }
 
-// explains waits until kubectl shows the schema of the new server: kube-apiserver fetches it now and then.
-func (l *lab) explains() {
+// waitForSchema waits until kubectl shows the schema of the new server: kube-apiserver fetches it now and then.
+func (l *lab) waitForSchema() {
 	l.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		out, exit := l.shell("kubectl explain zone.spec.nameServers --api-version=kubi.zone/v1alpha1")
+		out, exit := l.runShell("kubectl explain zone.spec.nameServers --api-version=kubi.zone/v1alpha1")
 		if exit == 0 && strings.Contains(out, "addresses") {
 			return
 		}
@@ -278,7 +251,7 @@ func (l *lab) explains() {
 
 func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells, reports []block
-	for _, b := range blocks(t) {
+	for _, b := range readBlocks(t) {
 		if strings.HasSuffix(b.info, bindyBlock) || strings.HasSuffix(b.info, bindyBlock+"-fleet") {
 			continue // of TestBindy, and of test/fleet
 		}
@@ -300,19 +273,19 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	if len(yamls) != 2 || len(reports) != 1 || len(shells) != 10 {
 		t.Fatalf("the document has %d blocks of YAML, %d reports and %d of shell; this test knows 2, 1 and 10", len(yamls), len(reports), len(shells))
 	}
-	l := start(t)
+	l := startLab(t)
 	l.applyFile("testdata/crds.yaml")
 	l.waitDefinitions()
-	l.apply(yamls[0].text)
+	l.applyText(yamls[0].text)
 	l.applyFile("testdata/objects.yaml")
-	l.statuses(func(string, map[string]any) {})
+	l.writeStatuses(func(string, map[string]any) {})
 	step := func(n int) string {
 		t.Helper()
 		want := 0
 		if strings.HasSuffix(shells[n].info, " exit-1") {
 			want = 1
 		}
-		out, exit := l.shell(shells[n].text)
+		out, exit := l.runShell(shells[n].text)
 		if exit != want {
 			t.Fatalf("%s:%d: exit code %d, want %d:\n%s", document, shells[n].line, exit, want, out)
 		}
@@ -338,7 +311,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	if again := step(3); !strings.Contains(again, "0 written") {
 		t.Errorf("the same import again wrote something:\n%s", again)
 	}
-	record := l.get("$DIRECT", "records.kubi.zone", "dns", "ns1")
+	record := l.getObject("$DIRECT", "records.kubi.zone", "dns", "ns1")
 	metadata := record["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	if metadata["finalizers"] != nil || metadata["ownerReferences"] != nil || labels["team"] != "dns" || labels["kubi.zone/parent-zone"] != "corp.dns" {
@@ -346,8 +319,8 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	}
 
 	// 3: what v0 did until the freeze goes in as well.
-	l.apply("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
-	l.statuses(func(zone string, status map[string]any) {
+	l.applyText("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
+	l.writeStatuses(func(zone string, status map[string]any) {
 		if zone == "dns/corp" {
 			status["serial"] = 2031010108
 			status["entries"] = append(status["entries"].([]any), map[string]any{"fqdn": "late.apps.corp.test.", "type": "A", "class": "IN", "ttl": 360, "rdata": "192.0.2.99"})
@@ -357,7 +330,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	contains(step(4), "record.kubi.zone/ns1 patched")
 	for zone, old := range map[string]int64{"dns corp": 2031010108, "shop shop": 2024010100} {
 		namespace, name, _ := strings.Cut(zone, " ")
-		if serial := number(l.get("$DIRECT", "zones.kubi.zone", namespace, name), "status", "serial"); serial < old {
+		if serial := readNumber(l.getObject("$DIRECT", "zones.kubi.zone", namespace, name), "status", "serial"); serial < old {
 			t.Errorf("zone %s has serial %d, behind %d of v0", zone, serial, old)
 		}
 	}
@@ -365,16 +338,16 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	// 4: the same names, another server.
 	contains(step(5), "ENTRIES", "corp.test.")
 	l.hasObjects("", yamls[1])
-	contains(l.succeed("kubectl get zone -n dns corp --subresource=entries"), "www.apps.corp.test.", "192.0.2.72")
+	contains(l.mustRun("kubectl get zone -n dns corp --subresource=entries"), "www.apps.corp.test.", "192.0.2.72")
 	step(6)
-	l.explains()
-	l.succeed("kubectl delete record -n blue late")
+	l.waitForSchema()
+	l.mustRun("kubectl delete record -n blue late")
 
 	// 5: back, where nothing was touched, and forward again, where everything still is.
 	step(7)
 	l.hasObjects("", yamls[0])
-	contains(l.succeed("kubectl get records.kubi.zone -n blue late -o name"), "late")
-	if serial := number(l.get("", "zones.kubi.zone", "dns", "corp"), "status", "serial"); serial != 2031010108 {
+	contains(l.mustRun("kubectl get records.kubi.zone -n blue late -o name"), "late")
+	if serial := readNumber(l.getObject("", "zones.kubi.zone", "dns", "corp"), "status", "serial"); serial != 2031010108 {
 		t.Errorf("the custom resource has serial %d", serial)
 	}
 	contains(step(8), "condition met")

@@ -23,6 +23,7 @@ import (
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A small forest, so that clients, names and zones meet all the time.
@@ -64,15 +65,15 @@ func (a answered) String() string {
 	return fmt.Sprintf("client %d, server %d, after revision %d: %s -> %s", a.client, a.server, a.before, a.what, said)
 }
 
-func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+func pickOne[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// next draws what a client does next.
-func next(r *rand.Rand) operation {
+// drawOperation draws what a client does next.
+func drawOperation(r *rand.Rand) operation {
 	op := operation{server: r.IntN(2)}
-	ns := pick(r, namespaces)
+	ns := pickOne(r, namespaces)
 	switch n := r.IntN(20); {
 	case n < 9:
-		op.record(r, ns, fmt.Sprintf("r%d", r.IntN(6)))
+		op.drawRecord(r, ns, fmt.Sprintf("r%d", r.IntN(6)))
 	case n < 12:
 		name := fmt.Sprintf("r%d", r.IntN(6))
 		op.what = fmt.Sprintf("delete record %s/%s", ns, name)
@@ -80,9 +81,9 @@ func next(r *rand.Rand) operation {
 			return nil, api.Records(ns).Delete(ctx, name, metav1.DeleteOptions{})
 		}
 	case n < 17:
-		op.zone(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
+		op.drawZone(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
 	case n < 18:
-		op.sign(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
+		op.drawDS(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
 	default:
 		name := fmt.Sprintf("z%d", r.IntN(3))
 		op.what = fmt.Sprintf("delete zone %s/%s", ns, name)
@@ -93,22 +94,22 @@ func next(r *rand.Rand) operation {
 	return op
 }
 
-func reference(r *rand.Rand) *v1alpha1.ZoneReference {
-	return &v1alpha1.ZoneReference{Namespace: pick(r, namespaces), Name: fmt.Sprintf("z%d", r.IntN(3))}
+func drawReference(r *rand.Rand) *v1alpha1.ZoneReference {
+	return &v1alpha1.ZoneReference{Namespace: pickOne(r, namespaces), Name: fmt.Sprintf("z%d", r.IntN(3))}
 }
 
-func (op *operation) record(r *rand.Rand, ns, name string) {
+func (op *operation) drawRecord(r *rand.Rand, ns, name string) {
 	var spec v1alpha1.RecordSpec
 	if r.IntN(3) == 0 {
-		spec.DomainName, spec.ZoneRef = pick(r, below), reference(r)
+		spec.DomainName, spec.ZoneRef = pickOne(r, below), drawReference(r)
 	} else {
-		spec.DomainName, spec.View = pick(r, owners), pick(r, views)
+		spec.DomainName, spec.View = pickOne(r, owners), pickOne(r, views)
 	}
-	spec.Type, spec.RData, _ = strings.Cut(pick(r, data), " ")
+	spec.Type, spec.RData, _ = strings.Cut(pickOne(r, data), " ")
 	if r.IntN(4) == 0 {
 		spec.TTL = ptr.To(int32(r.IntN(3) * 60))
 	}
-	op.what = fmt.Sprintf("put record %s/%s %s ref=%s view=%q %s %s", ns, name, spec.DomainName, shown(spec.ZoneRef), spec.View, spec.Type, spec.RData)
+	op.what = fmt.Sprintf("put record %s/%s %s ref=%s view=%q %s %s", ns, name, spec.DomainName, describeReference(spec.ZoneRef), spec.View, spec.Type, spec.RData)
 	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
 		made, err := api.Records(ns).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
@@ -125,20 +126,20 @@ func (op *operation) record(r *rand.Rand, ns, name string) {
 	}
 }
 
-func (op *operation) zone(r *rand.Rand, ns, name string) {
+func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 	var spec v1alpha1.ZoneSpec
 	if r.IntN(3) == 0 {
-		spec.DomainName, spec.ZoneRef = pick(r, relatives), reference(r)
+		spec.DomainName, spec.ZoneRef = pickOne(r, relatives), drawReference(r)
 	} else {
-		spec.DomainName, spec.View = pick(r, zoneNames), pick(r, views)
+		spec.DomainName, spec.View = pickOne(r, zoneNames), pickOne(r, views)
 	}
 	var rules []string
 	for range r.IntN(4) {
 		d := v1alpha1.DelegationRule{Namespaces: [][]string{nil, {"a"}, {"b"}, {"a", "b"}}[r.IntN(4)]}
 		if r.IntN(3) == 0 {
-			d.Zones, d.DS = []string{pick(r, patterns)}, r.IntN(2) == 0
+			d.Zones, d.DS = []string{pickOne(r, patterns)}, r.IntN(2) == 0
 		} else {
-			d.Records = []v1alpha1.RecordDelegation{{Pattern: pick(r, patterns), Types: [][]string{nil, nil, {"A", "AAAA", "NS"}}[r.IntN(3)]}}
+			d.Records = []v1alpha1.RecordDelegation{{Pattern: pickOne(r, patterns), Types: [][]string{nil, nil, {"A", "AAAA", "NS"}}[r.IntN(3)]}}
 		}
 		spec.Delegations = append(spec.Delegations, d)
 		rules = append(rules, fmt.Sprintf("%v ds=%t %v to %v", d.Zones, d.DS, d.Records, d.Namespaces))
@@ -156,7 +157,7 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 		spec.WithdrawalGracePeriod = &metav1.Duration{}
 		rules = append(rules, "no grace")
 	}
-	op.what = fmt.Sprintf("put zone %s/%s %s ref=%s view=%q name servers %v rules: %s", ns, name, spec.DomainName, shown(spec.ZoneRef), spec.View, spec.NameServers, strings.Join(rules, "; "))
+	op.what = fmt.Sprintf("put zone %s/%s %s ref=%s view=%q name servers %v rules: %s", ns, name, spec.DomainName, describeReference(spec.ZoneRef), spec.View, spec.NameServers, strings.Join(rules, "; "))
 	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
 		made, err := api.Zones(ns).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
@@ -174,8 +175,8 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 	}
 }
 
-// sign says which DS a zone has, as a controller does (S12.2).
-func (op *operation) sign(r *rand.Rand, ns, name string) {
+// drawDS says which DS a zone has, as a controller does (S12.2).
+func (op *operation) drawDS(r *rand.Rand, ns, name string) {
 	var ds []v1alpha1.DelegationSigner
 	for range r.IntN(3) {
 		tag := int32(len(ds) + r.IntN(2)*10)
@@ -199,19 +200,19 @@ func (op *operation) sign(r *rand.Rand, ns, name string) {
 	}
 }
 
-func shown(ref *v1alpha1.ZoneReference) string {
+func describeReference(ref *v1alpha1.ZoneReference) string {
 	if ref == nil {
 		return "none"
 	}
 	return ref.Namespace + "/" + ref.Name
 }
 
-// draw is what clients will do, by the seed; each does what is its in that order.
-func draw(clients int) (all []operation) {
+// drawOperations returns what clients will do, by the seed; each does what is its in that order.
+func drawOperations(clients int) (all []operation) {
 	for client := range clients {
 		r := rand.New(rand.NewPCG(*seed, uint64(client)))
 		for range *operations {
-			op := next(r)
+			op := drawOperation(r)
 			op.client = client
 			all = append(all, op)
 		}
@@ -226,7 +227,7 @@ func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
 	var unexpected error
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	apis := [2]typed.KubizoneV1alpha1Interface{w.api(t, 0), w.api(t, 1)}
+	apis := [2]typed.KubizoneV1alpha1Interface{w.connectServer(t, 0), w.connectServer(t, 1)}
 	of := map[int][]operation{}
 	for _, op := range ops {
 		of[op.client] = append(of[op.client], op)
@@ -267,29 +268,29 @@ type ran struct {
 	wrong     error
 }
 
-// run carries operations out and holds what comes of them against everything that must be true.
-func (w *world) run(t *testing.T, ops []operation) (r ran) {
+// runOperations carries operations out and holds what comes of them against everything that must be true.
+func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 	t.Helper()
-	from := w.revision(t)
+	from := w.readRevision(t)
 	r.asked, r.wrong = w.carryOut(t, ops)
-	settled := w.settle(t)
+	settled := w.waitForCascades(t)
 	if settled == nil {
-		w.mark(t)
+		w.markEnd(t)
 	}
-	to := w.revision(t)
+	to := w.readRevision(t)
 	r.revisions = (to - from) / subrev.Objects
-	r.history = w.history(t, 0, from)
+	r.history = w.readHistory(t, 0, from)
 	if r.wrong != nil {
 		return r
 	}
-	if r.about, r.wrong = check(r.history); r.wrong != nil {
+	if r.about, r.wrong = checkHistory(r.history); r.wrong != nil {
 		return r
 	}
-	if r.about, r.wrong = acknowledged(r.history, r.asked); r.wrong != nil {
+	if r.about, r.wrong = expectAcknowledged(r.history, r.asked); r.wrong != nil {
 		return r
 	}
 	for revision := from + subrev.Objects; revision <= to; revision += subrev.Objects {
-		if report := w.fsck(t, revision); !report.Clean() {
+		if report := w.runFsck(t, revision); !report.Clean() {
 			r.wrong = fmt.Errorf("at revision %d: %v", revision, report.Damage.List)
 			return r
 		}
@@ -297,8 +298,8 @@ func (w *world) run(t *testing.T, ops []operation) (r ran) {
 	if r.wrong = settled; r.wrong != nil {
 		return r
 	}
-	if other := w.history(t, 1, from); !slices.Equal(other.keys(), r.history.keys()) {
-		r.wrong = fmt.Errorf("the servers show different histories:\n%v\n%v", r.history.keys(), other.keys())
+	if other := w.readHistory(t, 1, from); !slices.Equal(other.listKeys(), r.history.listKeys()) {
+		r.wrong = fmt.Errorf("the servers show different histories:\n%v\n%v", r.history.listKeys(), other.listKeys())
 		return r
 	}
 	r.wrong = w.sameEntries(t)
@@ -309,17 +310,15 @@ func (w *world) run(t *testing.T, ops []operation) (r ran) {
 // holders, children, deletions. Every revision that comes of it is checked (S2.1, S2.2, S4.6, S6.4, S6.5,
 // S7.1), and in the end nothing is owed (S7.2).
 func TestForest_everyRevisionIsTrue(t *testing.T) {
-	w := need(t)
+	w := requireWorld(t)
 	t.Logf("seed %d", *seed)
-	ops := draw(*clients)
-	r := w.run(t, ops)
+	ops := drawOperations(*clients)
+	r := w.runOperations(t, ops)
 	if r.wrong != nil {
 		t.Error(r.wrong)
-		text := fmt.Sprintf("%v\n\n%s", r.wrong, scenario(r.asked, r.history, r.about))
+		text := fmt.Sprintf("%v\n\n%s", r.wrong, writeScenario(r.asked, r.history, r.about))
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("kubizone-model-%d.txt", *seed))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 		t.Fatalf("seed %d; what led to it is in %s", *seed, path)
 	}
 	accepted := 0
@@ -334,8 +333,8 @@ func TestForest_everyRevisionIsTrue(t *testing.T) {
 	}
 }
 
-// acknowledged: what was acknowledged is in the history, as it was answered (S7.1).
-func acknowledged(h history, asked []answered) (about []string, err error) {
+// expectAcknowledged: what was acknowledged is in the history, as it was answered (S7.1).
+func expectAcknowledged(h history, asked []answered) (about []string, err error) {
 	at := map[string]bool{}
 	for _, c := range h {
 		at[fmt.Sprintf("%s@%d", c.object, c.revision)] = true
@@ -352,17 +351,14 @@ func acknowledged(h history, asked []answered) (about []string, err error) {
 // sameEntries: both servers show each zone alike, at the serial and hash that it has (S7.1).
 func (w *world) sameEntries(t *testing.T) error {
 	t.Helper()
-	zones, err := w.api(t, 0).Zones("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zones := must.Get(w.connectServer(t, 0).Zones("").List(t.Context(), metav1.ListOptions{}))(t)
 	for _, z := range zones.Items {
 		if z.Status.Serial == 0 {
 			continue
 		}
 		var text [2]string
 		for i := range text {
-			body, err := w.api(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").DoRaw(t.Context())
+			body, err := w.connectServer(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").DoRaw(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -375,9 +371,9 @@ func (w *world) sameEntries(t *testing.T) error {
 	return nil
 }
 
-// scenario is what led to a failure, for people: what was asked and what came of it, cut down to the objects that it is
-// about, the zones that they were in, and what else was there.
-func scenario(asked []answered, h history, about []string) string {
+// writeScenario returns what led to a failure, for people: what was asked and what came of it, cut down to the objects
+// that it is about, the zones that they were in, and what else was there.
+func writeScenario(asked []answered, h history, about []string) string {
 	keep := map[string]bool{}
 	for _, o := range about {
 		keep[o] = true

@@ -16,13 +16,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// lone is the version of what is written alone at a revision.
-func lone(revision int64) int64 { return subrev.Version(revision, subrev.Last) }
+// makeVersion returns the version of what is written alone at a revision.
+func makeVersion(revision int64) int64 { return subrev.Version(revision, subrev.Last) }
 
 func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.DelegationRule) change {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "owner", Name: name, UID: types.UID(name)}, Spec: v1alpha1.ZoneSpec{Delegations: rules}}
 	z.Status = v1alpha1.ZoneStatus{FQDN: fqdn, Serial: serial, Hash: hash, ContentGeneration: serial, Conditions: []metav1.Condition{{Type: "Settled", Status: "True"}}}
-	return change{revision: lone(revision), object: "owner/" + name, zone: z}
+	return change{revision: makeVersion(revision), object: "owner/" + name, zone: z}
 }
 
 func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change {
@@ -31,7 +31,7 @@ func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change
 	if zone != "" {
 		r.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "owner", Name: zone, UID: types.UID(zone)}
 	}
-	return change{revision: lone(revision), object: namespace + "/r", record: r}
+	return change{revision: makeVersion(revision), object: namespace + "/r", record: r}
 }
 
 // TestCheck_findsWhatIsWrong: the model refuses each history that would be a bug of the server.
@@ -44,16 +44,16 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 		org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "b", "ftp.org.", "org", 2),
 		zoneAt(3, "org", "org.", 4, "c", everything), recordAt(3, "a", "www.org.", "org", 3), gone,
 	}
-	batch[4].revision = lone(3) - 1
-	if _, err := check(batch); err != nil {
+	batch[4].revision = makeVersion(3) - 1
+	if _, err := checkHistory(batch); err != nil {
 		t.Errorf("a batch is refused: %v", err)
 	}
-	batch[4].revision = lone(3)
-	if _, err := check(batch); err == nil || !strings.Contains(err.Error(), "have one version") {
+	batch[4].revision = makeVersion(3)
+	if _, err := checkHistory(batch); err == nil || !strings.Contains(err.Error(), "have one version") {
 		t.Errorf("check says %v of two records with one version", err)
 	}
 	alone := history{batch[0], batch[1], batch[2], batch[5]}
-	if _, err := check(alone); err == nil || !strings.Contains(err.Error(), "does not change with it") {
+	if _, err := checkHistory(alone); err == nil || !strings.Contains(err.Error(), "does not change with it") {
 		t.Errorf("check says %v of a record that goes without its zone", err)
 	}
 	for says, h := range map[string]history{
@@ -75,7 +75,7 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 		"counts as the apex":    {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "x._domainkey.org.", "org", 2)},
 		"allow A there to a":    {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "*.www.org.", "org", 2)},
 	} {
-		_, err := check(h)
+		_, err := checkHistory(h)
 		if (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("check says %v, want %q", err, says)
 		}

@@ -20,6 +20,7 @@ import (
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // linearNamespaces: one has the zones, the other is let in and shut out again.
@@ -49,7 +50,7 @@ type linear struct {
 	serial  int64 // at least
 }
 
-func with(records, name, data string) string {
+func setRecord(records, name, data string) string {
 	all := map[string]string{}
 	for _, r := range strings.Fields(records) {
 		n, d, _ := strings.Cut(r, "=")
@@ -90,9 +91,9 @@ var sequential = porcupine.Model{
 		}
 		switch i.kind {
 		case "put":
-			s.records = with(s.records, i.name, i.data)
+			s.records = setRecord(s.records, i.name, i.data)
 		case "delete":
-			s.records = with(s.records, i.name, "")
+			s.records = setRecord(s.records, i.name, "")
 		case "read":
 			return o.entries == s.records, s
 		case "knock":
@@ -109,17 +110,15 @@ var sequential = porcupine.Model{
 // an acknowledged write is in every later read of entries (S7.1), consecutive writers have serials of their own (S6.5),
 // and a tenant is refused from the answer on that shuts it out, and let in from the one that lets it (S2.2, I5).
 func TestLinearizable(t *testing.T) {
-	w := need(t)
-	apis := [2]typed.KubizoneV1alpha1Interface{w.api(t, 0), w.api(t, 1)}
+	w := requireWorld(t)
+	apis := [2]typed.KubizoneV1alpha1Interface{w.connectServer(t, 0), w.connectServer(t, 1)}
 	zones := []string{"one", "two", "three"}
 	var all []porcupine.Operation
 	for n, z := range zones {
 		// One begins shut, or the tenant might have asked everywhere before the first answer that shuts it out.
 		open := z != "three"
 		all = append(all, porcupine.Operation{Input: input{zone: z, kind: "let", open: open}, Output: output{}, Call: int64(2*n - 10), Return: int64(2*n - 9)})
-		if _, err := apis[0].Zones(linearOwner).Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: z}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: z + ".linear.", Delegations: rules(open)}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(apis[0].Zones(linearOwner).Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: z}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: z + ".linear.", Delegations: makeRules(open)}}, metav1.CreateOptions{}))(t)
 	}
 	var mu sync.Mutex
 	began := time.Now()
@@ -128,7 +127,7 @@ func TestLinearizable(t *testing.T) {
 		r := rand.New(rand.NewPCG(*seed, uint64(1000+client)))
 		wait.Go(func() {
 			for n := range *operations {
-				i := input{zone: pick(r, zones)}
+				i := input{zone: pickOne(r, zones)}
 				api := apis[r.IntN(2)]
 				switch k := r.IntN(10); {
 				case client == 0 && k < 5: // one alone, so that there is an order of what it said
@@ -144,7 +143,7 @@ func TestLinearizable(t *testing.T) {
 					i.kind = "read"
 				}
 				call := time.Since(began)
-				o, done, err := i.do(t, api)
+				o, done, err := i.makeCall(t, api)
 				back := time.Since(began)
 				if err != nil {
 					t.Errorf("%+v: %v", i, err)
@@ -185,7 +184,7 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-func rules(open bool) []v1alpha1.DelegationRule {
+func makeRules(open bool) []v1alpha1.DelegationRule {
 	all := []v1alpha1.DelegationRule{{Namespace: linearOwner, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}
 	if open {
 		all = append(all, v1alpha1.DelegationRule{Namespace: linearTenant, Records: []v1alpha1.RecordDelegation{{Pattern: "t*"}}})
@@ -193,8 +192,8 @@ func rules(open bool) []v1alpha1.DelegationRule {
 	return all
 }
 
-// do makes the call. done: it says something; err: it says what no server may.
-func (i input) do(t *testing.T, api typed.KubizoneV1alpha1Interface) (o output, done bool, err error) {
+// makeCall makes the call. done: it says something; err: it says what no server may.
+func (i input) makeCall(t *testing.T, api typed.KubizoneV1alpha1Interface) (o output, done bool, err error) {
 	ctx := t.Context()
 	object := i.zone + "-" + i.name
 	record := func(namespace string) *v1alpha1.Record {
@@ -230,7 +229,7 @@ func (i input) do(t *testing.T, api typed.KubizoneV1alpha1Interface) (o output, 
 			if err != nil {
 				return o, false, err
 			}
-			z.Spec.Delegations = rules(i.open)
+			z.Spec.Delegations = makeRules(i.open)
 			_, err = api.Zones(linearOwner).Update(ctx, z, metav1.UpdateOptions{})
 			if apierrors.IsConflict(err) {
 				continue // records change the zone's status all the time
@@ -244,7 +243,7 @@ func (i input) do(t *testing.T, api typed.KubizoneV1alpha1Interface) (o output, 
 	}
 	for _, e := range got.Entries {
 		if name, ok := strings.CutSuffix(e.FQDN, "."+i.zone+".linear."); ok && e.Type == "A" && strings.HasPrefix(name, "c") {
-			o.entries = with(o.entries, name, e.RData)
+			o.entries = setRecord(o.entries, name, e.RData)
 		}
 	}
 	o.serial = got.Serial

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 )
 
 // change is one object at one version, as a watch shows it.
@@ -34,8 +35,8 @@ type change struct {
 	record   *v1alpha1.Record
 }
 
-// transaction is the revision of etcd that it was made at.
-func (c change) transaction() int64 {
+// transactionOf returns the revision of etcd that it was made at.
+func (c change) transactionOf() int64 {
 	revision, _ := subrev.Split(c.revision)
 	return revision
 }
@@ -65,48 +66,45 @@ func (c change) String() string {
 // first.
 type history []change
 
-func (h history) last() int64 {
+func (h history) readRevision() int64 {
 	if len(h) == 0 {
 		return 0
 	}
 	return h[len(h)-1].revision
 }
 
-func (h history) keys() (all []string) {
+func (h history) listKeys() (all []string) {
 	for _, c := range h {
 		all = append(all, c.String())
 	}
 	return all
 }
 
-// history is what a server's watches show of everything after a revision, up to now.
-func (w *world) history(t testing.TB, server int, from int64) history {
+// readHistory returns what a server's watches show of everything after a revision, up to now.
+func (w *world) readHistory(t testing.TB, server int, from int64) history {
 	t.Helper()
 	var h history
 	for _, kind := range []string{"zones", "records"} {
-		changes, err := w.watched(t, server, kind, from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		changes := must.Get(w.readWatch(t, server, kind, from))(t)
 		h = append(h, changes...)
 	}
-	slices.SortStableFunc(h, func(x, y change) int { return cmp.Compare(x.transaction(), y.transaction()) })
+	slices.SortStableFunc(h, func(x, y change) int { return cmp.Compare(x.transactionOf(), y.transactionOf()) })
 	return h
 }
 
-// watched is what a watch of a kind shows after a revision, up to the newest object.
-func (w *world) watched(t testing.TB, server int, kind string, from int64) (history, error) {
+// readWatch returns what a watch of a kind shows after a revision, up to the newest object.
+func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (history, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	api := w.api(t, server)
+	api := w.connectServer(t, server)
 	options := metav1.ListOptions{ResourceVersion: strconv.FormatInt(from, 10), AllowWatchBookmarks: true}
 	begin := api.Zones("").Watch
 	if kind == "records" {
 		begin = api.Records("").Watch
 	}
 	// The newest that is left was made after all deletions: mark sees to it.
-	newest, err := w.newest(ctx, t, server, kind)
+	newest, err := w.findNewest(ctx, t, server, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +114,13 @@ func (w *world) watched(t testing.TB, server int, kind string, from int64) (hist
 	}
 	defer watching.Stop()
 	var h history
-	for max(from, h.last()) < newest { // after the newest there is nothing to wait for
+	for max(from, h.readRevision()) < newest { // after the newest there is nothing to wait for
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("the watch of %s from %d ends at %d, %d is there", kind, from, h.last(), newest)
+			return nil, fmt.Errorf("the watch of %s from %d ends at %d, %d is there", kind, from, h.readRevision(), newest)
 		case e, ok := <-watching.ResultChan():
 			if !ok {
-				return nil, fmt.Errorf("the watch of %s from %d ended at %d", kind, from, h.last())
+				return nil, fmt.Errorf("the watch of %s from %d ended at %d", kind, from, h.readRevision())
 			}
 			if e.Type == watch.Error {
 				return nil, apierrors.FromObject(e.Object)
@@ -138,8 +136,8 @@ func (w *world) watched(t testing.TB, server int, kind string, from int64) (hist
 			if e.Type == watch.Bookmark {
 				continue
 			}
-			if c.revision < h.last() || c.revision <= from {
-				return nil, fmt.Errorf("the watch of %s from %d shows %d after %d", kind, from, c.revision, h.last())
+			if c.revision < h.readRevision() || c.revision <= from {
+				return nil, fmt.Errorf("the watch of %s from %d shows %d after %d", kind, from, c.revision, h.readRevision())
 			}
 			c.zone, _ = e.Object.(*v1alpha1.Zone)
 			c.record, _ = e.Object.(*v1alpha1.Record)
@@ -149,22 +147,18 @@ func (w *world) watched(t testing.TB, server int, kind string, from int64) (hist
 	return h, nil
 }
 
-// mark makes one object of each kind, so that what was done before has an end that every watch comes to.
-func (w *world) mark(t testing.TB) {
+// markEnd makes one object of each kind, so that what was done before has an end that every watch comes to.
+func (w *world) markEnd(t testing.TB) {
 	t.Helper()
-	api, name := w.api(t, 0), fmt.Sprintf("mark-%d", w.revision(t))
-	if _, err := api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: name + "."}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.settled(t)
+	api, name := w.connectServer(t, 0), fmt.Sprintf("mark-%d", w.readRevision(t))
+	must.Get(api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: name + "."}}, metav1.CreateOptions{}))(t)
+	must.Get(api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
+	w.expectSettled(t)
 }
 
-// newest is the newest revision of an object that is left of a kind.
-func (w *world) newest(ctx context.Context, t testing.TB, server int, kind string) (newest int64, err error) {
-	api := w.api(t, server)
+// findNewest returns the newest revision of an object that is left of a kind.
+func (w *world) findNewest(ctx context.Context, t testing.TB, server int, kind string) (newest int64, err error) {
+	api := w.connectServer(t, server)
 	var list runtime.Object
 	if kind == "records" {
 		list, err = api.Records("").List(ctx, metav1.ListOptions{})
@@ -192,15 +186,15 @@ type state struct {
 	records map[string]*v1alpha1.Record
 }
 
-// check replays a history through the model; about names the objects that an error is about.
-func check(h history) (about []string, err error) {
+// checkHistory replays a history through the model; about names the objects that an error is about.
+func checkHistory(h history) (about []string, err error) {
 	s := state{zones: map[types.UID]*v1alpha1.Zone{}, records: map[string]*v1alpha1.Record{}}
 	for i := 0; i < len(h); {
 		n := i + 1
-		for n < len(h) && h[n].transaction() == h[i].transaction() {
+		for n < len(h) && h[n].transactionOf() == h[i].transactionOf() {
 			n++
 		}
-		if about, err := s.apply(h[i:n]); err != nil {
+		if about, err := s.applyRevision(h[i:n]); err != nil {
 			return about, fmt.Errorf("at revision %d: %w", h[i].revision, err)
 		}
 		i = n
@@ -208,8 +202,9 @@ func check(h history) (about []string, err error) {
 	return nil, nil
 }
 
-// apply takes in what one revision changed: records of one zone, in the order of their decisions, and that zone (I1).
-func (s *state) apply(together []change) (about []string, err error) {
+// applyRevision takes in what one revision changed: records of one zone, in the order of their decisions, and that zone
+// (I1).
+func (s *state) applyRevision(together []change) (about []string, err error) {
 	var zone *change
 	var records []*change
 	for i := range together {
@@ -243,7 +238,7 @@ func (s *state) apply(together []change) (about []string, err error) {
 	for _, c := range records {
 		before := s.records[c.object]
 		if c.gone {
-			if before != nil && before.Status.ZoneRef != nil && s.stands(before.Status.ZoneRef.UID) && zone == nil {
+			if before != nil && before.Status.ZoneRef != nil && s.isStanding(before.Status.ZoneRef.UID) && zone == nil {
 				return about, fmt.Errorf("S7.1: record %s goes, and its zone does not change with it", c.object)
 			}
 			delete(s.records, c.object)
@@ -260,7 +255,7 @@ func (s *state) apply(together []change) (about []string, err error) {
 // zoneOf is the zone that the change of a record changes: the one that it leaves, if that stands, or else the one
 // that it comes into. "": none.
 func (s *state) zoneOf(c *change) types.UID {
-	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.stands(r.Status.ZoneRef.UID) {
+	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.isStanding(r.Status.ZoneRef.UID) {
 		return r.Status.ZoneRef.UID
 	}
 	if c.record != nil && c.record.Status.ZoneRef != nil {
@@ -269,8 +264,8 @@ func (s *state) zoneOf(c *change) types.UID {
 	return ""
 }
 
-// stands: the zone is there, and has not ended (S3.4).
-func (s *state) stands(uid types.UID) bool {
+// isStanding: the zone is there, and has not ended (S3.4).
+func (s *state) isStanding(uid types.UID) bool {
 	z := s.zones[uid]
 	return z != nil && z.Status.Serial != 0
 }
@@ -306,7 +301,7 @@ func (s *state) applyZone(c *change) error {
 	switch {
 	case changed && !moved:
 		return fmt.Errorf("S6.5: zone %s: two definitions for serial %d", c.object, is.Serial)
-	case moved && behind(was.Serial, is.Serial) <= 0:
+	case moved && countBehind(was.Serial, is.Serial) <= 0:
 		return fmt.Errorf("S6.5: zone %s: serial %d after %d", c.object, is.Serial, was.Serial)
 	case moved && is.ContentGeneration <= was.ContentGeneration:
 		return fmt.Errorf("S6.5: zone %s: serial %d is generation %d, %d was %d", c.object, is.Serial, is.ContentGeneration, was.Serial, was.ContentGeneration)
@@ -327,7 +322,7 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		if !decided || err != nil || r.Spec.ZoneRef != nil {
 			return nil
 		}
-		if at := s.enclosing(r.Status.View, fqdn, r.Spec.Type); at != nil && at.DeletionTimestamp == nil && settled(at) {
+		if at := s.findEnclosing(r.Status.View, fqdn, r.Spec.Type); at != nil && at.DeletionTimestamp == nil && isSettled(at) {
 			if a := apimeta.FindStatusCondition(r.Status.Conditions, "Adopted"); a == nil || a.Reason != "Moving" {
 				return fmt.Errorf("S2.3: record %s waits, and zone %s encloses it", key, at.Status.FQDN)
 			}
@@ -350,16 +345,16 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
-	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) <= 0 && !(was == r.Status.Serial && s.givesNothingNew(r)) || behind(r.Status.Serial, z.Status.Serial) <= 0) {
+	} else if r.Status.Serial != z.Status.Serial && (countBehind(was, r.Status.Serial) <= 0 && !(was == r.Status.Serial && s.givesNothingNew(r)) || countBehind(r.Status.Serial, z.Status.Serial) <= 0) {
 		// The records of a batch come with the zone at the last one's serial; each has its own, that of before where
 		// it changes no definition.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
-	longest := s.enclosing(r.Status.View, fqdn, r.Spec.Type)
+	longest := s.findEnclosing(r.Status.View, fqdn, r.Spec.Type)
 	if longest == nil || longest.UID != ref.UID {
 		return fmt.Errorf("S2.1: record %s at %s is in zone %s, and the longest zone is %s", key, fqdn, z.Status.FQDN, fqdnOf(longest))
 	}
-	if !allows(z, r.Namespace, fqdn, r.Spec.Type) {
+	if !allowsRecord(z, r.Namespace, fqdn, r.Spec.Type) {
 		return fmt.Errorf("S2.2: record %s at %s is in zone %s, whose delegations do not allow %s there to %s: %+v", key, fqdn, z.Status.FQDN, r.Spec.Type, r.Namespace, z.Spec.Delegations)
 	}
 	if r.Namespace == z.Namespace {
@@ -401,10 +396,10 @@ func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
 	return strings.Join(labels, ".")
 }
 
-// behind is how far a serial is behind another in serial number arithmetic (RFC 1982, section 3.2).
-func behind(a, b int64) int32 { return int32(uint32(b) - uint32(a)) }
+// countBehind returns how far a serial is behind another in serial number arithmetic (RFC 1982, section 3.2).
+func countBehind(a, b int64) int32 { return int32(uint32(b) - uint32(a)) }
 
-func settled(z *v1alpha1.Zone) bool {
+func isSettled(z *v1alpha1.Zone) bool {
 	return apimeta.IsStatusConditionTrue(z.Status.Conditions, "Settled")
 }
 
@@ -415,8 +410,8 @@ func fqdnOf(z *v1alpha1.Zone) string {
 	return z.Status.FQDN
 }
 
-// enclosing is the zone that a name belongs to (S2.1); DS at the apex of a child is its parent's.
-func (s *state) enclosing(view string, n name.Name, rtype string) (longest *v1alpha1.Zone) {
+// findEnclosing returns the zone that a name belongs to (S2.1); DS at the apex of a child is its parent's.
+func (s *state) findEnclosing(view string, n name.Name, rtype string) (longest *v1alpha1.Zone) {
 	for _, z := range s.zones {
 		if z.Status.Serial == 0 || z.Status.View != view {
 			continue
@@ -432,8 +427,8 @@ func (s *state) enclosing(view string, n name.Name, rtype string) (longest *v1al
 	return longest
 }
 
-// allows is S4.1 to S4.4, and S4.7 of wildcards, for the rules that the forest has.
-func allows(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
+// allowsRecord is S4.1 to S4.4, and S4.7 of wildcards, for the rules that the forest has.
+func allowsRecord(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
 		return false

@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/store"
@@ -74,7 +75,7 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(home)
 		code := m.Run()
 		if shared != nil {
-			shared.close()
+			shared.closeWorld()
 		}
 		if code != 0 {
 			fmt.Printf("seed %d\n", *seed)
@@ -83,23 +84,24 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// need is the shared world; the test is skipped, with the reason, where Kubernetes' programs were not built.
-func need(t *testing.T) *world {
+// requireWorld returns the shared world; the test is skipped, with the reason, where Kubernetes' programs were not
+// built.
+func requireWorld(t *testing.T) *world {
 	t.Helper()
 	if shared != nil {
 		return shared
 	}
 	w := &world{}
-	err := w.start(t.Context())
+	err := w.startWorld(t.Context())
 	if err != nil {
-		w.close()
+		w.closeWorld()
 	}
 	rig.SkipMissing(t, err)
 	shared = w
 	return w
 }
 
-func (w *world) start(ctx context.Context) (err error) {
+func (w *world) startWorld(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	var program string
@@ -126,11 +128,11 @@ func (w *world) start(ctx context.Context) (err error) {
 	for i := range w.config {
 		w.config[i] = kuberig.ServerConfig{Program: program, Kube: w.kube, Kubeconfig: kubeconfig, Args: []string{"--shutdown-delay-duration", "0s"}}
 	}
-	return w.serve(ctx)
+	return w.startServers(ctx)
 }
 
-// serve starts an etcd and two servers in the world's directory.
-func (w *world) serve(ctx context.Context) (err error) {
+// startServers starts an etcd and two servers in the world's directory.
+func (w *world) startServers(ctx context.Context) (err error) {
 	if w.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(w.dir, "etcd")); err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	errs := make([]error, len(w.servers))
 	for i := range w.servers {
 		w.config[i].Etcd = w.etcd.Endpoint
-		wait.Go(func() { errs[i] = w.restart(ctx, i) })
+		wait.Go(func() { errs[i] = w.restartServer(ctx, i) })
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -148,8 +150,8 @@ func (w *world) serve(ctx context.Context) (err error) {
 	return err
 }
 
-// restart kills a server that runs, as a power failure does, and starts it where it was.
-func (w *world) restart(ctx context.Context, i int) (err error) {
+// restartServer kills a server that runs, as a power failure does, and starts it where it was.
+func (w *world) restartServer(ctx context.Context, i int) (err error) {
 	if w.servers[i] != nil {
 		w.servers[i].Kill()
 		w.config[i].Addr = w.servers[i].Addr
@@ -158,7 +160,7 @@ func (w *world) restart(ctx context.Context, i int) (err error) {
 	return err
 }
 
-func (w *world) close() {
+func (w *world) closeWorld() {
 	if w.client != nil {
 		w.client.Close()
 	}
@@ -175,29 +177,23 @@ func (w *world) close() {
 	}
 }
 
-// api is the administrator's way to a server, without the aggregator.
-func (w *world) api(t testing.TB, server int) typed.KubizoneV1alpha1Interface {
+// connectServer returns the administrator's way to a server, without the aggregator.
+func (w *world) connectServer(t testing.TB, server int) typed.KubizoneV1alpha1Interface {
 	t.Helper()
-	config, err := w.servers[server].Direct(w.kube.AdminKubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(w.servers[server].Direct(w.kube.AdminKubeconfig()))(t)
 	config.QPS, config.Timeout, config.WarningHandler = -1, 0, rest.NoWarnings{}
 	return versioned.NewForConfigOrDie(config).KubizoneV1alpha1()
 }
 
-// revision is the version of etcd's present revision.
-func (w *world) revision(t testing.TB) int64 {
+// readRevision returns the version of etcd's present revision.
+func (w *world) readRevision(t testing.TB) int64 {
 	t.Helper()
-	r, err := w.client.Client.Get(t.Context(), "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.client.Client.Get(t.Context(), "/"))(t)
 	return subrev.Version(r.Header.Revision, subrev.Last)
 }
 
-// fsck checks the store at the revision of a version, 0 for the present one.
-func (w *world) fsck(t testing.TB, version int64) fsck.Report {
+// runFsck checks the store at the revision of a version, 0 for the present one.
+func (w *world) runFsck(t testing.TB, version int64) fsck.Report {
 	t.Helper()
 	revision, _ := subrev.Split(version)
 	r, err := fsck.Run(t.Context(), fsck.Config{Client: w.client.Client, Prefix: apiserver.Prefix, Zones: store.Codec(), Records: store.Codec(), Revision: revision})
@@ -207,20 +203,18 @@ func (w *world) fsck(t testing.TB, version int64) fsck.Report {
 	return r
 }
 
-// settled waits until nothing is owed.
-func (w *world) settled(t testing.TB) {
+// expectSettled waits until nothing is owed.
+func (w *world) expectSettled(t testing.TB) {
 	t.Helper()
-	if err := w.settle(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.waitForCascades(t))
 }
 
-// settle waits until nothing is owed. The error is damage, which no work in progress explains, or a cascade without
-// end.
-func (w *world) settle(t testing.TB) error {
+// waitForCascades waits until nothing is owed. The error is damage, which no work in progress explains, or a cascade
+// without end.
+func (w *world) waitForCascades(t testing.TB) error {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
-		r := w.fsck(t, 0)
+		r := w.runFsck(t, 0)
 		switch {
 		case !r.Clean():
 			return fmt.Errorf("damage: %v", r.Damage.List)
@@ -236,10 +230,7 @@ func (w *world) settle(t testing.TB) error {
 // (S3.4).
 func (w *world) awaitsEnd(t testing.TB) bool {
 	t.Helper()
-	zones, err := w.api(t, 0).Zones("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zones := must.Get(w.connectServer(t, 0).Zones("").List(t.Context(), metav1.ListOptions{}))(t)
 	return slices.ContainsFunc(zones.Items, func(z v1alpha1.Zone) bool {
 		return z.Status.FQDN != "" && z.Status.EndsAt != nil && time.Until(z.Status.EndsAt.Time) < time.Minute
 	})

@@ -35,6 +35,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/rig/noderig"
@@ -87,8 +88,8 @@ type world struct {
 	dir     string
 }
 
-// until waits for a fact.
-func (w *world) until(t *testing.T, what string, fact func() error) {
+// waitUntil waits for a fact.
+func (w *world) waitUntil(t *testing.T, what string, fact func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, waitTimeout)
 	defer cancel()
@@ -97,8 +98,8 @@ func (w *world) until(t *testing.T, what string, fact func() error) {
 	t.Logf("%s: after %s", what, time.Since(begin).Round(100*time.Millisecond))
 }
 
-// apply is `kubectl apply -f -` with a kubeconfig.
-func (w *world) apply(t *testing.T, kubeconfig, objects string) {
+// applyObjects is `kubectl apply -f -` with a kubeconfig.
+func (w *world) applyObjects(t *testing.T, kubeconfig, objects string) {
 	t.Helper()
 	command := exec.CommandContext(w.ctx, w.kubectl, "--kubeconfig", kubeconfig, "apply", "-f", "-")
 	command.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(w.dir, filepath.Base(kubeconfig)+".cache"))
@@ -111,24 +112,18 @@ func (w *world) apply(t *testing.T, kubeconfig, objects string) {
 // applyAs applies a file of testdata as a user of the cluster. The user has the rights that RBAC gives to the name.
 func (w *world) applyAs(t *testing.T, user, file string) {
 	t.Helper()
-	kubeconfig, err := w.kube.Tenant(user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.apply(t, kubeconfig, read(t, file))
+	kubeconfig := must.Get(w.kube.Tenant(user))(t)
+	w.applyObjects(t, kubeconfig, readFile(t, file))
 }
 
-func read(t *testing.T, file string) string {
+func readFile(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", file)))(t)
 	return string(text)
 }
 
-// template is what a chart renders.
-func (w *world) template(t *testing.T, namespace, chart string, set ...string) string {
+// renderChart returns what a chart renders.
+func (w *world) renderChart(t *testing.T, namespace, chart string, set ...string) string {
 	t.Helper()
 	arguments := []string{"template", chart, "../../charts/" + chart, "-n", namespace}
 	for _, one := range set {
@@ -149,22 +144,16 @@ func (w *world) template(t *testing.T, namespace, chart string, set ...string) s
 func (w *world) makeNamespace(t *testing.T, name string) {
 	t.Helper()
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
-	if _, err := w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{}))(t)
 }
 
-// install starts a cluster and installs the chart.
-func install(t *testing.T) *world {
+// installChart starts a cluster and installs the chart.
+func installChart(t *testing.T) *world {
 	w := &world{ctx: t.Context(), dir: noderig.Dir(t)}
 	var err error
-	w.helm, err = rig.Tool("helm")
-	rig.SkipMissing(t, err)
-	w.kubectl, err = rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
-	w.kube, err = kuberig.StartKube(w.ctx, filepath.Join(w.dir, "kube"), noderig.KubeConfig())
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { w.kube.Close() })
+	w.helm = rig.Need(rig.Tool("helm"))(t)
+	w.kubectl = rig.Need(rig.KubeProgram("kubectl"))(t)
+	w.kube = rig.NeedServer(kuberig.StartKube(w.ctx, filepath.Join(w.dir, "kube"), noderig.KubeConfig()))(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -184,13 +173,13 @@ func install(t *testing.T) *world {
 	}
 	set := []string{"image.repository=registry.example/kubizone", "aggregateRoles=true", "primary.enabled=true", "primary.tsigSecretName=",
 		"fleet.enabled=true", "fleet.namespaces={" + servers + "}", "gardener.enabled=true", "gardener.namespaces={gardener}", "classes.bindcar.secrets." + servers + "={bindcar-secondary-0-agent}"}
-	w.apply(t, w.kube.AdminKubeconfig(), w.template(t, kuberig.InstallNamespace, "kubizone", set...))
+	w.applyObjects(t, w.kube.AdminKubeconfig(), w.renderChart(t, kuberig.InstallNamespace, "kubizone", set...))
 	t.Cleanup(func() { w.checkParts(t) })
 	if _, _, err := w.kube.WaitAvailable(w.ctx, true); err != nil {
-		t.Fatalf("%v%s", err, w.logs(kuberig.InstallNamespace))
+		t.Fatalf("%v%s", err, w.readLogs(kuberig.InstallNamespace))
 	}
 	// Discovery may have the kinds some time after that.
-	w.until(t, "the kinds are there", func() error {
+	w.waitUntil(t, "the kinds are there", func() error {
 		_, err := w.ours.KubizoneV1alpha1().Zones("").List(w.ctx, metav1.ListOptions{})
 		if err == nil {
 			_, err = w.ours.Bind9V1alpha1().Bind9Clusters("").List(w.ctx, metav1.ListOptions{})
@@ -215,13 +204,13 @@ func (w *world) checkParts(t *testing.T) {
 			}
 		}
 		if t.Failed() {
-			t.Log(w.logs(namespace))
+			t.Log(w.readLogs(namespace))
 		}
 	}
 }
 
-// logs are the ends of what the containers of a namespace have written.
-func (w *world) logs(namespace string) string {
+// readLogs returns the ends of what the containers of a namespace have written.
+func (w *world) readLogs(namespace string) string {
 	var all strings.Builder
 	for container, log := range w.node.Logs(namespace, "") {
 		fmt.Fprintf(&all, "\n== %s/%s\n%s", namespace, container, log[max(0, len(log)-3000):])
@@ -229,16 +218,16 @@ func (w *world) logs(namespace string) string {
 	return all.String()
 }
 
-// zone is a Zone of the team.
-func (w *world) zone(name string) (*v1alpha1.Zone, error) {
+// getZone returns a Zone of the team.
+func (w *world) getZone(name string) (*v1alpha1.Zone, error) {
 	return w.ours.KubizoneV1alpha1().Zones(team).Get(w.ctx, name, metav1.GetOptions{})
 }
 
 // waitReady waits until Ready of a Zone of the team has a status, or one of two: True, False|Unknown.
 func (w *world) waitReady(t *testing.T, name string, want string) {
 	t.Helper()
-	w.until(t, fmt.Sprintf("Ready of Zone %s is %s", name, want), func() error {
-		zone, err := w.zone(name)
+	w.waitUntil(t, fmt.Sprintf("Ready of Zone %s is %s", name, want), func() error {
+		zone, err := w.getZone(name)
 		if err != nil {
 			return err
 		}
@@ -257,8 +246,8 @@ func (w *world) waitReady(t *testing.T, name string, want string) {
 	})
 }
 
-// ask asks a server of the fleet, by the address of its Service, and returns the answer as text.
-func (w *world) ask(server, name string, of uint16) (string, error) {
+// askServer asks a server of the fleet, by the address of its Service, and returns the answer as text.
+func (w *world) askServer(server, name string, of uint16) (string, error) {
 	service, err := w.core.CoreV1().Services(servers).Get(w.ctx, server, metav1.GetOptions{})
 	if err != nil {
 		return "", err
@@ -282,8 +271,8 @@ func (w *world) ask(server, name string, of uint16) (string, error) {
 func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, want ...string) {
 	t.Helper()
 	for _, server := range all {
-		w.until(t, fmt.Sprintf("%s answers for %s with %q", server, name, want), func() error {
-			out, err := w.ask(server, name, of)
+		w.waitUntil(t, fmt.Sprintf("%s answers for %s with %q", server, name, want), func() error {
+			out, err := w.askServer(server, name, of)
 			if err != nil {
 				return err
 			}
@@ -297,31 +286,21 @@ func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, w
 	}
 }
 
-// as is a client of a user of the cluster. The user has the rights that RBAC gives to the name.
-func (w *world) as(t *testing.T, user string) *versioned.Clientset {
+// clientAs returns a client of a user of the cluster. The user has the rights that RBAC gives to the name.
+func (w *world) clientAs(t *testing.T, user string) *versioned.Clientset {
 	t.Helper()
-	kubeconfig, err := w.kube.Tenant(user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := kuberig.ClientConfig(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := versioned.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	kubeconfig := must.Get(w.kube.Tenant(user))(t)
+	config := must.Get(kuberig.ClientConfig(kubeconfig))(t)
+	return must.Get(versioned.NewForConfig(config))(t)
 }
 
 // TestChart_carriesAFleetThroughItsLife: with the rights of the chart alone, zones of a tenant are delivered, signed
 // and unsigned again; servers that come later, go, or lose a zone are noticed; and Gardener's names are made.
 func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
-	w := install(t)
-	w.apply(t, w.kube.AdminKubeconfig(), read(t, "platform.yaml"))
+	w := installChart(t)
+	w.applyObjects(t, w.kube.AdminKubeconfig(), readFile(t, "platform.yaml"))
 	// kube-controller-manager aggregates the roles.
-	w.until(t, "alice and bob have the roles of the chart", func() error {
+	w.waitUntil(t, "alice and bob have the roles of the chart", func() error {
 		for user, resource := range map[string]string{"alice": "zones.kubi.zone", "bob": "bind9clusters.bind9.kubi.zone"} {
 			kubeconfig, err := w.kube.Tenant(user)
 			if err != nil {
@@ -338,7 +317,7 @@ func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 	w.applyAs(t, "alice", "zones.yaml")
 	t.Run("story", func(t *testing.T) {
 		t.Run("a pod has what its spec says", w.runsPods)
-		t.Run("a zone is signed and unsigned", w.signs)
+		t.Run("a zone is signed and unsigned", w.signAndUnsign)
 		t.Run("a class waits for its servers", w.waitsForServers)
 		t.Run("a bindcar makes zones", w.usesBindcar)
 		t.Run("a class loses its servers", w.losesServers)
@@ -349,17 +328,14 @@ func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 
 func mustAddress(t *testing.T, w *world, service string) string {
 	t.Helper()
-	of, err := w.core.CoreV1().Services(team).Get(w.ctx, service, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := must.Get(w.core.CoreV1().Services(team).Get(w.ctx, service, metav1.GetOptions{}))(t)
 	return of.Spec.ClusterIP
 }
 
 // runsPods judges the node that the others stand on.
 func (w *world) runsPods(t *testing.T) {
 	t.Parallel()
-	w.apply(t, w.kube.AdminKubeconfig(), read(t, "pod.yaml"))
+	w.applyObjects(t, w.kube.AdminKubeconfig(), readFile(t, "pod.yaml"))
 	run := func(script string) string {
 		t.Helper()
 		out, err := w.node.Execute(w.ctx, team, "plain", "main", "sh", "-c", script)
@@ -368,7 +344,7 @@ func (w *world) runsPods(t *testing.T) {
 		}
 		return strings.TrimSpace(out)
 	}
-	w.until(t, "the pod is ready, after its second start", func() error {
+	w.waitUntil(t, "the pod is ready, after its second start", func() error {
 		pod, err := w.core.CoreV1().Pods(team).Get(w.ctx, "plain", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -396,27 +372,23 @@ func (w *world) runsPods(t *testing.T) {
 	if !strings.Contains(token, `"pod":{"name":"plain"`) || !strings.Contains(token, "system:serviceaccount:team:default") {
 		t.Errorf("the token is %s", token)
 	}
-	if _, err := w.core.CoreV1().ConfigMaps(team).Patch(w.ctx, "plain", types.MergePatchType, []byte(`{"data":{"text":"two"}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.until(t, "the volume follows the ConfigMap", func() error {
+	must.Get(w.core.CoreV1().ConfigMaps(team).Patch(w.ctx, "plain", types.MergePatchType, []byte(`{"data":{"text":"two"}}`), metav1.PatchOptions{}))(t)
+	w.waitUntil(t, "the volume follows the ConfigMap", func() error {
 		if got := run("cat /config/text"); got != "two" {
 			return errors.New(got)
 		}
 		return nil
 	})
 	at := net.JoinHostPort(mustAddress(t, w, "plain"), "80")
-	w.until(t, "the Service leads to the pod", func() error {
+	w.waitUntil(t, "the Service leads to the pod", func() error {
 		connection, err := net.Dial("tcp", at)
 		if err == nil {
 			connection.Close()
 		}
 		return err
 	})
-	if err := w.core.CoreV1().Pods(team).Delete(w.ctx, "plain", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.until(t, "the pod has gone, and its Service refuses", func() error {
+	must.Succeed(t, w.core.CoreV1().Pods(team).Delete(w.ctx, "plain", metav1.DeleteOptions{}))
+	w.waitUntil(t, "the pod has gone, and its Service refuses", func() error {
 		if _, err := w.core.CoreV1().Pods(team).Get(w.ctx, "plain", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is still there: %v", err)
 		}
@@ -434,12 +406,12 @@ func (w *world) runsPods(t *testing.T) {
 	}
 }
 
-// signs: the way to a signed zone and back ends, and then the zone is served as it changes (S12.5).
-func (w *world) signs(t *testing.T) {
+// signAndUnsign: the way to a signed zone and back ends, and then the zone is served as it changes (S12.5).
+func (w *world) signAndUnsign(t *testing.T) {
 	t.Parallel()
 	all := []string{"main-primary-0", "main-secondary-0"}
 	phase := func() (v1alpha1.DNSSECPhase, string) {
-		zone, err := w.zone("signed")
+		zone, err := w.getZone("signed")
 		if err != nil {
 			return "", err.Error()
 		}
@@ -448,7 +420,7 @@ func (w *world) signs(t *testing.T) {
 		}
 		return zone.Status.DNSSEC.Phase, zone.Status.DNSSEC.Message
 	}
-	w.until(t, "the zone is signed", func() error {
+	w.waitUntil(t, "the zone is signed", func() error {
 		if is, message := phase(); is != v1alpha1.DNSSECSigned {
 			return fmt.Errorf("%s: %s", is, message)
 		}
@@ -457,19 +429,15 @@ func (w *world) signs(t *testing.T) {
 	w.waitAnswer(t, all, "www.signed.example.", dns.TypeA, "192.0.2.80", "RRSIG")
 	w.waitAnswer(t, all, "signed.example.", dns.TypeDS, "\tDS\t") // of the zone above
 	w.waitReady(t, "signed", "True")
-	alice := w.as(t, "alice").KubizoneV1alpha1()
-	if _, err := alice.Zones(team).Patch(w.ctx, "signed", types.MergePatchType, []byte(`{"spec":{"dnssec":null}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.until(t, "the zone is unsigned again", func() error {
+	alice := w.clientAs(t, "alice").KubizoneV1alpha1()
+	must.Get(alice.Zones(team).Patch(w.ctx, "signed", types.MergePatchType, []byte(`{"spec":{"dnssec":null}}`), metav1.PatchOptions{}))(t)
+	w.waitUntil(t, "the zone is unsigned again", func() error {
 		if is, message := phase(); is+v1alpha1.DNSSECPhase(message) != "" {
 			return fmt.Errorf("%s: %s", is, message)
 		}
 		return nil
 	})
-	if _, err := alice.Records(team).Patch(w.ctx, "signed-www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.81"}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(alice.Records(team).Patch(w.ctx, "signed-www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.81"}}`), metav1.PatchOptions{}))(t)
 	w.waitAnswer(t, all, "www.signed.example.", dns.TypeA, "192.0.2.81", "!RRSIG")
 	w.waitAnswer(t, all, "signed.example.", dns.TypeDS, "!\tDS\t")
 	w.waitReady(t, "signed", "True")
@@ -488,7 +456,7 @@ func (w *world) waitsForServers(t *testing.T) {
 		}
 		return n
 	}
-	w.until(t, "no server was found", func() error {
+	w.waitUntil(t, "no server was found", func() error {
 		if attempts() == 0 {
 			return errors.New("there was no attempt")
 		}
@@ -509,8 +477,8 @@ func (w *world) waitsForServers(t *testing.T) {
 // these looked at, or look through their catalogs, anew.
 func (w *world) waitQuiet(t *testing.T, name string) {
 	t.Helper()
-	w.until(t, "Zone "+name+" is Ready, and all is quiet", func() error {
-		zone, err := w.zone(name)
+	w.waitUntil(t, "Zone "+name+" is Ready, and all is quiet", func() error {
+		zone, err := w.getZone(name)
 		if err != nil {
 			return err
 		}
@@ -527,9 +495,7 @@ func (w *world) losesServers(t *testing.T) {
 	t.Parallel()
 	w.waitQuiet(t, "going")
 	w.waitAnswer(t, []string{"going-secondary-0"}, "www.going.example.", dns.TypeA, "192.0.2.80")
-	if err := w.as(t, "bob").Bind9V1alpha1().Bind9Clusters(servers).Delete(w.ctx, "going", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.clientAs(t, "bob").Bind9V1alpha1().Bind9Clusters(servers).Delete(w.ctx, "going", metav1.DeleteOptions{}))
 	w.waitReady(t, "going", "False|Unknown")
 }
 
@@ -539,12 +505,12 @@ func (w *world) losesZone(t *testing.T) {
 	server := []string{"drifting-secondary-0"}
 	w.waitQuiet(t, "drifting")
 	w.waitAnswer(t, server, "www.drifting.example.", dns.TypeA, "192.0.2.80")
-	w.until(t, "the server has lost the zone", func() error {
+	w.waitUntil(t, "the server has lost the zone", func() error {
 		out, err := w.node.Execute(w.ctx, servers, server[0], "bind9", "rndc", "-s", "127.0.0.1", "-p", "9530", "-k", "/etc/bind/rndc.key", "delzone", "drifting.example")
 		if err != nil {
 			return err
 		}
-		if answer, err := w.ask(server[0], "www.drifting.example.", dns.TypeA); err != nil || strings.Contains(answer, "192.0.2.80") {
+		if answer, err := w.askServer(server[0], "www.drifting.example.", dns.TypeA); err != nil || strings.Contains(answer, "192.0.2.80") {
 			return fmt.Errorf("%s: it answers %s, %w", out, answer, err)
 		}
 		return nil
@@ -559,11 +525,8 @@ func (w *world) usesBindcar(t *testing.T) {
 	if _, err := rig.BindcarProgram(); err != nil { // the long form does not begin without it
 		t.Skip(err)
 	}
-	primary, err := w.core.CoreV1().Services(kuberig.InstallNamespace).Get(w.ctx, "kubizone-primary", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.apply(t, w.kube.AdminKubeconfig(), strings.ReplaceAll(read(t, "bindcar.yaml"), "PRIMARY", primary.Spec.ClusterIP))
+	primary := must.Get(w.core.CoreV1().Services(kuberig.InstallNamespace).Get(w.ctx, "kubizone-primary", metav1.GetOptions{}))(t)
+	w.applyObjects(t, w.kube.AdminKubeconfig(), strings.ReplaceAll(readFile(t, "bindcar.yaml"), "PRIMARY", primary.Spec.ClusterIP))
 	w.waitReady(t, "bindcar", "True")
 	w.waitAnswer(t, []string{"bindcar-secondary-0"}, "www.bindcar.example.", dns.TypeA, "192.0.2.80")
 }
@@ -584,18 +547,13 @@ func (w *world) servesGardener(t *testing.T) {
 		t.Fatal(definitions, err)
 	}
 	for _, file := range append(definitions, "testdata/gardener.yaml") {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.apply(t, admin, string(text))
+		text := must.Get(os.ReadFile(file))(t)
+		w.applyObjects(t, admin, string(text))
 	}
-	if err := w.kube.WaitDefinitions(w.ctx); err != nil {
-		t.Fatal(err)
-	}
-	w.apply(t, admin, w.template(t, "garden", "kubizone-gardener"))
+	must.Succeed(t, w.kube.WaitDefinitions(w.ctx))
+	w.applyObjects(t, admin, w.renderChart(t, "garden", "kubizone-gardener"))
 	config := clientcmdapi.NewConfig()
-	w.until(t, "the account has a token", func() error {
+	w.waitUntil(t, "the account has a token", func() error {
 		account, err := w.core.CoreV1().Secrets("gardener").Get(w.ctx, "gardener-landscape", metav1.GetOptions{})
 		if err == nil && len(account.Data["token"]) == 0 {
 			err = errors.New("it has none")
@@ -607,20 +565,12 @@ func (w *world) servesGardener(t *testing.T) {
 		return err
 	})
 	config.Contexts["it"], config.CurrentContext = &clientcmdapi.Context{Cluster: "it", AuthInfo: "it"}, "it"
-	kubeconfig, err := clientcmd.Write(*config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := must.Get(clientcmd.Write(*config))(t)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "dnsrecord-one"}, Data: map[string][]byte{"kubeconfig": kubeconfig, "namespace": []byte("gardener")}}
-	if _, err := w.core.CoreV1().Secrets("shoot--test--one").Create(w.ctx, secret, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.apply(t, admin, read(t, "shoot.yaml"))
-	client, err := dynamic.NewForConfig(w.kube.Admin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.until(t, "the DNSRecord is made", func() error {
+	must.Get(w.core.CoreV1().Secrets("shoot--test--one").Create(w.ctx, secret, metav1.CreateOptions{}))(t)
+	w.applyObjects(t, admin, readFile(t, "shoot.yaml"))
+	client := must.Get(dynamic.NewForConfig(w.kube.Admin()))(t)
+	w.waitUntil(t, "the DNSRecord is made", func() error {
 		record, err := client.Resource(dnsRecords).Namespace("shoot--test--one").Get(w.ctx, "one-external", metav1.GetOptions{})
 		if err != nil {
 			return err

@@ -97,7 +97,7 @@ func judgeImage(t *testing.T, release string, of image) {
 	if err != nil || len(built) == 0 || !slices.Equal(platforms, built) {
 		t.Errorf("the image is for %q, the programs for %q", platforms, built)
 	}
-	tarred := unpack(t, bytes.NewReader(readFile(t, release, of.program+"-"+tag+"-image.tar")))
+	tarred := unpackArchive(t, bytes.NewReader(readFile(t, release, of.program+"-"+tag+"-image.tar")))
 	must.Succeed(t, filepath.WalkDir(filepath.Join(dist, "image"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -125,7 +125,7 @@ func judgePlatform(t *testing.T, release string, of image, platform string, m ma
 	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(layer)); sum != c.RootFS.DiffIDs[0] {
 		t.Errorf("%s: the layer is %s, not %s", platform, sum, c.RootFS.DiffIDs[0])
 	}
-	files := unpack(t, bytes.NewReader(layer))
+	files := unpackArchive(t, bytes.NewReader(layer))
 	for name, file := range files {
 		if h := file.header; h.Uid != 0 || h.Gid != 0 || h.Mode&^0o755 != 0 {
 			t.Errorf("%s: %s of %d:%d has mode %o: another user than root can change it", platform, name, h.Uid, h.Gid, h.Mode)

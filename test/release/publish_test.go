@@ -29,7 +29,7 @@ func judgePublication(t *testing.T, dist string) {
 		}
 	}
 	digests := map[string]string{} // of the images
-	for _, of := range images(dist) {
+	for _, of := range listImages(dist) {
 		name := filepath.Join(of.dir, "image.txt")
 		_, digest, _ := strings.Cut(strings.TrimSpace(string(readFile(t, name))), "@")
 		digests[of.program] = digest
@@ -49,7 +49,7 @@ func judgePublication(t *testing.T, dist string) {
 		return strings.TrimSpace(string(out))
 	}
 	var want []string
-	for _, of := range images(dist) {
+	for _, of := range listImages(dist) {
 		if got := resolve("/acme/" + of.program + ":" + tag); got != digests[of.program] {
 			t.Errorf("the image was pushed as %s, the manifests name %s", got, digests[of.program])
 		}

@@ -44,8 +44,9 @@ type image struct {
 	run     string // an argument with which the program ends at once
 }
 
-// images are those of the release in dist. One that was built with GARDENER=no, as README.md builds it, has one image.
-func images(dist string) []image {
+// listImages returns those of the release in dist. One that was built with GARDENER=no, as README.md builds it, has one
+// image.
+func listImages(dist string) []image {
 	all := []image{{"kubizone", dist, "version"}, {"kubizone-gardener", filepath.Join(dist, "gardener"), "--help"}}
 	if *built != "" && os.Getenv("GARDENER") == "no" {
 		return all[:1]
@@ -97,12 +98,12 @@ func TestRelease(t *testing.T) {
 	}
 	t.Run("checksums", func(t *testing.T) { judgeChecksums(t, dist) })
 	t.Run("archives", func(t *testing.T) { judgeArchives(t, dist) })
-	for _, one := range images(dist) {
+	for _, one := range listImages(dist) {
 		t.Run("image/"+one.program, func(t *testing.T) { judgeImage(t, dist, one) })
 		t.Run("chart/"+one.program, func(t *testing.T) { judgeChart(t, dist, one) })
 	}
 	t.Run("manifests", func(t *testing.T) { judgeManifests(t, dist) })
-	if len(images(dist)) > 1 {
+	if len(listImages(dist)) > 1 {
 		t.Run("gardener", func(t *testing.T) { judgeGardener(t, dist) })
 	}
 	t.Run("notes", func(t *testing.T) {
@@ -168,7 +169,7 @@ func judgeArchives(t *testing.T, dist string) {
 	for _, platform := range platforms {
 		name := "kubizone-" + tag + "-" + platform.Name()
 		unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, name+".tar.gz"))))(t)
-		files := unpack(t, unpacked)
+		files := unpackArchive(t, unpacked)
 		for _, program := range []string{"kubizone", "bind-agent", "webhook-server"} {
 			want := readFile(t, dist, "programs", platform.Name(), program)
 			if file := files[program]; !bytes.Equal(file.content, want) || file.header.Mode != 0o755 {
@@ -237,7 +238,7 @@ func readBill(t *testing.T, dist, name string) map[string]string {
 func judgeManifests(t *testing.T, dist string) {
 	for form, servers := range map[string]string{"install.yaml": "replicas: 1\n", "install-ha.yaml": "replicas: 3\n"} {
 		text := string(readFile(t, dist, form))
-		judgeImages(t, images(dist)[0], form, text, 2) // servers and controller
+		judgeImages(t, listImages(dist)[0], form, text, 2) // servers and controller
 		for _, want := range []string{"kind: StatefulSet\n", "kind: Deployment\n", "kind: APIService\n", servers} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s is without %q", form, want)
@@ -267,7 +268,7 @@ func judgeImages(t *testing.T, of image, name, manifests string, containers int)
 func judgeChart(t *testing.T, dist string, of image) {
 	chart := of.program + "-" + tag[1:] + ".tgz"
 	unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, chart))))(t)
-	files := unpack(t, unpacked)
+	files := unpackArchive(t, unpacked)
 	lines := strings.Split(string(files[of.program+"/Chart.yaml"].content), "\n")
 	for _, want := range []string{"version: " + tag[1:], "appVersion: " + tag[1:]} {
 		if !slices.Contains(lines, want) {
@@ -315,8 +316,8 @@ type packed struct {
 	content []byte
 }
 
-// unpack reads an archive of regular files and directories.
-func unpack(t *testing.T, archive io.Reader) map[string]packed {
+// unpackArchive reads an archive of regular files and directories.
+func unpackArchive(t *testing.T, archive io.Reader) map[string]packed {
 	t.Helper()
 	files := map[string]packed{}
 	for reader := tar.NewReader(archive); ; {

@@ -36,7 +36,7 @@ func NewAuthority(name string) (*Authority, error) {
 		return nil, err
 	}
 	a := &Authority{key: key}
-	pair, err := a.issue(key, x509.Certificate{
+	pair, err := a.issuePair(key, x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
 		IsCA: true, BasicConstraintsValid: true,
 	})
@@ -61,25 +61,25 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
-	return a.leaf(template)
+	return a.issueLeaf(template)
 }
 
 // Client is a client's certificate: the common name is the user, the organizations are the groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
-	return a.leaf(x509.Certificate{
+	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }
 
-func (a *Authority) leaf(template x509.Certificate) (Pair, error) {
+func (a *Authority) issueLeaf(template x509.Certificate) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return Pair{}, err
 	}
-	return a.issue(key, template)
+	return a.issuePair(key, template)
 }
 
-func (a *Authority) issue(key *ecdsa.PrivateKey, template x509.Certificate) (Pair, error) {
+func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) (Pair, error) {
 	var err error
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return Pair{}, err

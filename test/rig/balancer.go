@@ -53,8 +53,8 @@ func StartBalancer() (*Balancer, error) {
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
 	}
-	b.running.Go(b.accept)
-	b.running.Go(func() { b.probe(ctx) })
+	b.running.Go(b.acceptConnections)
+	b.running.Go(func() { b.probeBackends(ctx) })
 	return b, nil
 }
 
@@ -72,7 +72,7 @@ func (b *Balancer) Ready() int {
 	return len(b.ready)
 }
 
-func (b *Balancer) probe(ctx context.Context) {
+func (b *Balancer) probeBackends(ctx context.Context) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
 	for {
@@ -82,7 +82,7 @@ func (b *Balancer) probe(ctx context.Context) {
 		passed := make([]bool, len(backends))
 		var all sync.WaitGroup
 		for i, at := range backends {
-			all.Go(func() { passed[i] = b.passes(ctx, at) })
+			all.Go(func() { passed[i] = b.passesProbe(ctx, at) })
 		}
 		all.Wait()
 		var ready []netip.AddrPort
@@ -102,7 +102,7 @@ func (b *Balancer) probe(ctx context.Context) {
 	}
 }
 
-func (b *Balancer) passes(ctx context.Context, at netip.AddrPort) bool {
+func (b *Balancer) passesProbe(ctx context.Context, at netip.AddrPort) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+at.String()+"/readyz", nil)
 	if err != nil {
 		return false
@@ -115,21 +115,21 @@ func (b *Balancer) passes(ctx context.Context, at netip.AddrPort) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-func (b *Balancer) accept() {
+func (b *Balancer) acceptConnections() {
 	for {
 		client, err := b.listener.Accept()
 		if err != nil {
 			return
 		}
-		b.running.Go(func() { b.carry(client) })
+		b.running.Go(func() { b.carryConnection(client) })
 	}
 }
 
-// carry joins the connection with one to a backend until either side ends it. Without a ready backend the client is
-// refused as by a Service without endpoints.
-func (b *Balancer) carry(client net.Conn) {
+// carryConnection joins the connection with one to a backend until either side ends it. Without a ready backend the
+// client is refused as by a Service without endpoints.
+func (b *Balancer) carryConnection(client net.Conn) {
 	defer client.Close()
-	at, ok := b.pick()
+	at, ok := b.pickBackend()
 	if !ok {
 		return
 	}
@@ -138,10 +138,10 @@ func (b *Balancer) carry(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	if !b.keep(client, server) {
+	if !b.keepConnections(client, server) {
 		return
 	}
-	defer b.forget(client, server)
+	defer b.forgetConnections(client, server)
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		both.Go(func() {
@@ -152,7 +152,7 @@ func (b *Balancer) carry(client net.Conn) {
 	both.Wait()
 }
 
-func (b *Balancer) pick() (netip.AddrPort, bool) {
+func (b *Balancer) pickBackend() (netip.AddrPort, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.ready) == 0 {
@@ -162,8 +162,8 @@ func (b *Balancer) pick() (netip.AddrPort, bool) {
 	return b.ready[b.next%len(b.ready)], true
 }
 
-// keep remembers connections for Close; false when it has begun.
-func (b *Balancer) keep(connections ...net.Conn) bool {
+// keepConnections remembers connections for Close; false when it has begun.
+func (b *Balancer) keepConnections(connections ...net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open == nil {
@@ -175,7 +175,7 @@ func (b *Balancer) keep(connections ...net.Conn) bool {
 	return true
 }
 
-func (b *Balancer) forget(connections ...net.Conn) {
+func (b *Balancer) forgetConnections(connections ...net.Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range connections {

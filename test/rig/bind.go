@@ -97,11 +97,11 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 			return nil, err
 		}
 		// -n 1: one worker is plenty, and machines that test have few processors.
-		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.configure(c)
+		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.writeConfig(c)
 	})
 }
 
-func (b *BIND) configure(c BINDConfig) error {
+func (b *BIND) writeConfig(c BINDConfig) error {
 	control := TSIGKey{Name: "rig-control", Algorithm: "hmac-sha256", Secret: "cmlnLWNvbnRyb2wtb24tbG9vcGJhY2stb25seS0wMDE="}
 	var conf strings.Builder
 	conf.WriteString(control.Statement())
@@ -110,7 +110,7 @@ func (b *BIND) configure(c BINDConfig) error {
 	}
 	var catalogs strings.Builder
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone, z.primary())
+		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone, z.formatPrimary())
 	}
 	notify := "notify no;"
 	if c.Notify {
@@ -141,7 +141,7 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 	}
 	conf.WriteString(c.Statements)
 	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
-		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone, zoneFile(z.Zone), z.primary())
+		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone, zoneFile(z.Zone), z.formatPrimary())
 	}
 	for _, z := range c.Primaries {
 		if err := os.WriteFile(filepath.Join(b.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {
@@ -160,8 +160,8 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 	return os.WriteFile(filepath.Join(b.dir, "named.conf"), []byte(conf.String()), 0o600)
 }
 
-// primary is where the zone comes from, in named.conf syntax.
-func (z SecondaryZone) primary() string {
+// formatPrimary returns where the zone comes from, in named.conf syntax.
+func (z SecondaryZone) formatPrimary() string {
 	key := ""
 	if z.Key != "" {
 		key = fmt.Sprintf(" key %q", z.Key)
@@ -179,7 +179,7 @@ func zoneFile(zone string) string {
 
 // Rndc runs a command of named's control channel and returns what it printed.
 func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
-	return run(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
+	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
 // RndcCommand is the program and its first arguments by which another process runs what Rndc runs.

@@ -28,7 +28,7 @@ type Bindcar struct {
 // BindcarProgram is the path of bindcar. One that was not built is a *Missing: that takes minutes, so the long form of
 // tests alone asks for it.
 func BindcarProgram() (string, error) {
-	program := cached("hack/build-bindcar.sh")
+	program := findCached("hack/build-bindcar.sh")
 	if program == "" {
 		return "", &Missing{Program: "bindcar", Install: "hack/build-bindcar.sh"}
 	}

@@ -47,7 +47,7 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 		}
 		all = append(all, "-k", file)
 	}
-	return run(ctx, "", "", dig, append(all, args...)...)
+	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
 // Serial is the SOA serial that the server answers with for the zone; ok is false while it has none to serve. No answer
@@ -76,7 +76,7 @@ func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 
 // Serials are the SOA serials that the server answers with for the zones; one that it has not is not among them.
 func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, error) {
-	out, err := d.each(ctx, zones, "+noall", "+answer", "+norecurse", "+tries=1", "+time=2", "SOA")
+	out, err := d.askEach(ctx, zones, "+noall", "+answer", "+norecurse", "+tries=1", "+time=2", "SOA")
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 // Transfers are the zones as the server hands them on by AXFR, as master files; one that it does not hand on to the end
 // is not among them.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
-	out, err := d.each(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
+	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +121,12 @@ func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, 
 
 // Notify tells the server that there is something new of the zones.
 func (d Dig) Notify(ctx context.Context, zones []string) error {
-	_, err := d.each(ctx, zones, "+opcode=notify", "+noall", "+aaflag", "+norecurse", "+tries=3", "+time=2", "SOA")
+	_, err := d.askEach(ctx, zones, "+opcode=notify", "+noall", "+aaflag", "+norecurse", "+tries=3", "+time=2", "SOA")
 	return err
 }
 
-// each asks one question of every zone in one process.
-func (d Dig) each(ctx context.Context, zones []string, args ...string) (string, error) {
+// askEach asks one question of every zone in one process.
+func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "kubizone-dig-")
 	if err != nil {
 		return "", err
@@ -175,7 +175,7 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 		}
 		args = append(args, "-k", file)
 	}
-	return run(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
+	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
 // Canonical is a zone's records as named-compilezone writes them, one a line with all
@@ -195,7 +195,7 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if said, err := run(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
+	if said, err := runProgram(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
 		"-M", "ignore", "-S", "ignore", "-s", "full", "-o", out, zone, in); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, said)
 	}
@@ -225,8 +225,8 @@ func oneSpaced(line string) string {
 	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
 }
 
-// run runs a program to its end and returns its standard output; the error holds the rest.
-func run(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
+// runProgram runs a program to its end and returns its standard output; the error holds the rest.
+func runProgram(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(stdin), &out, &complaint

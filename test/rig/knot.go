@@ -66,11 +66,11 @@ func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 		return nil
 	}
 	return k, k.launch(ctx, c.Addr, func() ([]string, error) {
-		return []string{knotd, "-c", filepath.Join(k.dir, "knot.conf")}, k.configure(c)
+		return []string{knotd, "-c", filepath.Join(k.dir, "knot.conf")}, k.writeConfig(c)
 	})
 }
 
-func (k *Knot) configure(c KnotConfig) error {
+func (k *Knot) writeConfig(c KnotConfig) error {
 	var conf strings.Builder
 	fmt.Fprintf(&conf, `server:
     rundir: %[1]q
@@ -141,5 +141,5 @@ func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return run(ctx, k.dir, "", knotc, append([]string{"-s", filepath.Join(k.dir, "knot.sock")}, args...)...)
+	return runProgram(ctx, k.dir, "", knotc, append([]string{"-s", filepath.Join(k.dir, "knot.sock")}, args...)...)
 }

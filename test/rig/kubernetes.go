@@ -15,10 +15,10 @@ import (
 )
 
 // cachedKube is the directory of what an earlier hack/build-kube.sh built, or empty.
-var cachedKube = sync.OnceValue(func() string { return cached("hack/build-kube.sh") })
+var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// cached is what a script of the repository says that it has built before, or empty.
-func cached(script string, arguments ...string) string {
+// findCached returns what a script of the repository says that it has built before, or empty.
+func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {
 		return ""
@@ -55,7 +55,7 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 // GitOpsProgram is the path of kstatus or argohealth, which say what GitOps tools make of objects, as
 // hack/build-gitops.sh left it in its cache; else a *Missing.
 func GitOpsProgram(program string) (string, error) {
-	if dir := cached("hack/build-gitops.sh"); dir != "" {
+	if dir := findCached("hack/build-gitops.sh"); dir != "" {
 		return filepath.Join(dir, program), nil
 	}
 	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
@@ -64,7 +64,7 @@ func GitOpsProgram(program string) (string, error) {
 // Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a
 // *Missing.
 func Tool(program string) (string, error) {
-	if path := cached("hack/build-tool.sh", program); path != "" {
+	if path := findCached("hack/build-tool.sh", program); path != "" {
 		return path, nil
 	}
 	return "", &Missing{Program: program, Install: "hack/build-tool.sh " + program}

@@ -37,11 +37,11 @@ func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	n := &NSD{peer{name: "nsd"}}
 	n.checkUp = n.checkAnswer
 	return n, n.launch(ctx, c.Addr, func() ([]string, error) {
-		return []string{nsd, "-d", "-c", filepath.Join(n.dir, "nsd.conf")}, n.configure(c)
+		return []string{nsd, "-d", "-c", filepath.Join(n.dir, "nsd.conf")}, n.writeConfig(c)
 	})
 }
 
-func (n *NSD) configure(c NSDConfig) error {
+func (n *NSD) writeConfig(c NSDConfig) error {
 	var conf strings.Builder
 	fmt.Fprintf(&conf, `server:
 	server-count: 1

@@ -25,7 +25,7 @@ const (
 
 // FreePort reserves a loopback port, free for both TCP and UDP: until this process ends, no test of any process on this
 // machine is given it again.
-func FreePort() (netip.AddrPort, error) { return reservations.reserve() }
+func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
 // OutsidePort is FreePort at an address of this machine that is not loopback's: one that classes without
 // allowLocalAddresses reach.
@@ -58,7 +58,7 @@ type reserved struct {
 	left int
 }
 
-func (r *reserved) reserve() (netip.AddrPort, error) {
+func (r *reserved) reservePort() (netip.AddrPort, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file == nil {
@@ -77,7 +77,7 @@ func (r *reserved) reserve() (netip.AddrPort, error) {
 			return netip.AddrPort{}, fmt.Errorf("reserving a port in %s: %w", r.path, err)
 		}
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))
-		if unused(at) {
+		if isUnused(at) {
 			return at, nil
 		}
 	}
@@ -97,9 +97,9 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// unused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its
+// isUnused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its
 // test.
-func unused(at netip.AddrPort) bool {
+func isUnused(at netip.AddrPort) bool {
 	// A process that starts meanwhile would have these sockets until it has become another program, and the port with
 	// them.
 	syscall.ForkLock.RLock()

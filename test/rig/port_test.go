@@ -23,7 +23,7 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	const inChild = "KUBIZONE_RIG_PORTS"
 	reserve := func(r *reserved) netip.AddrPort {
 		t.Helper()
-		at := must.Get(r.reserve())(t)
+		at := must.Get(r.reservePort())(t)
 		return at
 	}
 	if path := os.Getenv(inChild); path != "" {
@@ -57,7 +57,7 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 		t.Errorf("%s after %s, and something listens on %s", second, first, other)
 	}
 	r.left = 0
-	if at, err := r.reserve(); err == nil {
+	if at, err := r.reservePort(); err == nil {
 		t.Errorf("%s when none was left", at)
 	}
 }
@@ -83,12 +83,12 @@ func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
 	defer close(done)
 	for range 500 {
 		at := must.Get(FreePort())(t)
-		must.Succeed(t, listen(at))
+		must.Succeed(t, tryListening(at))
 	}
 }
 
-// listen listens for a moment.
-func listen(at netip.AddrPort) error {
+// tryListening listens for a moment.
+func tryListening(at netip.AddrPort) error {
 	listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
 		return err

@@ -50,11 +50,11 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	p := &PowerDNS{peer{name: "pdns_server"}}
 	p.checkUp = p.checkAnswer
 	return p, p.launch(ctx, c.Addr, func() ([]string, error) {
-		return []string{programs["pdns_server"], "--config-dir=" + p.dir}, p.configure(ctx, programs, c)
+		return []string{programs["pdns_server"], "--config-dir=" + p.dir}, p.writeConfig(ctx, programs, c)
 	})
 }
 
-func (p *PowerDNS) configure(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
+func (p *PowerDNS) writeConfig(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
 	// Caches are off: what it has is to be seen at once. It looks for work each second instead of each minute.
 	conf := fmt.Sprintf(`launch=gsqlite3
 gsqlite3-database=%[1]s/pdns.sqlite3
@@ -97,7 +97,7 @@ loglevel=6
 	add(c.Secondaries, "SLAVE")
 	add(c.Catalogs, "CONSUMER")
 	script.WriteString("COMMIT;\n")
-	if _, err := run(ctx, p.dir, script.String(), programs["sqlite3"], "-bail", "pdns.sqlite3"); err != nil {
+	if _, err := runProgram(ctx, p.dir, script.String(), programs["sqlite3"], "-bail", "pdns.sqlite3"); err != nil {
 		return err
 	}
 	for _, z := range c.Zones {
@@ -105,7 +105,7 @@ loglevel=6
 		if err := os.WriteFile(file, []byte(z.Text), 0o600); err != nil {
 			return err
 		}
-		if _, err := run(ctx, p.dir, "", programs["pdnsutil"], "--config-dir="+p.dir, "load-zone", z.Zone, file); err != nil {
+		if _, err := runProgram(ctx, p.dir, "", programs["pdnsutil"], "--config-dir="+p.dir, "load-zone", z.Zone, file); err != nil {
 			return fmt.Errorf("zone %s: %w", z.Zone, err)
 		}
 	}
@@ -118,5 +118,5 @@ func (p *PowerDNS) List(ctx context.Context, zone string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return run(ctx, p.dir, "", pdnsutil, "--config-dir="+p.dir, "list-zone", zone)
+	return runProgram(ctx, p.dir, "", pdnsutil, "--config-dir="+p.dir, "list-zone", zone)
 }

@@ -116,7 +116,7 @@ func StartCommand(command *exec.Cmd) (*Process, error) {
 	if p.cmd.SysProcAttr == nil {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	attribute(p.cmd.SysProcAttr)
+	setAttributes(p.cmd.SysProcAttr)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for limit := time.Now().Add(time.Minute); !still(p.Pid()); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); !isStopped(p.Pid()); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
 			return fmt.Errorf("%s does not stand still", p.cmd.Path)
 		}

@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// attribute has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
+// setAttributes has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
 // test, which closes it. And it ends with the test, also one that is killed or that runs into its time limit.
-func attribute(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
+func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
-// still reports whether all threads of a process are stopped.
-func still(pid int) bool {
+// isStopped reports whether all threads of a process are stopped.
+func isStopped(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {
 		stat, gone := os.ReadFile(thread)

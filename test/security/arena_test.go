@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -62,7 +63,7 @@ func TestMain(m *testing.M) {
 		code := m.Run()
 		if started.Load() {
 			if a, _ := shared(); a != nil {
-				a.close()
+				a.closeArena()
 			}
 		}
 		return code
@@ -107,8 +108,8 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.text = append(w.text, text)
 }
 
-// take is what was said since the last call.
-func (w *warnings) take() []string {
+// takeWarnings returns what was said since the last call.
+func (w *warnings) takeWarnings() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	said := w.text
@@ -121,14 +122,14 @@ var shared = sync.OnceValues(func() (*arena, error) {
 	defer cancel()
 	a := &arena{tenants: map[string]*tenant{}}
 	started.Store(true)
-	if err := a.start(ctx); err != nil {
-		a.close()
+	if err := a.startArena(ctx); err != nil {
+		a.closeArena()
 		return nil, err
 	}
 	return a, nil
 })
 
-func (a *arena) start(ctx context.Context) (err error) {
+func (a *arena) startArena(ctx context.Context) (err error) {
 	built := make(chan error, 1)
 	go func() {
 		var err error
@@ -168,19 +169,19 @@ func (a *arena) start(ctx context.Context) (err error) {
 	if _, _, err := a.kube.WaitAvailable(ctx, true); err != nil {
 		return fmt.Errorf("%w\nthe server says:\n%s", err, a.server.Log())
 	}
-	if a.admin, err = a.reach("", a.kube.AdminKubeconfig()); err != nil {
+	if a.admin, err = a.reachTenant("", a.kube.AdminKubeconfig()); err != nil {
 		return err
 	}
 	for _, namespace := range []string{victim, mallory, platform} {
-		if err := a.join(ctx, namespace); err != nil {
+		if err := a.joinTenant(ctx, namespace); err != nil {
 			return err
 		}
 	}
-	return a.settle(ctx)
+	return a.makeVictims(ctx)
 }
 
-// join makes a tenant: a namespace and a user with the role that owners of zones have.
-func (a *arena) join(ctx context.Context, namespace string) error {
+// joinTenant makes a tenant: a namespace and a user with the role that owners of zones have.
+func (a *arena) joinTenant(ctx context.Context, namespace string) error {
 	if err := a.kube.Namespace(ctx, namespace); err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 	}
 	// Contests are for tenants with the right: the names that both may establish are theirs alone.
 	rights := []rbacv1.PolicyRule{{
-		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: contested(),
+		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: listContested(),
 	}}
 	if namespace == mallory {
 		// A right that many tenants have (attack 74).
@@ -210,11 +211,11 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 	if err := a.kube.Grant(ctx, namespace, user, rights...); err != nil {
 		return err
 	}
-	a.tenants[namespace], err = a.reach(namespace, kubeconfig)
+	a.tenants[namespace], err = a.reachTenant(namespace, kubeconfig)
 	return err
 }
 
-func (a *arena) reach(namespace, kubeconfig string) (*tenant, error) {
+func (a *arena) reachTenant(namespace, kubeconfig string) (*tenant, error) {
 	t := &tenant{namespace: namespace, kubeconfig: kubeconfig, warnings: &warnings{}}
 	var err error
 	if t.config, err = kuberig.ClientConfig(kubeconfig); err != nil {
@@ -229,18 +230,18 @@ func (a *arena) reach(namespace, kubeconfig string) (*tenant, error) {
 	return t, nil
 }
 
-// at is the same tenant at one server, without the aggregator.
-func (t *tenant) at(test *testing.T, server *kuberig.Server) *tenant {
+// tenantAt returns the same tenant at one server, without the aggregator.
+func (t *tenant) tenantAt(test *testing.T, server *kuberig.Server) *tenant {
 	test.Helper()
 	there := *t
 	there.config = rest.CopyConfig(t.config)
 	there.config.Host = server.URL()
-	there.KubizoneV1alpha1Interface = must(typed.NewForConfig(there.config))(test)
+	there.KubizoneV1alpha1Interface = must.Get(typed.NewForConfig(there.config))(test)
 	return &there
 }
 
-// beside starts another server on the same store.
-func (a *arena) beside(ctx context.Context, t *testing.T, args ...string) *kuberig.Server {
+// startBeside starts another server on the same store.
+func (a *arena) startBeside(ctx context.Context, t *testing.T, args ...string) *kuberig.Server {
 	t.Helper()
 	server, err := kuberig.StartServer(ctx, t.TempDir(), kuberig.ServerConfig{Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint, Args: args})
 	if err != nil {
@@ -250,8 +251,8 @@ func (a *arena) beside(ctx context.Context, t *testing.T, args ...string) *kuber
 	return server
 }
 
-// fsck is nil where the store is clean and nothing is owed.
-func (a *arena) fsck(ctx context.Context) error {
+// runFsck is nil where the store is clean and nothing is owed.
+func (a *arena) runFsck(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, a.program, "fsck", "--etcd-servers", a.etcd.Endpoint).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "nothing is owed") {
 		return fmt.Errorf("%v: %s", err, out)
@@ -259,18 +260,18 @@ func (a *arena) fsck(ctx context.Context) error {
 	return nil
 }
 
-func zone(namespace, name, domain string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
+func makeZone(namespace, name, domain string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 	}}
 }
 
-func record(namespace, name, domain, kind string, values ...string) *v1alpha1.Record {
+func makeRecord(namespace, name, domain, kind string, values ...string) *v1alpha1.Record {
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: kind, Values: values}}
 }
 
-func rule(namespace string, types []string, patterns ...string) v1alpha1.DelegationRule {
+func makeRule(namespace string, types []string, patterns ...string) v1alpha1.DelegationRule {
 	d := v1alpha1.DelegationRule{Namespace: namespace}
 	for _, p := range patterns {
 		d.Records = append(d.Records, v1alpha1.RecordDelegation{Pattern: p, Types: types})
@@ -278,15 +279,16 @@ func rule(namespace string, types []string, patterns ...string) v1alpha1.Delegat
 	return d
 }
 
-// settle makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A
+// makeVictims makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A
 // records at and below "team" there, zones below it, any type at "own" and below, name servers at "deep" and the zone
 // "kids".
-func (a *arena) settle(ctx context.Context) error {
-	shared := zone(platform, "shared", "shared.example.",
-		rule(platform, nil, "*", "@", "*.@"), rule(victim, nil, "*", "*.*"),
-		rule(mallory, []string{"A", "AAAA"}, "team", "*.team"), rule(mallory, nil, "own", "*.own"), rule(mallory, []string{"NS"}, "deep"),
+func (a *arena) makeVictims(ctx context.Context) error {
+	shared := makeZone(platform, "shared", "shared.example.",
+		makeRule(platform, nil, "*", "@", "*.@"), makeRule(victim, nil, "*", "*.*"),
+		makeRule(mallory, []string{"A", "AAAA"}, "team", "*.team"), makeRule(mallory, nil, "own", "*.own"),
+		makeRule(mallory, []string{"NS"}, "deep"),
 		v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"kids", "*.team"}})
-	for _, z := range []*v1alpha1.Zone{zone(victim, "quietvictim-zone", "victim.example.", rule(victim, nil, "*", "@", "*.*", "*.@")), shared} {
+	for _, z := range []*v1alpha1.Zone{makeZone(victim, "quietvictim-zone", "victim.example.", makeRule(victim, nil, "*", "@", "*.*", "*.@")), shared} {
 		owner := a.tenants[z.Namespace]
 		// The authorizer follows its informers: the right to establish came a moment ago.
 		for {
@@ -301,10 +303,10 @@ func (a *arena) settle(ctx context.Context) error {
 		}
 	}
 	for _, r := range []*v1alpha1.Record{
-		record(victim, "quietvictim-www", "www.victim.example.", "A", "192.0.2.1"),
-		record(victim, "quietvictim-shop", "shop.shared.example.", "A", "192.0.2.1"),
-		record(victim, "quietvictim-kid", "toys.kids.shared.example.", "A", "192.0.2.1"),
-		record(victim, "quietvictim-deep", "a.deep.shared.example.", "A", "192.0.2.1"),
+		makeRecord(victim, "quietvictim-www", "www.victim.example.", "A", "192.0.2.1"),
+		makeRecord(victim, "quietvictim-shop", "shop.shared.example.", "A", "192.0.2.1"),
+		makeRecord(victim, "quietvictim-kid", "toys.kids.shared.example.", "A", "192.0.2.1"),
+		makeRecord(victim, "quietvictim-deep", "a.deep.shared.example.", "A", "192.0.2.1"),
 	} {
 		if _, err := a.tenants[victim].records().Create(ctx, r, metav1.CreateOptions{}); err != nil {
 			return err
@@ -313,7 +315,7 @@ func (a *arena) settle(ctx context.Context) error {
 	return nil
 }
 
-func (a *arena) close() {
+func (a *arena) closeArena() {
 	if a.server != nil {
 		a.server.Close()
 	}
@@ -325,26 +327,14 @@ func (a *arena) close() {
 	}
 }
 
-// need is the shared arena; the test is skipped, with the reason, where Kubernetes' programs were not built.
-func need(t *testing.T) *arena {
+// requireArena returns the shared arena; the test is skipped, with the reason, where Kubernetes' programs were not
+// built.
+func requireArena(t *testing.T) *arena {
 	t.Helper()
-	a, err := shared()
-	rig.SkipMissing(t, err)
-	return a
+	return rig.Need(shared())(t)
 }
 
 var within, until = rig.Within, rig.Until
-
-// must gives what has been made, or fails the test.
-func must[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
 
 // Codes of refusals.
 const (
@@ -355,8 +345,9 @@ const (
 	tooLarge  = http.StatusRequestEntityTooLarge
 )
 
-// refused: the answer is one of these codes, and its text tells nothing of the victim and can be shown in a terminal.
-func refused(t *testing.T, what string, err error, codes ...int32) {
+// expectRefusal: the answer is one of these codes, and its text tells nothing of the victim and can be shown in a
+// terminal.
+func expectRefusal(t *testing.T, what string, err error, codes ...int32) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%s: it is allowed", what)
@@ -376,7 +367,7 @@ func refused(t *testing.T, what string, err error, codes ...int32) {
 // refusedName: the answer is 422 for the name of the object, with this cause and for nothing else.
 func refusedName(t *testing.T, what string, err error, cause metav1.CauseType) {
 	t.Helper()
-	refused(t, what, err, invalid)
+	expectRefusal(t, what, err, invalid)
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Code != invalid {
 		return // refused has said so

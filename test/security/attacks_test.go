@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // attack is one number of the list of what a tenant (T), a zone's owner (Z), an outsider of the network (X), a pod
@@ -40,15 +42,15 @@ var attacks = []attack{
 	{3, "T", "a zone below somebody's without delegation", "403", childWithoutDelegation, nil},
 	{4, "T", "one zone from two clients at once", "one has it, one is refused, one line of serials", twoClaims, nil},
 	{5, "T", "a name right after its zone was deleted", "403 without establish; held until the zone is removed", claimAfterDeletion, nil},
-	{6, "T", "another spelling of somebody's name", "one canonical name", spellings, nil},
+	{6, "T", "another spelling of somebody's name", "one canonical name", trySpellings, nil},
 	{7, "T", "names that are not ASCII, broken A-labels", "mapped to what they mean, or 422", foreignScripts, nil},
 	{8, "T", "names that are too long, empty, with NUL or an inner *", "422 for the name", brokenNames, nil},
 	{9, "T", "a longer zone that would take foreign records along", "403", longerZone, nil},
 	{10, "T", "a record whose name falls into a foreign zone", "403; by zoneRef as if there were none", recordInForeignZone, nil},
 	{11, "Z", "a name server above foreign records", "403", cutAboveOthers, nil},
 	{12, "T", "a wildcard above what is granted", "403", wildcardAboveGrant, nil},
-	{13, "T", "DNAME and CNAME at the apex, above and beside other data", "403 or 422", aliases, nil},
-	{14, "T", "a certificate challenge for a name of others", "403", challenges, nil},
+	{13, "T", "DNAME and CNAME at the apex, above and beside other data", "403 or 422", tryAliases, nil},
+	{14, "T", "a certificate challenge for a name of others", "403", tryChallenges, nil},
 	{15, "T", "other types and names than granted", "403", otherTypes, nil},
 	{16, "T", "what belongs to the server or the zone's owner", "403 or 422", reservedTypes, nil},
 	{17, "T", "a type by its number, other classes", "normalised, then judged", numberedTypes, nil},
@@ -59,10 +61,10 @@ var attacks = []attack{
 	{22, "T", "ownerReferences and finalizers on foreign zones", "refused; nothing is collected across namespaces", ownerReferences, []string{"test/cluster TestStories//owners"}},
 	{23, "T", "serial, hash and conditions of one's own", "the server's stay", forgedStatus, nil},
 	{24, "T", "data with newlines, quotes, comments", "stored as octets; the export says the same", hostileData, nil},
-	{25, "T", "directives of zone files in values and names", "data or 422", directives, nil},
+	{25, "T", "directives of zone files in values and names", "data or 422", tryDirectives, nil},
 	{26, "T", "values that end a provider's line or document", "encoded by type", nil, nil},
 	{27, "T", "data made to collide in the hash", "no sum of it works", nil, []string{"pkg/law/sethash TestUpdate_linearAttacksFail"}},
-	{28, "T", "escape sequences into logs and tables", "escaped", escapes, nil},
+	{28, "T", "escape sequences into logs and tables", "escaped", tryEscapes, nil},
 	{29, "X", "transfers without a key, with the key of another zone, probing", "REFUSED, the same for what is there and what is not", nil, []string{"pkg/primary TestRespond_outsiderLearnsNothing", "pkg/primary TestTSIG_keyOfAnotherRuleIsRefused", "test/interop/outsider_refused TestSameRefusalForZonesHereAndNot"}},
 	{30, "T", "a transfer of the catalog", "REFUSED", nil, []string{"pkg/primary TestClass_peersSeeTheirOwnZonesAlone"}},
 	{31, "X", "TSIG wrong in every way", "the error of RFC 8945", nil, []string{"pkg/primary TestTSIG_errors", "test/interop/tsig_required TestDigIsToldWhatIsWrong"}},
@@ -88,7 +90,7 @@ var attacks = []attack{
 	{51, "T", "addresses that stand for this machine or the cloud's", "refused after resolution", nil, nil},
 	{52, "P", "redirects, rebinding, endless bodies", "not followed, bounded, not echoed", nil, nil},
 	{53, "T", "a token over plain HTTP", "refused", nil, nil},
-	{54, "T", "rights that one does not hold", "403", escalation, nil},
+	{54, "T", "rights that one does not hold", "403", tryEscalation, nil},
 	{55, "N", "the token of a delivery controller", "what the installation grants it, and no more", nil, []string{"test/deploy TestRBAC_isWhatTheGoldenFileSays", "test/cluster TestController_deliversWithTheRightsOfTheInstallation"}},
 	{56, "P", "an empty or foreign list", "nothing of others is deleted", nil, nil},
 	{57, "T", "objects and patches beyond all size", "413 or 422; others are served", bigObjects, nil},
@@ -129,7 +131,7 @@ var attacks = []attack{
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
 func TestAttacks(t *testing.T) {
-	elsewhere, all := named(t, os.DirFS("../.."))
+	elsewhere, all := findNamed(t, os.DirFS("../.."))
 	for i, x := range attacks {
 		if i > 0 && x.number <= attacks[i-1].number {
 			t.Fatalf("attack %d stands behind attack %d", x.number, attacks[i-1].number)
@@ -138,7 +140,7 @@ func TestAttacks(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d_%s", x.number, name), func(t *testing.T) {
 			t.Logf("%s tries: %s. Expected: %s.", x.who, x.tries, x.expected)
 			for _, test := range x.tests {
-				if function, story, _ := strings.Cut(test, "//"); !all[function] || !told(test, story) {
+				if function, story, _ := strings.Cut(test, "//"); !all[function] || !hasStory(test, story) {
 					t.Errorf("there is no %s", test)
 				}
 			}
@@ -149,7 +151,7 @@ func TestAttacks(t *testing.T) {
 			}
 			switch {
 			case x.run != nil:
-				x.run(t, need(t))
+				x.run(t, requireArena(t))
 			case len(shown) == 0:
 				t.Errorf("no test names attack %d", x.number)
 			}
@@ -157,8 +159,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// told: the story of a test is a file of its package, where it has one.
-func told(test, story string) bool {
+// hasStory: the story of a test is a file of its package, where it has one.
+func hasStory(test, story string) bool {
 	directory, _, _ := strings.Cut(test, " ")
 	_, err := os.Stat("../../" + directory + "/testdata/" + story + ".txtar")
 	return story == "" || err == nil
@@ -171,7 +173,7 @@ func TestAttacks_elsewhere(t *testing.T) {
 	if !*everywhere {
 		t.Skip("without -everywhere it is for the packages' own runs")
 	}
-	elsewhere, _ := named(t, os.DirFS("../.."))
+	elsewhere, _ := findNamed(t, os.DirFS("../.."))
 	packages := map[string][]string{}
 	for _, x := range attacks {
 		for _, test := range slices.Concat(elsewhere[x.number], x.tests) {
@@ -212,7 +214,7 @@ var (
 	number  = regexp.MustCompile(`(to\s+|-\s*)?(\d+)`)
 )
 
-func numbers(text string) (all []int) {
+func findNumbers(text string) (all []int) {
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
 		last := 0
 		for _, n := range number.FindAllStringSubmatch(m[1], -1) {
@@ -233,12 +235,12 @@ func numbers(text string) (all []int) {
 	return all
 }
 
-// named are the tests of other packages by the attacks that they name, and all that there are.
-func named(t *testing.T, root fs.FS) (found map[int][]string, all map[string]bool) {
+// findNamed returns the tests of other packages by the attacks that they name, and all that there are.
+func findNamed(t *testing.T, root fs.FS) (found map[int][]string, all map[string]bool) {
 	t.Helper()
 	found, all = map[int][]string{}, map[string]bool{}
 	for _, top := range []string{"pkg", "test", "cmd"} {
-		if err := fs.WalkDir(root, top, func(path string, entry fs.DirEntry, err error) error {
+		must.Succeed(t, fs.WalkDir(root, top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "test/security/") {
 				return err
 			}
@@ -261,14 +263,12 @@ func named(t *testing.T, root fs.FS) (found map[int][]string, all map[string]boo
 				}
 				id := path[:strings.LastIndexByte(path, '/')] + " " + test.Name.Name
 				all[id] = true
-				for _, n := range numbers(string(source[from-file.FileStart : test.End()-file.FileStart])) {
+				for _, n := range findNumbers(string(source[from-file.FileStart : test.End()-file.FileStart])) {
 					found[n] = append(found[n], id)
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	for n := range found {
 		slices.Sort(found[n])
@@ -287,7 +287,7 @@ func TestNumbers_areFoundWhereTheyAreNamed(t *testing.T) {
 		"func TestAttack32_34_x(":      {32, 34},
 		"attack 51: IPv4 in IPv6, 192": {51},
 	} {
-		if have := numbers(text); !slices.Equal(have, want) {
+		if have := findNumbers(text); !slices.Equal(have, want) {
 			t.Errorf("%q: %v, want %v", text, have, want)
 		}
 	}

@@ -22,22 +22,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // 72: S5.6. Each write of a record writes its zone, so the zone's owner cannot make it large, by whatever field.
 func largeObjects(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	owner := a.tenants[platform]
-	if _, err := owner.zones().Create(ctx, zone(platform, "wide", "wide.example.", rule(platform, nil, "*")), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(owner.zones().Create(ctx, makeZone(platform, "wide", "wide.example.", makeRule(platform, nil, "*")), metav1.CreateOptions{}))(
+		t)
 	patch := func(kind types.PatchType, body string, options metav1.PatchOptions) error {
 		_, err := owner.zones().Patch(ctx, "wide", kind, []byte(body), options)
 		return err
 	}
 	says := func(what string, err error, parts ...string) {
 		t.Helper()
-		refused(t, what, err, invalid)
+		expectRefusal(t, what, err, invalid)
 		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.6") {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %q is not in %.500s", what, part, err)
@@ -62,7 +62,7 @@ func largeObjects(t *testing.T, a *arena) {
 		}
 	}
 	says("forty managers of the same fields", err, "metadata.managedFields: Too long", "fewer field managers")
-	is := must(owner.zones().Get(ctx, "wide", metav1.GetOptions{}))(t)
+	is := must.Get(owner.zones().Get(ctx, "wide", metav1.GetOptions{}))(t)
 	if n := is.Size(); n > 96<<10 {
 		t.Errorf("the Zone takes %d octets", n)
 	}
@@ -73,7 +73,7 @@ func largeObjects(t *testing.T, a *arena) {
 	if err := patch(types.MergePatchType, `{"metadata":{"managedFields":[{}]}}`, metav1.PatchOptions{}); err != nil {
 		t.Errorf("managers are forgotten: %v", err)
 	}
-	large := record(platform, "large", "large.wide.example.", "TXT")
+	large := makeRecord(platform, "large", "large.wide.example.", "TXT")
 	for i := range 20 {
 		large.Spec.Values = append(large.Spec.Values, fmt.Sprint(i)+strings.Repeat(`\200`, 1000))
 	}
@@ -88,27 +88,23 @@ const glutton = "glutton"
 // 73: S9. A tenant has in octets what it may have, and writes what it may write, by whatever way; others are served.
 func octetsOfATenant(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	if err := a.join(ctx, glutton); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, a.joinTenant(ctx, glutton))
 	them, calm := a.tenants[glutton], a.tenants[victim]
-	admin := must(a.kube.Clients())(t)
-	theirs := must(kubernetes.NewForConfig(them.config))(t)
+	admin := must.Get(a.kube.Clients())(t)
+	theirs := must.Get(kubernetes.NewForConfig(them.config))(t)
 	budget := func(clients *kubernetes.Clientset, text string) error {
 		_, err := clients.CoreV1().Namespaces().Patch(ctx, glutton, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, text), metav1.PatchOptions{})
 		return err
 	}
-	refused(t, "the tenant raises its own budget", budget(theirs, "stored=unlimited,written=unlimited"), forbidden)
-	if err := budget(admin, "stored=1Mi,written=unlimited"); err != nil {
-		t.Fatal(err)
-	}
-	own := zone(glutton, "own", "glutton.example.", rule(glutton, nil, "*"))
+	expectRefusal(t, "the tenant raises its own budget", budget(theirs, "stored=unlimited,written=unlimited"), forbidden)
+	must.Succeed(t, budget(admin, "stored=1Mi,written=unlimited"))
+	own := makeZone(glutton, "own", "glutton.example.", makeRule(glutton, nil, "*"))
 	until(ctx, t, "the glutton's zone", func() error {
 		_, err := them.zones().Create(ctx, own, metav1.CreateOptions{})
 		return err
 	})
 	until(ctx, t, "the annotation is known", func() error {
-		if of := a.figure(ctx, t, "kubizone_namespace_stored_limit_bytes", glutton); of != 1<<20 {
+		if of := a.readFigure(ctx, t, "kubizone_namespace_stored_limit_bytes", glutton); of != 1<<20 {
 			return fmt.Errorf("the limit is %.0f", of)
 		}
 		return nil
@@ -116,7 +112,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 
 	// Stored: by values, annotations and managers, held by finalizers.
 	fat := func(name string) *v1alpha1.Record {
-		r := record(glutton, name, name+".glutton.example.", "TXT")
+		r := makeRecord(glutton, name, name+".glutton.example.", "TXT")
 		for i := range 10 {
 			r.Spec.Values = append(r.Spec.Values, fmt.Sprint(i)+strings.Repeat("x", 3900))
 		}
@@ -130,14 +126,14 @@ func octetsOfATenant(t *testing.T, a *arena) {
 			err = them.records().Delete(ctx, fmt.Sprintf("fat-%d", made), metav1.DeleteOptions{}) // which its finalizer holds up
 		}
 	}
-	refused(t, "more than is stored", err, forbidden)
+	expectRefusal(t, "more than is stored", err, forbidden)
 	if err == nil || !strings.Contains(err.Error(), "may have 1.0 MiB") || made > 20 {
 		t.Errorf("%d records of 70 KB: %v", made, err)
 	}
 	dry := fat("dry")
 	_, err = them.records().Create(ctx, dry, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	refused(t, "more than is stored, as a dry run", err, forbidden)
-	if has := a.figure(ctx, t, "kubizone_namespace_stored_bytes", glutton); has > 1.2*(1<<20) || has < 0.8*(1<<20) {
+	expectRefusal(t, "more than is stored, as a dry run", err, forbidden)
+	if has := a.readFigure(ctx, t, "kubizone_namespace_stored_bytes", glutton); has > 1.2*(1<<20) || has < 0.8*(1<<20) {
 		t.Errorf("the metric says that %.0f octets are stored", has)
 	}
 	for i := range made {
@@ -148,18 +144,16 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 
 	// Written: changes that shrink and grow in turns, metadata, status that it may not write, in small writes.
-	if err := budget(admin, "written=16Ki"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, budget(admin, "written=16Ki"))
 	until(ctx, t, "the annotation is known", func() error {
-		if of := a.figure(ctx, t, "kubizone_namespace_written_limit_bytes", glutton); of != 60*16<<10 {
-			_ = them.puts(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names the namespaces that write
+		if of := a.readFigure(ctx, t, "kubizone_namespace_written_limit_bytes", glutton); of != 60*16<<10 {
+			_ = them.putRecord(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names the namespaces that write
 			return fmt.Errorf("the limit is %.0f", of)
 		}
 		return nil
 	})
 	ways := []string{`{"spec":{"values":["%d"]}}`, `{"metadata":{"annotations":{"a":"%d"}}}`, `{"metadata":{"annotations":{"a":"%d` + strings.Repeat("x", 50_000) + `"}}}`, `{"metadata":{"annotations":null}}`}
-	if err := them.puts(ctx, "turns", "turns.glutton.example.", "TXT", "0"); err != nil && !apierrors.IsTooManyRequests(err) {
+	if err := them.putRecord(ctx, "turns", "turns.glutton.example.", "TXT", "0"); err != nil && !apierrors.IsTooManyRequests(err) {
 		t.Fatal(err)
 	}
 	write := func(n int) error {
@@ -177,7 +171,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 	t.Logf("%d writes, then: %v", writes, err)
 	began := time.Now()
-	if err := calm.puts(ctx, "quietvictim-beside-glutton", "beside-glutton.victim.example.", "A", "192.0.2.73"); err != nil {
+	if err := calm.putRecord(ctx, "quietvictim-beside-glutton", "beside-glutton.victim.example.", "A", "192.0.2.73"); err != nil {
 		t.Errorf("another is not served: %v", err)
 	}
 	t.Logf("another's write took %s", time.Since(began).Round(time.Millisecond))
@@ -189,15 +183,15 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 }
 
-// figure is what the server's metrics say of a namespace, 0 where they do not name it.
-func (a *arena) figure(ctx context.Context, t *testing.T, metric, namespace string) float64 {
+// readFigure returns what the server's metrics say of a namespace, 0 where they do not name it.
+func (a *arena) readFigure(ctx context.Context, t *testing.T, metric, namespace string) float64 {
 	t.Helper()
-	text := string(must(a.admin.at(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))
+	text := string(must.Get(a.admin.tenantAt(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))
 	found := regexp.MustCompile(`(?m)^` + metric + `\{namespace="` + namespace + `"\} (\S+)$`).FindStringSubmatch(text)
 	if found == nil {
 		return 0
 	}
-	return must(strconv.ParseFloat(found[1], 64))(t)
+	return must.Get(strconv.ParseFloat(found[1], 64))(t)
 }
 
 // 73, measured with -noisy: what a tenant does to another, and to etcd, that changes a record in the largest zone
@@ -207,33 +201,27 @@ func TestNoise_octets(t *testing.T) {
 	if *noisy == 0 {
 		t.Skip("without -noisy there is nothing to measure")
 	}
-	a := need(t)
+	a := requireArena(t)
 	ctx := within(t, 2*waitTimeout+4**noisy)
 	const loud = "loud-octets"
-	if err := a.join(ctx, loud); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, a.joinTenant(ctx, loud))
 	them, calm := a.tenants[loud], a.tenants[victim]
-	fat := zone(loud, "fat", "loud-octets.example.", rule(loud, nil, "*"))
+	fat := makeZone(loud, "fat", "loud-octets.example.", makeRule(loud, nil, "*"))
 	for i := range 480 {
-		fat.Spec.Delegations = append(fat.Spec.Delegations, rule(loud, nil, fmt.Sprintf("%05d%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 50))))
+		fat.Spec.Delegations = append(fat.Spec.Delegations, makeRule(loud, nil, fmt.Sprintf("%05d%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 50))))
 	}
 	until(ctx, t, "the fat zone", func() error {
 		_, err := them.zones().Create(ctx, fat, metav1.CreateOptions{})
 		return err
 	})
 	for i := range 4 {
-		if err := them.puts(ctx, fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.loud-octets.example.", i), "A", "192.0.2.1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, them.putRecord(ctx, fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.loud-octets.example.", i), "A", "192.0.2.1"))
 	}
-	admin := must(a.kube.Clients())(t)
-	alone := calm.quiet(ctx, t, 40, time.Now().Add(*noisy))
-	t.Logf("alone: %d changes, p50 %s, p99 %s", len(alone), percentile(alone, 50), percentile(alone, 99))
+	admin := must.Get(a.kube.Clients())(t)
+	alone := calm.changeQuietly(ctx, t, 40, time.Now().Add(*noisy))
+	t.Logf("alone: %d changes, p50 %s, p99 %s", len(alone), percentileOf(alone, 50), percentileOf(alone, 99))
 	for _, budget := range []string{"stored=unlimited,written=unlimited", "written=2Mi"} {
-		if _, err := admin.CoreV1().Namespaces().Patch(ctx, loud, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(admin.CoreV1().Namespaces().Patch(ctx, loud, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}))(t)
 		noise, silence := context.WithCancel(ctx)
 		var all sync.WaitGroup
 		var written, refused atomic.Int64
@@ -257,11 +245,11 @@ func TestNoise_octets(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		began, size, from := time.Now(), a.etcdSize(ctx, t), written.Load()
-		beside := calm.quiet(ctx, t, 40, time.Now().Add(*noisy))
+		beside := calm.changeQuietly(ctx, t, 40, time.Now().Add(*noisy))
 		grown, took, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
 		silence()
 		all.Wait()
-		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentile(beside, 50), percentile(beside, 99),
+		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentileOf(beside, 50), percentileOf(beside, 99),
 			float64(wrote)/took.Seconds(), refused.Load(), grown/(1<<20), took.Round(time.Second), 8*(1<<30)/(grown/took.Seconds()))
 	}
 }
@@ -269,7 +257,7 @@ func TestNoise_octets(t *testing.T) {
 // etcdSize is that of its file, compacted or not.
 func (a *arena) etcdSize(ctx context.Context, t *testing.T) float64 {
 	t.Helper()
-	client := must(clientv3.New(clientv3.Config{Endpoints: []string{a.etcd.Endpoint}, Logger: zap.NewNop()}))(t)
+	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{a.etcd.Endpoint}, Logger: zap.NewNop()}))(t)
 	defer client.Close()
-	return float64(must(client.Status(ctx, a.etcd.Endpoint))(t).DbSize)
+	return float64(must.Get(client.Status(ctx, a.etcd.Endpoint))(t).DbSize)
 }

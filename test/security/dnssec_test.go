@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // 84: S4.9, S6.10, S12.2. Which DS a zone contains is decided by its owner, who says ds, and by the controller, which
@@ -18,17 +19,17 @@ import (
 func keysAbove(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them, owner := a.tenants[mallory], a.tenants[platform]
-	must(owner.zones().Create(ctx, zone(platform, "above", "above.example.",
+	must.Get(owner.zones().Create(ctx, makeZone(platform, "above", "above.example.",
 		v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"plain"}},
 		v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"keyed"}, DS: true}), metav1.CreateOptions{}))(t)
-	must(them.zones().Create(ctx, zone(mallory, "plain", "plain.above.example."), metav1.CreateOptions{}))(t)
-	must(a.tenants[victim].zones().Create(ctx, zone(victim, "keyed", "keyed.above.example."), metav1.CreateOptions{}))(t)
+	must.Get(them.zones().Create(ctx, makeZone(mallory, "plain", "plain.above.example."), metav1.CreateOptions{}))(t)
+	must.Get(a.tenants[victim].zones().Create(ctx, makeZone(victim, "keyed", "keyed.above.example."), metav1.CreateOptions{}))(t)
 	patch := func(as *tenant, namespace, name string, subresource ...string) (*v1alpha1.Zone, error) {
 		return as.Zones(namespace).Patch(ctx, name, types.MergePatchType, []byte(`{"status":{"dnssec":{"fqdn":"`+name+
 			`.above.example.","ds":[{"keyTag":666,"algorithm":13,"digestType":1,"digest":"0123456789abcdef0123456789abcdef01234567"}]}}}`), metav1.PatchOptions{}, subresource...)
 	}
 	above := func() (n int) {
-		for _, rr := range entries(ctx, t, owner, platform, "above") {
+		for _, rr := range readEntries(ctx, t, owner, platform, "above") {
 			if rr.Header().Rrtype == mdns.TypeDS {
 				n++
 			}
@@ -39,21 +40,21 @@ func keysAbove(t *testing.T, a *arena) {
 	refusedOwn(t, "the keys of its zone", err, forbidden)
 	_, err = patch(them, victim, "keyed", "dnssec")
 	refusedOwn(t, "the keys of another's zone", err, forbidden)
-	if z := must(patch(them, mallory, "plain"))(t); z.Status.DNSSEC != nil {
+	if z := must.Get(patch(them, mallory, "plain"))(t); z.Status.DNSSEC != nil {
 		t.Errorf("status.dnssec by a write of the Zone: %+v", z.Status.DNSSEC)
 	}
 	for name, domain := range map[string]string{"ds-own": "plain.above.example.", "ds-other": "keyed.above.example."} {
-		_, err = them.records().Create(ctx, record(mallory, name, domain, "DS", "666 13 1 0123456789abcdef0123456789abcdef01234567"), metav1.CreateOptions{})
+		_, err = them.records().Create(ctx, makeRecord(mallory, name, domain, "DS", "666 13 1 0123456789abcdef0123456789abcdef01234567"), metav1.CreateOptions{})
 		refusedOwn(t, "a DS Record at "+domain, err, forbidden)
 	}
 	if n := above(); n != 0 {
 		t.Errorf("the zone above has %d DS", n)
 	}
-	must(patch(a.admin, mallory, "plain", "dnssec"))(t)
+	must.Get(patch(a.admin, mallory, "plain", "dnssec"))(t)
 	if n := above(); n != 0 {
 		t.Errorf("S4.9: the zone above has %d DS, and no rule says ds", n)
 	}
-	must(patch(a.admin, victim, "keyed", "dnssec"))(t)
+	must.Get(patch(a.admin, victim, "keyed", "dnssec"))(t)
 	if n := above(); n != 1 {
 		t.Errorf("S6.10: the zone above has %d DS, want the one of the zone whose rule says ds", n)
 	}

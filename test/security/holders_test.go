@@ -13,16 +13,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
-// held makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
-func (a *arena) held(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.DelegationRule) {
+// makeHeldZone makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
+func (a *arena) makeHeldZone(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.DelegationRule) {
 	t.Helper()
-	rules := append([]v1alpha1.DelegationRule{rule(platform, nil, "*", "@"), rule(victim, nil, "*"), rule(mallory, nil, "*"), {Namespace: mallory, Zones: []string{"*"}}}, more...)
-	object := zone(platform, strings.TrimSuffix(domain, ".example."), domain, rules...)
-	if _, err := a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	rules := append([]v1alpha1.DelegationRule{makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*"), makeRule(mallory, nil, "*"), {Namespace: mallory, Zones: []string{"*"}}}, more...)
+	object := makeZone(platform, strings.TrimSuffix(domain, ".example."), domain, rules...)
+	must.Get(a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
 		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -30,10 +29,10 @@ func (a *arena) held(ctx context.Context, t *testing.T, domain string, more ...v
 	})
 }
 
-// puts has a tenant write a record that is allowed.
-func (a *arena) puts(ctx context.Context, t *testing.T, who, name, domain, kind string, values ...string) {
+// putRecord has a tenant write a record that is allowed.
+func (a *arena) putRecord(ctx context.Context, t *testing.T, who, name, domain, kind string, values ...string) {
 	t.Helper()
-	if _, err := a.tenants[who].records().Create(ctx, record(who, name, domain, kind, values...), metav1.CreateOptions{}); err != nil {
+	if _, err := a.tenants[who].records().Create(ctx, makeRecord(who, name, domain, kind, values...), metav1.CreateOptions{}); err != nil {
 		t.Fatalf("%s %s by %s: %v", domain, kind, who, err)
 	}
 	t.Cleanup(func() {
@@ -41,13 +40,13 @@ func (a *arena) puts(ctx context.Context, t *testing.T, who, name, domain, kind 
 	})
 }
 
-// tries has mallory try records, a line each, all of which are refused.
-func (a *arena) tries(ctx context.Context, t *testing.T, prefix string, lines ...string) {
+// tryRecords has mallory try records, a line each, all of which are refused.
+func (a *arena) tryRecords(ctx context.Context, t *testing.T, prefix string, lines ...string) {
 	t.Helper()
 	for i, line := range lines {
 		domain, rest, _ := strings.Cut(line, " ")
 		kind, value, _ := strings.Cut(rest, " ")
-		refused(t, line, a.tenants[mallory].puts(ctx, fmt.Sprintf("%s-%d", prefix, i), domain, kind, value), forbidden)
+		expectRefusal(t, line, a.tenants[mallory].putRecord(ctx, fmt.Sprintf("%s-%d", prefix, i), domain, kind, value), forbidden)
 	}
 }
 
@@ -63,134 +62,131 @@ func (t *tenant) warnedOf(word string) bool {
 // 64: S4.6. A live name, a challenge for one, a name far below, a zone and a cut there; the glue of a delegation.
 func belowAWildcard(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.held(ctx, t, "below.example.")
-	a.puts(ctx, t, victim, "quietvictim-wild", "*.apps.below.example.", "A", "192.0.2.1")
-	a.tries(ctx, t, "below", "login.apps.below.example. A 192.0.2.66", "a.b.login.apps.below.example. A 192.0.2.66", "_acme-challenge.pay.apps.below.example. TXT token",
+	a.makeHeldZone(ctx, t, "below.example.")
+	a.putRecord(ctx, t, victim, "quietvictim-wild", "*.apps.below.example.", "A", "192.0.2.1")
+	a.tryRecords(ctx, t, "below", "login.apps.below.example. A 192.0.2.66", "a.b.login.apps.below.example. A 192.0.2.66", "_acme-challenge.pay.apps.below.example. TXT token",
 		"_acme-challenge.pay.apps.below.example. CNAME mallory.test.", "*.login.apps.below.example. A 192.0.2.66", "_acme-challenge.apps.below.example. TXT token")
 	for _, domain := range []string{"login.apps.below.example.", "x.login.apps.below.example."} {
-		_, err := a.tenants[mallory].zones().Create(ctx, zone(mallory, "below", domain, rule(mallory, nil, "*")), metav1.CreateOptions{})
-		refused(t, "zone "+domain, err, forbidden)
+		_, err := a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "below", domain, makeRule(mallory, nil, "*")),
+			metav1.CreateOptions{})
+		expectRefusal(t, "zone "+domain, err, forbidden)
 	}
-	a.puts(ctx, t, victim, "quietvictim-pay", "_acme-challenge.pay.apps.below.example.", "TXT", "token")
-	a.tries(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
+	a.putRecord(ctx, t, victim, "quietvictim-pay", "_acme-challenge.pay.apps.below.example.", "TXT", "token")
+	a.tryRecords(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
 
 	// The first to write the address of the name server answers for all that is delegated away.
-	a.held(ctx, t, "cut.example.", v1alpha1.DelegationRule{Namespace: victim, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
-	a.puts(ctx, t, victim, "quietvictim-cut", "dev.cut.example.", "NS", "ns1.dev.cut.example.")
-	a.tries(ctx, t, "glue", "ns1.dev.cut.example. A 192.0.2.66", "x.ns1.dev.cut.example. A 192.0.2.66", "*.ns1.dev.cut.example. A 192.0.2.66", "_acme-challenge.ns1.dev.cut.example. TXT token")
-	_, err := a.tenants[mallory].zones().Create(ctx, zone(mallory, "glue", "ns1.dev.cut.example.", rule(mallory, nil, "*")), metav1.CreateOptions{})
-	refused(t, "zone ns1.dev.cut.example.", err, forbidden)
-	a.puts(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
+	a.makeHeldZone(ctx, t, "cut.example.", v1alpha1.DelegationRule{Namespace: victim, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
+	a.putRecord(ctx, t, victim, "quietvictim-cut", "dev.cut.example.", "NS", "ns1.dev.cut.example.")
+	a.tryRecords(ctx, t, "glue", "ns1.dev.cut.example. A 192.0.2.66", "x.ns1.dev.cut.example. A 192.0.2.66", "*.ns1.dev.cut.example. A 192.0.2.66", "_acme-challenge.ns1.dev.cut.example. TXT token")
+	_, err := a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "glue", "ns1.dev.cut.example.", makeRule(mallory, nil, "*")), metav1.CreateOptions{})
+	expectRefusal(t, "zone ns1.dev.cut.example.", err, forbidden)
+	a.putRecord(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
 
 	// A name that mallory holds is delegated away by the platform.
-	a.puts(ctx, t, mallory, "early", "team.cut.example.", "TXT", "x")
-	a.puts(ctx, t, platform, "team-cut", "team.cut.example.", "NS", "ns1.team.cut.example.")
-	a.tries(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66", "_acme-challenge.ns1.team.cut.example. TXT token")
+	a.putRecord(ctx, t, mallory, "early", "team.cut.example.", "TXT", "x")
+	a.putRecord(ctx, t, platform, "team-cut", "team.cut.example.", "NS", "ns1.team.cut.example.")
+	a.tryRecords(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66", "_acme-challenge.ns1.team.cut.example. TXT token")
 }
 
 // 65: S4.6. Several may feed it, so no namespace becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.held(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
-	a.tries(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token", "*.status.several.example. A 192.0.2.66")
-	a.puts(ctx, t, victim, "quietvictim-status", "status.several.example.", "A", "192.0.2.1")
-	a.tries(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
+	a.makeHeldZone(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
+	a.tryRecords(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token", "*.status.several.example. A 192.0.2.66")
+	a.putRecord(ctx, t, victim, "quietvictim-status", "status.several.example.", "A", "192.0.2.1")
+	a.tryRecords(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
 }
 
 // 66: S4.7. Records that are taken for the names below, too, also where the writer came first to the name above.
 func aboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.held(ctx, t, "above.example.")
-	a.puts(ctx, t, victim, "quietvictim-below", "a.b.above.example.", "A", "192.0.2.1")
+	a.makeHeldZone(ctx, t, "above.example.")
+	a.putRecord(ctx, t, victim, "quietvictim-below", "a.b.above.example.", "A", "192.0.2.1")
 	climbing := []string{`b.above.example. CAA 0 issue ";"`, "_dmarc.b.above.example. TXT v=DMARC1;p=none", "_dmarc.b.above.example. CNAME mallory.test.",
 		"s1._domainkey.b.above.example. TXT k", "_acme-challenge.b.above.example. TXT token", "*.b.above.example. TXT token", "*.b.above.example. CNAME mallory.test."}
-	a.tries(ctx, t, "climb", climbing...)
-	a.puts(ctx, t, mallory, "late", "b.above.example.", "A", "192.0.2.66")
-	a.tries(ctx, t, "late", climbing...)
+	a.tryRecords(ctx, t, "climb", climbing...)
+	a.putRecord(ctx, t, mallory, "late", "b.above.example.", "A", "192.0.2.66")
+	a.tryRecords(ctx, t, "late", climbing...)
 }
 
 // 85: S4.6. A certificate for *.apps is one for the names of all tenants there, and a wildcard shuts them out.
 func wildcardOfAPattern(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	object := zone(platform, "pattern", "pattern.example.", rule(platform, nil, "*", "@"), rule(victim, nil, "*.apps", "apps"), rule(mallory, nil, "*.apps"), v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"*.apps"}})
-	if _, err := a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	object := makeZone(platform, "pattern", "pattern.example.", makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*.apps", "apps"), makeRule(mallory, nil, "*.apps"), v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"*.apps"}})
+	must.Get(a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
 		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
-	a.tries(ctx, t, "base", "*.apps.pattern.example. A 192.0.2.66", "*.apps.pattern.example. TXT token", "*.apps.pattern.example. CNAME mallory.test.",
+	a.tryRecords(ctx, t, "base", "*.apps.pattern.example. A 192.0.2.66", "*.apps.pattern.example. TXT token", "*.apps.pattern.example. CNAME mallory.test.",
 		"_acme-challenge.apps.pattern.example. TXT token", "_acme-challenge.apps.pattern.example. CNAME mallory.test.", "*._tcp.apps.pattern.example. TXT token")
-	err := a.tenants[mallory].puts(ctx, "base", "_acme-challenge.apps.pattern.example.", "TXT", "token")
-	if refused(t, "the challenge", err, forbidden); err != nil && !strings.Contains(err.Error(), `pattern "apps"`) {
+	err := a.tenants[mallory].putRecord(ctx, "base", "_acme-challenge.apps.pattern.example.", "TXT", "token")
+	if expectRefusal(t, "the challenge", err, forbidden); err != nil && !strings.Contains(err.Error(), `pattern "apps"`) {
 		t.Errorf("the refusal does not say which pattern is missing: %v", err)
 	}
-	_, err = a.tenants[mallory].zones().Create(ctx, zone(mallory, "base", "_acme-challenge.apps.pattern.example.", rule(mallory, nil, "*")), metav1.CreateOptions{})
-	refused(t, "a zone at the challenge", err, forbidden)
-	a.puts(ctx, t, mallory, "own", "mine.apps.pattern.example.", "A", "192.0.2.66")
-	a.puts(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
+	_, err = a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "base", "_acme-challenge.apps.pattern.example.", makeRule(mallory, nil, "*")), metav1.CreateOptions{})
+	expectRefusal(t, "a zone at the challenge", err, forbidden)
+	a.putRecord(ctx, t, mallory, "own", "mine.apps.pattern.example.", "A", "192.0.2.66")
+	a.putRecord(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
 }
 
 // 86: S4.6, S4.7. The tenant that held a name first gets no certificate for the names of tenants that came below, and
 // no tenant comes below a name for which another one can get a certificate.
 func challengeOfTheFirst(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.held(ctx, t, "first.example.", v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"*"}})
-	a.puts(ctx, t, mallory, "first", "a.first.example.", "A", "192.0.2.66")
-	a.puts(ctx, t, victim, "quietvictim-under", "under.a.first.example.", "A", "192.0.2.1")
-	a.tries(ctx, t, "first", `a.first.example. CAA 0 issue ";"`, "_acme-challenge.a.first.example. TXT token", "_acme-challenge.a.first.example. CNAME mallory.test.",
+	a.makeHeldZone(ctx, t, "first.example.", v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"*"}})
+	a.putRecord(ctx, t, mallory, "first", "a.first.example.", "A", "192.0.2.66")
+	a.putRecord(ctx, t, victim, "quietvictim-under", "under.a.first.example.", "A", "192.0.2.1")
+	a.tryRecords(ctx, t, "first", `a.first.example. CAA 0 issue ";"`, "_acme-challenge.a.first.example. TXT token", "_acme-challenge.a.first.example. CNAME mallory.test.",
 		"_dmarc.a.first.example. TXT v=DMARC1;p=none", "*.a.first.example. TXT token", "*.a.first.example. A 192.0.2.66")
 
-	a.puts(ctx, t, mallory, "trap", "_acme-challenge.b.first.example.", "TXT", "token")
+	a.putRecord(ctx, t, mallory, "trap", "_acme-challenge.b.first.example.", "TXT", "token")
 	for i, domain := range []string{"under.b.first.example.", "x.y.under.b.first.example.", "_acme-challenge.under.b.first.example."} {
-		refusedOwn(t, domain+" below a challenge", a.tenants[victim].puts(ctx, fmt.Sprint("quietvictim-trap-", i), domain, "TXT", "x"), forbidden)
+		refusedOwn(t, domain+" below a challenge", a.tenants[victim].putRecord(ctx, fmt.Sprint("quietvictim-trap-", i), domain, "TXT", "x"), forbidden)
 	}
-	_, err := a.tenants[victim].zones().Create(ctx, zone(victim, "quietvictim-trap", "under.b.first.example.", rule(victim, nil, "*")), metav1.CreateOptions{})
+	_, err := a.tenants[victim].zones().Create(ctx, makeZone(victim, "quietvictim-trap", "under.b.first.example.", makeRule(victim, nil, "*")), metav1.CreateOptions{})
 	refusedOwn(t, "a zone below a challenge", err, forbidden)
 }
 
 // 67: S6.2. Before the host has an address, and while it is replaced.
 func namedHosts(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.held(ctx, t, "named.example.")
-	a.puts(ctx, t, platform, "named-ns", "named.example.", "NS", "ns2")
-	a.puts(ctx, t, platform, "named-mx", "named.example.", "MX", "10 mail", "20 mx.dns")
-	a.puts(ctx, t, platform, "named-https", "named.example.", "HTTPS", "1 pool alpn=h2")
+	a.makeHeldZone(ctx, t, "named.example.")
+	a.putRecord(ctx, t, platform, "named-ns", "named.example.", "NS", "ns2")
+	a.putRecord(ctx, t, platform, "named-mx", "named.example.", "MX", "10 mail", "20 mx.dns")
+	a.putRecord(ctx, t, platform, "named-https", "named.example.", "HTTPS", "1 pool alpn=h2")
 	hosts := []string{"pool.named.example. A 192.0.2.66", "ns2.named.example. A 192.0.2.66", "mail.named.example. A 192.0.2.66", "_acme-challenge.mail.named.example. TXT token", "*.dns.named.example. A 192.0.2.66",
 		`dns.named.example. CAA 0 issue ";"`}
-	a.tries(ctx, t, "host", hosts...)
-	a.puts(ctx, t, platform, "named-ns2", "ns2.named.example.", "A", "192.0.2.53")
-	if err := a.tenants[platform].records().Delete(ctx, "named-ns2", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	a.tries(ctx, t, "replaced", hosts...)
-	a.puts(ctx, t, mallory, "own-mail", "post.named.example.", "A", "192.0.2.66")
+	a.tryRecords(ctx, t, "host", hosts...)
+	a.putRecord(ctx, t, platform, "named-ns2", "ns2.named.example.", "A", "192.0.2.53")
+	must.Succeed(t, a.tenants[platform].records().Delete(ctx, "named-ns2", metav1.DeleteOptions{}))
+	a.tryRecords(ctx, t, "replaced", hosts...)
+	a.putRecord(ctx, t, mallory, "own-mail", "post.named.example.", "A", "192.0.2.66")
 	a.tenants[platform].warnedOf("")
-	a.puts(ctx, t, platform, "named-mx2", "named.example.", "MX", "30 post")
+	a.putRecord(ctx, t, platform, "named-mx2", "named.example.", "MX", "30 post")
 	if !a.tenants[platform].warnedOf("another namespace holds") {
 		t.Error("S6.2: the platform is not told that another has its mail host")
 	}
 
 	// A tenant that shares the apex takes no names of others by naming them there.
-	a.held(ctx, t, "sharedapex.example.", v1alpha1.DelegationRule{Namespace: mallory, Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
-	a.puts(ctx, t, victim, "quietvictim-apex", "shop.sharedapex.example.", "A", "192.0.2.1")
-	a.puts(ctx, t, mallory, "names-mx", "sharedapex.example.", "MX", "10 x.shop", "20 new")
-	a.puts(ctx, t, mallory, "names-https", "sharedapex.example.", "HTTPS", "1 y.shop")
-	a.puts(ctx, t, victim, "quietvictim-apex-challenge", "_acme-challenge.shop.sharedapex.example.", "TXT", "token")
-	a.puts(ctx, t, victim, "quietvictim-apex-caa", "shop.sharedapex.example.", "CAA", `0 issue "ca.example"`)
-	a.puts(ctx, t, victim, "quietvictim-apex-wild", "*.shop.sharedapex.example.", "A", "192.0.2.1")
-	a.puts(ctx, t, victim, "quietvictim-apex-new", "new.sharedapex.example.", "A", "192.0.2.1")
+	a.makeHeldZone(ctx, t, "sharedapex.example.", v1alpha1.DelegationRule{Namespace: mallory, Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
+	a.putRecord(ctx, t, victim, "quietvictim-apex", "shop.sharedapex.example.", "A", "192.0.2.1")
+	a.putRecord(ctx, t, mallory, "names-mx", "sharedapex.example.", "MX", "10 x.shop", "20 new")
+	a.putRecord(ctx, t, mallory, "names-https", "sharedapex.example.", "HTTPS", "1 y.shop")
+	a.putRecord(ctx, t, victim, "quietvictim-apex-challenge", "_acme-challenge.shop.sharedapex.example.", "TXT", "token")
+	a.putRecord(ctx, t, victim, "quietvictim-apex-caa", "shop.sharedapex.example.", "CAA", `0 issue "ca.example"`)
+	a.putRecord(ctx, t, victim, "quietvictim-apex-wild", "*.shop.sharedapex.example.", "A", "192.0.2.1")
+	a.putRecord(ctx, t, victim, "quietvictim-apex-new", "new.sharedapex.example.", "A", "192.0.2.1")
 }
 
 // 68: S4.5. Half the mail each, unnoticed.
 func silentJoining(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.held(ctx, t, "joined.example.")
-	a.puts(ctx, t, mallory, "joined", "mail.joined.example.", "A", "192.0.2.66")
+	a.makeHeldZone(ctx, t, "joined.example.")
+	a.putRecord(ctx, t, mallory, "joined", "mail.joined.example.", "A", "192.0.2.66")
 	a.tenants[platform].warnedOf("")
-	a.puts(ctx, t, platform, "joined", "mail.joined.example.", "A", "192.0.2.1")
+	a.putRecord(ctx, t, platform, "joined", "mail.joined.example.", "A", "192.0.2.1")
 	if !a.tenants[platform].warnedOf("held by another namespace") {
 		t.Error("S4.5: the platform is not told that the name is another's")
 	}

@@ -27,15 +27,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 var noisy = flag.Duration("noisy", 0, "measure a quiet tenant's latency for so long, by turns alone and beside a noisy one, and fail where the noise doubles its p99, or skip it where others keep the machine busy; 0: only that it is served")
 
 var noiseRate = flag.Int("noise-rate", 0, "how many requests a second the noisy tenant makes, of all kinds together; 0: as many as are answered")
 
-// noise is what one tenant does to a server, all at once, each kind of it as fast as it is answered and the pace
+// makeNoise is what one tenant does to a server, all at once, each kind of it as fast as it is answered and the pace
 // allows.
-func (t *tenant) noise(ctx context.Context, pace *rate.Limiter) (done map[string]*atomic.Int64, wait func()) {
+func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[string]*atomic.Int64, wait func()) {
 	big := strings.Repeat("x", 3000)
 	kinds := map[string]func(n int) error{
 		"writes": func(n int) error {
@@ -51,13 +53,13 @@ func (t *tenant) noise(ctx context.Context, pace *rate.Limiter) (done map[string
 			return err
 		},
 		"refused writes": func(n int) error {
-			if err := t.puts(ctx, "refused", "www.victim.example.", "A", "192.0.2.66"); err == nil {
+			if err := t.putRecord(ctx, "refused", "www.victim.example.", "A", "192.0.2.66"); err == nil {
 				return fmt.Errorf("a write was not refused")
 			}
 			return nil
 		},
 		"dry runs": func(n int) error {
-			_, err := t.records().Create(ctx, record(t.namespace, "dry", "dry.own.shared.example.", "TXT", fmt.Sprint(n)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := t.records().Create(ctx, makeRecord(t.namespace, "dry", "dry.own.shared.example.", "TXT", fmt.Sprint(n)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err
 		},
 		"big objects": func(n int) error {
@@ -95,7 +97,7 @@ func makeNoise(of string) error {
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
 		return err
 	}
-	t, err := (&arena{}).reach(namespace, kubeconfig)
+	t, err := (&arena{}).reachTenant(namespace, kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func makeNoise(of string) error {
 	if perSecond, err := strconv.Atoi(limit); err == nil && perSecond > 0 {
 		pace.SetLimit(rate.Limit(perSecond))
 	}
-	done, wait := t.noise(ctx, pace)
+	done, wait := t.makeNoise(ctx, pace)
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
 	}
@@ -127,34 +129,29 @@ func makeNoise(of string) error {
 // noiseElsewhere has the tenant make noise from a process of its own until it is silenced.
 func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() map[string]int64) {
 	test.Helper()
-	process := exec.Command(must(os.Executable())(test))
+	process := exec.Command(must.Get(os.Executable())(test))
 	process.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", noiseOf, t.namespace, perSecond, t.kubeconfig))
 	process.Stderr = os.Stderr
-	input := must(process.StdinPipe())(test)
+	input := must.Get(process.StdinPipe())(test)
 	var output bytes.Buffer
 	process.Stdout = &output
-	if err := process.Start(); err != nil {
-		test.Fatal(err)
-	}
+	must.Succeed(test, process.Start())
 	test.Cleanup(func() { _ = process.Process.Kill() })
 	return func() map[string]int64 {
 		test.Helper()
 		_ = input.Close()
-		if err := process.Wait(); err != nil {
-			test.Fatal(err)
-		}
+		must.Succeed(test, process.Wait())
 		var done map[string]int64
-		if err := json.Unmarshal(output.Bytes(), &done); err != nil {
-			test.Fatal(err)
-		}
+		must.Succeed(test, json.Unmarshal(output.Bytes(), &done))
 		return done
 	}
 }
 
-// quiet changes one Record, which it makes where a test before has not, each 10 ms and says how long each change took.
-func (t *tenant) quiet(ctx context.Context, test *testing.T, changes int, until time.Time) (took []time.Duration) {
+// changeQuietly changes one Record, which it makes where a test before has not, each 10 ms and says how long each
+// change took.
+func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int, until time.Time) (took []time.Duration) {
 	test.Helper()
-	if err := t.puts(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := t.putRecord(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {
 		test.Fatal(err)
 	}
 	for n := 0; n < changes || time.Now().Before(until); n++ {
@@ -177,7 +174,7 @@ func loadAverage() (load float64, err error) {
 	return load, err
 }
 
-func percentile(all []time.Duration, percent int) time.Duration {
+func percentileOf(all []time.Duration, percent int) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[len(sorted)*percent/100]
 }
@@ -186,36 +183,30 @@ func percentile(all []time.Duration, percent int) time.Duration {
 // objects, all as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less
 // than doubled, where -noise-rate leaves the machine something to serve it with.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {
-	a := need(t)
+	a := requireArena(t)
 	ctx := within(t, 2*waitTimeout+2**noisy)
 	calm, loud := a.tenants[victim], a.tenants[mallory]
-	if err := loud.claim(ctx, "loud", "loud.example."); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, loud.claimZone(ctx, "loud", "loud.example."))
 	for _, name := range []string{"noise", "big-noise"} {
-		if err := loud.puts(ctx, name, name+".own.shared.example.", "TXT", "0"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, loud.putRecord(ctx, name, name+".own.shared.example.", "TXT", "0"))
 	}
 	for i := range 100 {
-		if err := loud.puts(ctx, fmt.Sprintf("heap-%d", i), fmt.Sprintf("heap-%d.own.shared.example.", i), "TXT", "0"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, loud.putRecord(ctx, fmt.Sprintf("heap-%d", i), fmt.Sprintf("heap-%d.own.shared.example.", i), "TXT", "0"))
 	}
 	changes, rounds := 40, 1
 	if *noisy > 0 {
 		// A process that waits for a processor among others' waits longer the more it has to do: that is what would
 		// be measured.
-		if load, cores := must(loadAverage())(t), float64(runtime.NumCPU()); load > 2*cores {
+		if load, cores := must.Get(loadAverage())(t), float64(runtime.NumCPU()); load > 2*cores {
 			t.Skipf("load %.1f on %.0f processors: a p99 says nothing of this server while others take them", load, cores)
 		}
 		changes, rounds = 200, 3
 	}
 	var alone, beside []time.Duration
 	for range rounds {
-		alone = append(alone, calm.quiet(ctx, t, changes, time.Now().Add(*noisy/time.Duration(2*rounds)))...)
+		alone = append(alone, calm.changeQuietly(ctx, t, changes, time.Now().Add(*noisy/time.Duration(2*rounds)))...)
 		silence := loud.noiseElsewhere(t, *noiseRate)
-		beside = append(beside, calm.quiet(ctx, t, changes, time.Now().Add(*noisy/time.Duration(2*rounds)))...)
+		beside = append(beside, calm.changeQuietly(ctx, t, changes, time.Now().Add(*noisy/time.Duration(2*rounds)))...)
 		done := silence()
 		for _, kind := range slices.Sorted(maps.Keys(done)) {
 			if done[kind] == 0 {
@@ -224,9 +215,9 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 			t.Logf("%s: %d", kind, done[kind])
 		}
 	}
-	t.Logf("%d changes alone: p50 %s, p99 %s; %d beside the noise: p50 %s, p99 %s", len(alone), percentile(alone, 50), percentile(alone, 99), len(beside), percentile(beside, 50), percentile(beside, 99))
-	if *noisy > 0 && percentile(beside, 99) >= 2*percentile(alone, 99) {
-		t.Errorf("the noise raises p99 from %s to %s", percentile(alone, 99), percentile(beside, 99))
+	t.Logf("%d changes alone: p50 %s, p99 %s; %d beside the noise: p50 %s, p99 %s", len(alone), percentileOf(alone, 50), percentileOf(alone, 99), len(beside), percentileOf(beside, 50), percentileOf(beside, 99))
+	if *noisy > 0 && percentileOf(beside, 99) >= 2*percentileOf(alone, 99) {
+		t.Errorf("the noise raises p99 from %s to %s", percentileOf(alone, 99), percentileOf(beside, 99))
 	}
 }
 
@@ -234,13 +225,11 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 // another waits for a few of them and not for all: flow control takes turns between users, whatever the machine does
 // besides.
 func TestNoise_flowControlTakesTurns(t *testing.T) {
-	a := need(t)
+	a := requireArena(t)
 	ctx := within(t, waitTimeout)
-	server := a.beside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
-	calm, loud := a.tenants[victim].at(t, server), a.tenants[mallory].at(t, server)
-	if err := calm.puts(ctx, "quietvictim-turns", "turns.victim.example.", "TXT", "0"); err != nil {
-		t.Fatal(err)
-	}
+	server := a.startBeside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
+	calm, loud := a.tenants[victim].tenantAt(t, server), a.tenants[mallory].tenantAt(t, server)
+	must.Succeed(t, calm.putRecord(ctx, "quietvictim-turns", "turns.victim.example.", "TXT", "0"))
 	const crowd = 100
 	var answered atomic.Int64
 	noise, silence := context.WithCancel(ctx)
@@ -248,7 +237,7 @@ func TestNoise_flowControlTakesTurns(t *testing.T) {
 	for i := range crowd {
 		all.Go(func() {
 			for n := 0; noise.Err() == nil; n++ {
-				_, err := loud.records().Create(noise, record(mallory, fmt.Sprintf("turn-%d", i), fmt.Sprintf("turn-%d.own.shared.example.", i), "TXT", fmt.Sprint(n)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				_, err := loud.records().Create(noise, makeRecord(mallory, fmt.Sprintf("turn-%d", i), fmt.Sprintf("turn-%d.own.shared.example.", i), "TXT", fmt.Sprint(n)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				if err == nil {
 					answered.Add(1)
 				}
@@ -280,7 +269,7 @@ func TestNoise_flowControlTakesTurns(t *testing.T) {
 
 // The attacked zone has the content that it should have.
 func TestStore_isCleanAfterAllOfIt(t *testing.T) {
-	a := need(t)
+	a := requireArena(t)
 	ctx := within(t, waitTimeout)
-	until(ctx, t, "fsck", func() error { return a.fsck(ctx) })
+	until(ctx, t, "fsck", func() error { return a.runFsck(ctx) })
 }

@@ -15,6 +15,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/test/must"
 )
 
 // serversByProxy: a tenant that may write Bind9Clusters and may not run pods gets no pods by them, nor a connection of
@@ -22,13 +23,8 @@ import (
 func serversByProxy(t *testing.T, a *arena) {
 	ctx := t.Context()
 	user := mallory + "-user"
-	if err := a.kube.Bind(ctx, mallory, user, "kubizone-bind9-editor"); err != nil {
-		t.Fatal(err)
-	}
-	client, err := versioned.NewForConfig(a.tenants[mallory].config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, a.kube.Bind(ctx, mallory, user, "kubizone-bind9-editor"))
+	client := must.Get(versioned.NewForConfig(a.tenants[mallory].config))(t)
 	api := client.Bind9V1alpha1()
 	cluster := func(namespace string) *bind9.Bind9Cluster {
 		return &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "edge"}, Spec: bind9.Bind9ClusterSpec{Primary: &bind9.RoleSettings{Replicas: 1}}}
@@ -77,10 +73,7 @@ func serversByProxy(t *testing.T, a *arena) {
 	}
 
 	// With the right to deploy, pods are the tenant's to make. Connections of the controller are not.
-	clients, err := a.kube.Clients()
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := must.Get(a.kube.Clients())(t)
 	for name, rule := range map[string]rbacv1.PolicyRule{
 		"deploys": {APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"create"}},
 		"exposes": {APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"create"}},
@@ -88,13 +81,9 @@ func serversByProxy(t *testing.T, a *arena) {
 		"instances": {APIGroups: []string{bind9.GroupName}, Resources: []string{"bind9instances"}, Verbs: []string{"*"}},
 	} {
 		meta := metav1.ObjectMeta{Namespace: mallory, Name: "mallory-" + name}
-		if _, err := clients.RbacV1().Roles(mallory).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := clients.RbacV1().RoleBindings(mallory).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(clients.RbacV1().Roles(mallory).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}))(t)
+		must.Get(clients.RbacV1().RoleBindings(mallory).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}}, metav1.CreateOptions{}))(t)
 	}
 	made := false
 	for deadline := time.Now().Add(time.Minute); !made && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
@@ -112,10 +101,7 @@ func serversByProxy(t *testing.T, a *arena) {
 	})
 	inside := outside.DeepCopy()
 	inside.Name, inside.Spec.External = "inside", nil
-	kept, err := api.Bind9Instances(mallory).Create(ctx, inside, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(api.Bind9Instances(mallory).Create(ctx, inside, metav1.CreateOptions{}))(t)
 	kept.Spec.External = outside.Spec.External
 	if _, err := api.Bind9Instances(mallory).Update(ctx, kept, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.external") {
 		t.Errorf("external afterwards: %v", err)

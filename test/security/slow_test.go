@@ -16,12 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-// allocated is how many octets the server has allocated since it was started.
-func (t *tenant) allocated(ctx context.Context, test *testing.T) (octets float64) {
+// measureAllocated returns how many octets the server has allocated since it was started.
+func (t *tenant) measureAllocated(ctx context.Context, test *testing.T) (octets float64) {
 	test.Helper()
-	text := string(must(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))
+	text := string(must.Get(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))
 	_, rest, _ := strings.Cut(text, "\ngo_memstats_alloc_bytes_total ")
 	if _, err := fmt.Sscan(rest, &octets); err != nil {
 		test.Fatalf("the metrics have no go_memstats_alloc_bytes_total: %v", err)
@@ -33,10 +35,8 @@ func (t *tenant) allocated(ctx context.Context, test *testing.T) (octets float64
 // on after its client had its 504.
 func costlyBodies(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	them, server := a.tenants[mallory], a.admin.at(t, a.server)
-	if err := them.puts(ctx, "costly", "costly.own.shared.example.", "A", "192.0.2.85"); err != nil {
-		t.Fatal(err)
-	}
+	them, server := a.tenants[mallory], a.admin.tenantAt(t, a.server)
+	must.Succeed(t, them.putRecord(ctx, "costly", "costly.own.shared.example.", "A", "192.0.2.85"))
 	path := "/apis/kubi.zone/v1alpha1/namespaces/" + mallory + "/records/costly"
 	deep := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
 	inserts := `[{"op":"add","path":"/x","value":[` + strings.Repeat("1,", 100_000) + `1]}` + strings.Repeat(`,{"op":"add","path":"/x/0","value":1}`, 6000) + `]`
@@ -48,13 +48,13 @@ func costlyBodies(t *testing.T, a *arena) {
 		"2.8 MB of annotations":                   {"application/merge-patch+json", `{"metadata":{"annotations":{` + strings.Repeat(`"a":"xxxxxxxxxxxxxxxxxxxxxxxxx",`, 87_500) + `"b":""}}}`},
 		"2.8 MB of objects":                       {"application/merge-patch+json", `{"x":[` + strings.Repeat("{},", 930_000) + "1]}"},
 	} {
-		before := server.allocated(ctx, t)
+		before := server.measureAllocated(ctx, t)
 		for range many {
-			if code, text := them.ask(ctx, t, http.MethodPatch, path, x.kind, []byte(x.body)); code != 0 && code != malformed && code != tooLarge {
+			if code, text := them.sendOctets(ctx, t, http.MethodPatch, path, x.kind, []byte(x.body)); code != 0 && code != malformed && code != tooLarge {
 				t.Errorf("%s: %d %.200s", what, code, text)
 			}
 		}
-		took := server.allocated(ctx, t) - before
+		took := server.measureAllocated(ctx, t) - before
 		t.Logf("%s, %d KB, %d times: the server allocated %.1f MiB", what, len(x.body)>>10, many, took/(1<<20))
 		if took > bearable {
 			t.Errorf("%s: %d of them took %.0f MiB", what, many, took/(1<<20))
@@ -66,22 +66,18 @@ func costlyBodies(t *testing.T, a *arena) {
 // that neither sends nor reads are free again in a moment, and others are served.
 func slowClients(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	server := a.beside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
-	calm, them := a.tenants[victim].at(t, server), a.tenants[mallory].at(t, server)
-	if err := calm.puts(ctx, "quietvictim-seated", "seated.victim.example.", "TXT", "0"); err != nil {
-		t.Fatal(err)
-	}
+	server := a.startBeside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
+	calm, them := a.tenants[victim].tenantAt(t, server), a.tenants[mallory].tenantAt(t, server)
+	must.Succeed(t, calm.putRecord(ctx, "quietvictim-seated", "seated.victim.example.", "TXT", "0"))
 	for i := range 4 { // an answer that fits into no window
-		big := record(mallory, fmt.Sprintf("unread-%d", i), fmt.Sprintf("unread-%d.own.shared.example.", i), "TXT")
+		big := makeRecord(mallory, fmt.Sprintf("unread-%d", i), fmt.Sprintf("unread-%d.own.shared.example.", i), "TXT")
 		for n := range 10 {
 			big.Spec.Values = append(big.Spec.Values, fmt.Sprint(n)+strings.Repeat("x", 3900))
 		}
-		if _, err := them.records().Create(ctx, big, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(them.records().Create(ctx, big, metav1.CreateOptions{}))(t)
 	}
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: must(rest.TLSConfigFor(them.config))(t), DisableCompression: true, ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+		TLSClientConfig: must.Get(rest.TLSConfigFor(them.config))(t), DisableCompression: true, ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
 	}}
 	t.Cleanup(client.CloseIdleConnections)
 	waiting := regexp.MustCompile(`(?m)^apiserver_flowcontrol_current_inqueue_requests\{.*"global-default"\} [1-9]`)
@@ -102,7 +98,7 @@ func slowClients(t *testing.T, a *arena) {
 	} {
 		noise, silence := context.WithCancel(ctx)
 		for range 8 {
-			request := must(ask(noise))(t)
+			request := must.Get(ask(noise))(t)
 			go func() {
 				// What is answered is neither read nor closed.
 				answer, err := client.Do(request)
@@ -113,7 +109,7 @@ func slowClients(t *testing.T, a *arena) {
 			}()
 		}
 		until(ctx, t, "all seats are taken by "+what, func() error {
-			text := must(a.admin.at(t, server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t)
+			text := must.Get(a.admin.tenantAt(t, server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t)
 			if !waiting.Match(text) {
 				return fmt.Errorf("no request waits for a seat")
 			}

@@ -16,7 +16,7 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Print(t)
-	if wrong := t.wrong(); len(wrong) > 0 {
+	if wrong := t.listWrong(); len(wrong) > 0 {
 		fmt.Fprintf(os.Stderr, "semantics: %s\n", strings.Join(wrong, "\nsemantics: "))
 		os.Exit(1)
 	}

@@ -84,7 +84,7 @@ func readTable(root fs.FS) (*table, error) {
 		}
 		for line := range strings.Lines(string(text)) {
 			if strings.HasPrefix(line, "#") {
-				t.claim(p, line)
+				t.addClaims(p, line)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func readTable(root fs.FS) (*table, error) {
 	return t, nil
 }
 
-func (t *table) claim(test, text string) {
+func (t *table) addClaims(test, text string) {
 	for _, sentence := range named.FindAllString(text, -1) {
 		t.tests[sentence] = append(t.tests[sentence], test)
 	}
@@ -152,26 +152,26 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	}
 	for _, test := range tests {
 		id := dir + "." + test.decl.Name.Name
-		t.claim(id, test.file)
+		t.addClaims(id, test.file)
 		for _, m := range suffix.FindAllStringSubmatch(test.decl.Name.Name, -1) {
-			t.claim(id, fmt.Sprintf("S%s.%s", m[1], m[2]))
+			t.addClaims(id, fmt.Sprintf("S%s.%s", m[1], m[2]))
 		}
 		seen := map[string]bool{test.decl.Name.Name: true}
 		said := map[ast.Node]bool{}
 		var follow func(ast.Node)
 		follow = func(n ast.Node) {
-			t.claim(id, comments[n])
+			t.addClaims(id, comments[n])
 			ast.Inspect(n, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.CallExpr:
 					if f, ok := n.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Run" {
 						for _, arg := range n.Args {
-							messages(arg, said)
+							noteMessages(arg, said)
 						}
 					}
 				case *ast.BasicLit:
 					if n.Kind == token.STRING && !said[n] && title.MatchString(n.Value) {
-						t.claim(id, n.Value)
+						t.addClaims(id, n.Value)
 					}
 				case *ast.Ident:
 					if !seen[n.Name] {
@@ -189,22 +189,22 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	return nil
 }
 
-// messages notes the texts that a call is handed: what is said where a test fails is no claim.
-func messages(arg ast.Expr, said map[ast.Node]bool) {
+// noteMessages notes the texts that a call is handed: what is said where a test fails is no claim.
+func noteMessages(arg ast.Expr, said map[ast.Node]bool) {
 	switch arg := arg.(type) {
 	case *ast.BasicLit:
 		said[arg] = true
 	case *ast.BinaryExpr:
-		messages(arg.X, said)
-		messages(arg.Y, said)
+		noteMessages(arg.X, said)
+		noteMessages(arg.Y, said)
 	case *ast.ParenExpr:
-		messages(arg.X, said)
+		noteMessages(arg.X, said)
 	}
 }
 
-// wrong is what makes verify fail: sentences without a test, in the order of the document, then tests without a
-// sentence.
-func (t *table) wrong() (all []string) {
+// listWrong returns what makes verify fail: sentences without a test, in the order of the document, then tests without
+// a sentence.
+func (t *table) listWrong() (all []string) {
 	for _, sentence := range t.order {
 		if len(t.tests[sentence]) == 0 {
 			all = append(all, fmt.Sprintf("no test names %s (%.60s...): write one, and name it there", sentence, t.text[sentence]))

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-// sentence spells a number that no sentence has, so that this file claims nothing.
-func sentence(number string) string { return "S" + number }
+// spellSentence spells a number that no sentence has, so that this file claims nothing.
+func spellSentence(number string) string { return "S" + number }
 
 func TestTable(t *testing.T) {
 	source := strings.NewReplacer("@", "S").Replace(`// Package door proves @1.1.
@@ -52,33 +54,30 @@ func Testament() { _ = "@2.6" }
 	root := fstest.MapFS{
 		document:                     {Data: []byte(strings.NewReplacer("@", "S").Replace("# Words\n- @1.1 One.\n- @1.2 Two.\n  @7.7 is no definition\n- @1.3 Three.\n- @1.4 Four.\n- @2.3 Eight.\n- @2.4 Nine.\n"))},
 		"pkg/door/open_test.go":      {Data: []byte(source)},
-		"pkg/door/fuzz_test.go":      {Data: []byte("package door\n\nfunc FuzzOpen_" + sentence("2_9") + "() {}\n")},
-		"pkg/door/testdata/a.txt":    {Data: []byte("# " + sentence("1.4") + "\nsay " + sentence("2.7") + "\n")},
-		"pkg/other/testdata/b.txt":   {Data: []byte("# " + sentence("2.4") + ": nothing runs this\n")},
-		"test/none.go":               {Data: []byte("package none // " + sentence("2.8"))},
+		"pkg/door/fuzz_test.go":      {Data: []byte("package door\n\nfunc FuzzOpen_" + spellSentence("2_9") + "() {}\n")},
+		"pkg/door/testdata/a.txt":    {Data: []byte("# " + spellSentence("1.4") + "\nsay " + spellSentence("2.7") + "\n")},
+		"pkg/other/testdata/b.txt":   {Data: []byte("# " + spellSentence("2.4") + ": nothing runs this\n")},
+		"test/none.go":               {Data: []byte("package none // " + spellSentence("2.8"))},
 		"cmd/none.go":                {Data: []byte("package none")},
 		"cmd/webhook-server/none.go": {Data: []byte("package none")},
 	}
-	table, err := readTable(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(readTable(root))(t)
 	open := []string{"pkg/door.TestOpen"}
 	for number, want := range map[string][]string{
 		"1.1": open, "1.2": open, "1.3": open, "2.1": open, "3.1": open, "3.2": open, "3.6": open,
-		"2.9": {"pkg/door.FuzzOpen_" + sentence("2_9")},
+		"2.9": {"pkg/door.FuzzOpen_" + spellSentence("2_9")},
 		"1.4": {"pkg/door/testdata/a.txt"},
 		"2.2": nil, "2.3": nil, "3.3": nil, "3.4": nil, "3.5": nil, "3.7": nil, "2.4": nil, "2.5": nil, "2.6": nil, "2.7": nil, "2.8": nil,
 	} {
-		if got := table.tests[sentence(number)]; !slices.Equal(got, want) {
-			t.Errorf("%s is named by %q, want %q", sentence(number), got, want)
+		if got := table.tests[spellSentence(number)]; !slices.Equal(got, want) {
+			t.Errorf("%s is named by %q, want %q", spellSentence(number), got, want)
 		}
 	}
-	wrong := table.wrong()
-	if len(wrong) != 7 || !strings.HasPrefix(wrong[1], "no test names "+sentence("2.4")) || !strings.HasPrefix(wrong[2], document+" has no "+sentence("2.1")) {
+	wrong := table.listWrong()
+	if len(wrong) != 7 || !strings.HasPrefix(wrong[1], "no test names "+spellSentence("2.4")) || !strings.HasPrefix(wrong[2], document+" has no "+spellSentence("2.1")) {
 		t.Errorf("wrong is %q", wrong)
 	}
-	if !strings.Contains(table.String(), sentence("1.4")+" Four.\n     pkg/door/testdata/a.txt\n") {
+	if !strings.Contains(table.String(), spellSentence("1.4")+" Four.\n     pkg/door/testdata/a.txt\n") {
 		t.Errorf("the table is\n%s", table)
 	}
 }
@@ -86,11 +85,8 @@ func Testament() { _ = "@2.6" }
 // CI fails on a sentence without a test, and on a test of a sentence that is not there: it runs tests, not `make
 // verify`.
 func TestTable_ofTheRealTreeIsComplete(t *testing.T) {
-	table, err := readTable(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, wrong := range table.wrong() {
+	table := must.Get(readTable(os.DirFS("../..")))(t)
+	for _, wrong := range table.listWrong() {
 		t.Error(wrong)
 	}
 }

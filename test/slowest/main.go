@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := runTests(os.Args[1:]); err != nil {
 		if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
 			os.Exit(ended.ExitCode())
 		}
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-func run(args []string) error {
+func runTests(args []string) error {
 	program := "go"
 	if len(args) > 1 && args[0] == "-go" {
 		program, args = args[1], args[2:]
@@ -41,12 +41,12 @@ func run(args []string) error {
 		return err
 	}
 	r := &report{out: os.Stdout, running: map[string]*pkg{}}
-	if err := r.read(events); err != nil {
+	if err := r.readEvents(events); err != nil {
 		test.Process.Kill()
 		return errors.Join(err, test.Wait())
 	}
 	err = test.Wait()
-	r.summary()
+	r.printSummary()
 	if err != nil {
 		fmt.Fprintln(os.Stdout, "FAIL")
 	}
@@ -80,14 +80,14 @@ type report struct {
 	packages, tests []taken
 }
 
-func (r *report) read(events io.Reader) error {
+func (r *report) readEvents(events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
 			var e event
 			if json.Unmarshal(line, &e) == nil && e.Action != "" {
-				r.take(e)
+				r.takeEvent(e)
 			} else {
 				r.out.Write(line) // what go itself says
 			}
@@ -101,7 +101,7 @@ func (r *report) read(events io.Reader) error {
 	}
 }
 
-func (r *report) take(e event) {
+func (r *report) takeEvent(e event) {
 	if e.Action == "build-output" {
 		io.WriteString(r.out, e.Output)
 		return
@@ -171,9 +171,9 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// summary lists what took the longest. Packages and tests run beside each other, so the times do not add up to that
-// of the run.
-func (r *report) summary() {
+// printSummary lists what took the longest. Packages and tests run beside each other, so the times do not add up to
+// that of the run.
+func (r *report) printSummary() {
 	for _, list := range []struct {
 		of  string
 		all []taken

@@ -6,6 +6,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // A failed test is shown with its output, also one that a crash ended; a passed package is one line; the slowest come
@@ -50,10 +52,8 @@ slowest tests:
 `
 	var out strings.Builder
 	r := &report{out: &out, running: map[string]*pkg{}}
-	if err := r.read(strings.NewReader(events)); err != nil {
-		t.Fatal(err)
-	}
-	if r.summary(); out.String() != want {
+	must.Succeed(t, r.readEvents(strings.NewReader(events)))
+	if r.printSummary(); out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
 	}
 }

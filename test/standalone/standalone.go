@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/test/must"
 )
 
 // waitTimeout bounds the start: a loaded machine is slow, not wrong.
@@ -39,10 +40,7 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 		f(options)
 	}
 	out := &said{ready: make(chan struct{})}
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(options.Complete(out))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()
@@ -62,14 +60,9 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 		t.Fatalf("the server is not ready after %s:\n%s", waitTimeout, out)
 	}
 	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), Stop: stop}
-	client, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(clientcmd.BuildConfigFromFlags("", s.Kubeconfig))(t)
 	client.QPS = -1
-	if s.Interface, err = versioned.NewForConfig(client); err != nil {
-		t.Fatal(err)
-	}
+	s.Interface = must.Get(versioned.NewForConfig(client))(t)
 	return s
 }
 

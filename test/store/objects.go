@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 func objectMeta(ns, name string) metav1.ObjectMeta {
@@ -92,15 +93,14 @@ func (s *Server) UpdateDelegation(ns, name string, change func(*v1alpha1.Delegat
 }
 
 func (s *Server) DeleteDelegation(ns, name string) error {
-	return s.Delegations.Delete(s.Ctx, Key("delegations", ns, name), &v1alpha1.Delegation{}, nil, always, nil, storage.DeleteOptions{})
+	return s.Delegations.Delete(s.Ctx, Key("delegations", ns, name), &v1alpha1.Delegation{}, nil, validateNothing, nil,
+		storage.DeleteOptions{})
 }
 
 func (s *Server) Delegation(ns, name string) *v1alpha1.Delegation {
 	s.T.Helper()
 	d := &v1alpha1.Delegation{}
-	if err := s.Delegations.Get(s.Ctx, Key("delegations", ns, name), storage.GetOptions{}, d); err != nil {
-		s.T.Fatal(err)
-	}
+	must.Succeed(s.T, s.Delegations.Get(s.Ctx, Key("delegations", ns, name), storage.GetOptions{}, d))
 	return d
 }
 
@@ -132,31 +132,27 @@ func (s *Server) WriteZone(ctx context.Context, ns, name string, change func(*v1
 	return out, err
 }
 
-func always(context.Context, runtime.Object) error { return nil }
+func validateNothing(context.Context, runtime.Object) error { return nil }
 
 func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
-	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, always, nil, storage.DeleteOptions{})
+	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
 func (s *Server) DeleteZone(ns, name string) error {
-	return s.Zones.Delete(s.Ctx, Key("zones", ns, name), &v1alpha1.Zone{}, nil, always, nil, storage.DeleteOptions{})
+	return s.Zones.Delete(s.Ctx, Key("zones", ns, name), &v1alpha1.Zone{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
 func (s *Server) Zone(ns, name string) *v1alpha1.Zone {
 	s.T.Helper()
 	z := &v1alpha1.Zone{}
-	if err := s.Zones.Get(s.Ctx, Key("zones", ns, name), storage.GetOptions{}, z); err != nil {
-		s.T.Fatal(err)
-	}
+	must.Succeed(s.T, s.Zones.Get(s.Ctx, Key("zones", ns, name), storage.GetOptions{}, z))
 	return z
 }
 
 func (s *Server) Record(ns, name string) *v1alpha1.Record {
 	s.T.Helper()
 	r := &v1alpha1.Record{}
-	if err := s.Records.Get(s.Ctx, Key("records", ns, name), storage.GetOptions{}, r); err != nil {
-		s.T.Fatal(err)
-	}
+	must.Succeed(s.T, s.Records.Get(s.Ctx, Key("records", ns, name), storage.GetOptions{}, r))
 	return r
 }
 
@@ -168,9 +164,7 @@ func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 		key += ns + "/"
 	}
 	out := &v1alpha1.RecordList{}
-	if err := s.Records.GetList(s.Ctx, key, storage.ListOptions{Recursive: true, Predicate: storage.Everything}, out); err != nil {
-		s.T.Fatal(err)
-	}
+	must.Succeed(s.T, s.Records.GetList(s.Ctx, key, storage.ListOptions{Recursive: true, Predicate: storage.Everything}, out))
 	return out.Items
 }
 

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 )
 
 // Store is a prefix of the shared etcd.
@@ -66,7 +67,7 @@ func New(t testing.TB, change ...func(*Store)) *Store {
 func On(t testing.TB, etcd *Etcd, prefix string) *Store {
 	t.Helper()
 	s := &Store{T: t, Prefix: prefix, etcd: etcd}
-	s.Client = s.connect()
+	s.Client = s.connectEtcd()
 	t.Cleanup(func() {
 		if !s.Damaged && !t.Failed() {
 			s.MustBeClean()
@@ -84,12 +85,9 @@ func (s *Store) Connect() (*clientv3.Client, error) {
 	return c.Client, nil
 }
 
-func (s *Store) connect() *kubernetes.Client {
+func (s *Store) connectEtcd() *kubernetes.Client {
 	s.T.Helper()
-	c, err := s.etcd.Client()
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	c := must.Get(s.etcd.Client())(s.T)
 	s.T.Cleanup(func() { c.Close() })
 	return c
 }
@@ -99,7 +97,7 @@ func Codec() objects.ObjectCodec {
 	return objects.ObjectCodec{Codec: install.New().StorageCodec()}
 }
 
-func encrypted(t value.Transformer) objects.ObjectCodec {
+func makeEncryptedCodec(t value.Transformer) objects.ObjectCodec {
 	c := Codec()
 	c.Transformer = t
 	return c
@@ -108,16 +106,12 @@ func encrypted(t value.Transformer) objects.ObjectCodec {
 // Fsck checks the store.
 func (s *Store) Fsck() fsck.Report {
 	s.T.Helper()
-	r, err := s.Check()
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	return r
+	return must.Get(s.Check())(s.T)
 }
 
 // Check is Fsck where that may be refused.
 func (s *Store) Check() (fsck.Report, error) {
-	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: encrypted(s.Encryption), Records: encrypted(s.Encryption), Delegations: encrypted(s.Encryption)})
+	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: makeEncryptedCodec(s.Encryption), Records: makeEncryptedCodec(s.Encryption), Delegations: makeEncryptedCodec(s.Encryption)})
 }
 
 // MustBeClean fails the test where fsck finds damage.
@@ -153,9 +147,7 @@ func (s *Store) SetFormat(format int) {
 	if err != nil || len(r.Kvs) != 1 {
 		s.T.Fatal(err, r)
 	}
-	if err := json.Unmarshal(r.Kvs[0].Value, &all); err != nil {
-		s.T.Fatal(err)
-	}
+	must.Succeed(s.T, json.Unmarshal(r.Kvs[0].Value, &all))
 	all["format"], all["leastReader"] = format, format
 	text, err := json.Marshal(all)
 	if err == nil {
@@ -216,14 +208,11 @@ func Together(ctx context.Context, client *clientv3.Client, prefix string, times
 func (s *Store) Quiet() bool {
 	s.T.Helper()
 	keys := layout.Keys{Prefix: s.Prefix}
-	return s.empty(keys.Room("outbox")) && s.empty(keys.Room("debts"))
+	return s.isEmpty(keys.Room("outbox")) && s.isEmpty(keys.Room("debts"))
 }
 
-func (s *Store) empty(prefix string) bool {
-	r, err := s.Client.Client.Get(context.Background(), prefix, prefixLimit()...)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+func (s *Store) isEmpty(prefix string) bool {
+	r := must.Get(s.Client.Client.Get(context.Background(), prefix, prefixLimit()...))(s.T)
 	return len(r.Kvs) == 0
 }
 
@@ -250,15 +239,12 @@ type Server struct {
 // Server starts one; it ends with the test.
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
-	client := s.connect()
+	client := s.connectEtcd()
 	own := func(c *ledger.Config) {
-		c.Zones, c.Records, c.Delegations, c.Deliveries = encrypted(s.Encryption), encrypted(s.Encryption), encrypted(s.Encryption), encrypted(s.Encryption)
+		c.Zones, c.Records, c.Delegations, c.Deliveries = makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption)
 		c.JournalSteps = 10000 // so that fsck proves each of them
 	}
-	server, err := NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	server := must.Get(NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...))(s.T)
 	server.T = s.T
 	s.T.Cleanup(server.stop)
 	return server

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// forbidden is a refusal of Kubizone, with its reason as cause.
-func forbidden(reason string) error {
+// makeRefusal is a refusal of Kubizone, with its reason as cause.
+func makeRefusal(reason string) error {
 	err := apierrors.NewForbidden(v1alpha1.Resource("records"), "api", errors.New("zone example.org. does not delegate A at api.example.org."))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(reason)}}
 	return err
@@ -42,11 +42,11 @@ func TestCoded_eachCauseHasOneCode(t *testing.T) {
 	}{
 		{"401", apierrors.NewUnauthorized("token expired"), gardencorev1beta1.ErrorInfraUnauthenticated},
 		{"403 of RBAC", apierrors.NewForbidden(records, "api", errors.New("User cannot create resource")), gardencorev1beta1.ErrorInfraUnauthorized},
-		{"403 of a zone without a rule", forbidden(v1alpha1.ReasonDelegationWithdrawn), gardencorev1beta1.ErrorInfraUnauthorized},
-		{"403 of a held name", forbidden(v1alpha1.ReasonNameHeld), gardencorev1beta1.ErrorConfigurationProblem},
-		{"403 of a limit", forbidden(v1alpha1.ReasonLimitExceeded), gardencorev1beta1.ErrorInfraQuotaExceeded},
-		{"403 of a budget", forbidden(reasonNamespaceBudget), gardencorev1beta1.ErrorInfraQuotaExceeded},
-		{"403 of a zone that is deleted", forbidden(v1alpha1.ReasonZoneTerminating), gardencorev1beta1.ErrorRetryableInfraDependencies},
+		{"403 of a zone without a rule", makeRefusal(v1alpha1.ReasonDelegationWithdrawn), gardencorev1beta1.ErrorInfraUnauthorized},
+		{"403 of a held name", makeRefusal(v1alpha1.ReasonNameHeld), gardencorev1beta1.ErrorConfigurationProblem},
+		{"403 of a limit", makeRefusal(v1alpha1.ReasonLimitExceeded), gardencorev1beta1.ErrorInfraQuotaExceeded},
+		{"403 of a budget", makeRefusal(reasonNamespaceBudget), gardencorev1beta1.ErrorInfraQuotaExceeded},
+		{"403 of a zone that is deleted", makeRefusal(v1alpha1.ReasonZoneTerminating), gardencorev1beta1.ErrorRetryableInfraDependencies},
 		{"404", apierrors.NewNotFound(records, "api"), gardencorev1beta1.ErrorConfigurationProblem},
 		{"409", apierrors.NewConflict(records, "api", errors.New("changed")), gardencorev1beta1.ErrorRetryableInfraDependencies},
 		{"409 of one that exists", apierrors.NewAlreadyExists(records, "api"), gardencorev1beta1.ErrorRetryableInfraDependencies},
@@ -112,7 +112,7 @@ func TestIsUncertain_whereTheServerHasNotSaidNo(t *testing.T) {
 		{context.DeadlineExceeded, true},
 		{syscall.ECONNRESET, true},
 		{&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout}}, true},
-		{forbidden(v1alpha1.ReasonNameHeld), false},
+		{makeRefusal(v1alpha1.ReasonNameHeld), false},
 		{apierrors.NewUnauthorized("expired"), false},
 		{apierrors.NewTooManyRequests("later", 1), false},
 	} {

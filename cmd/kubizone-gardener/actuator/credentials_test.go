@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// kubeconfig is one with the given fields of its cluster and its user, in YAML's flow form.
-func kubeconfig(cluster, user string) string {
+// makeKubeconfig returns one with the given fields of its cluster and its user, in YAML's flow form.
+func makeKubeconfig(cluster, user string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {" + cluster + "}}], users: [{name: u, user: {" + user + "}}]}"
 }
 
@@ -40,7 +40,7 @@ func newSecret(data map[string]string) *corev1.Secret {
 
 func TestReadSecret_bothNamings(t *testing.T) {
 	a := &actuator{options: Options{Local: &rest.Config{Host: "https://local"}, LocalNamespaces: []string{"dns"}}}
-	given := kubeconfig(server, token)
+	given := makeKubeconfig(server, token)
 	for _, c := range []struct {
 		name string
 		data map[string]string
@@ -64,7 +64,7 @@ func TestReadSecret_bothNamings(t *testing.T) {
 }
 
 func TestReadSecret_refusesWhatIsIncomplete(t *testing.T) {
-	given := kubeconfig(server, token)
+	given := makeKubeconfig(server, token)
 	for _, c := range []struct {
 		name string
 		data map[string]string
@@ -113,7 +113,7 @@ func TestReadKubeconfig_executesAndReadsNothing(t *testing.T) {
 		{"neither", server, "username: a"},
 	} {
 		t.Run(c.field, func(t *testing.T) {
-			_, err := readKubeconfig([]byte(kubeconfig(c.cluster, c.user)))
+			_, err := readKubeconfig([]byte(makeKubeconfig(c.cluster, c.user)))
 			if err == nil || !strings.Contains(" "+err.Error()+" ", " "+c.field) {
 				t.Errorf("%v; want a refusal that names %s", err, c.field)
 			}
@@ -132,7 +132,7 @@ func TestReadKubeconfig_executesAndReadsNothing(t *testing.T) {
 
 // The status of a DNSRecord has the error, and users of the project read it.
 func TestReadKubeconfig_errorsHoldNoSecret(t *testing.T) {
-	for _, text := range []string{"apiVersion: v1\nkind: Config\nusers: s3cr3t", "s3cr3t", kubeconfig("server: 'https://s3cr3t.example.org', proxy-url: 'http://s3cr3t'", "token: s3cr3t"), kubeconfig("server: 's3cr3t'", "token: s3cr3t")} {
+	for _, text := range []string{"apiVersion: v1\nkind: Config\nusers: s3cr3t", "s3cr3t", makeKubeconfig("server: 'https://s3cr3t.example.org', proxy-url: 'http://s3cr3t'", "token: s3cr3t"), makeKubeconfig("server: 's3cr3t'", "token: s3cr3t")} {
 		_, err := readKubeconfig([]byte(text))
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%q: %v", text, err)

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -34,13 +35,11 @@ www	300 A 192.0.2.1
 func zoneAt(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "example.org.zone")
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o640))
 	return path
 }
 
-func set(owner string, rrtype rdata.Type, data ...string) protocol.RRset {
+func makeRRset(owner string, rrtype rdata.Type, data ...string) protocol.RRset {
 	n, err := name.ParseIn(owner, example)
 	if err != nil {
 		panic(err)
@@ -54,28 +53,18 @@ func backendOf(t *testing.T, path string, change func(*Config)) *Backend {
 	if change != nil {
 		change(&config)
 	}
-	b, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(New(config))(t)
 }
 
-func read(t *testing.T, path string) string {
+func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 
 func serialOf(t *testing.T, path string) string {
 	t.Helper()
-	c, err := parseContent(example, []byte(read(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parseContent(example, []byte(readFile(t, path))))(t)
 	return strings.Fields(c.soa.Data)[2]
 }
 
@@ -83,20 +72,18 @@ func TestBackend_serialGrowsWithChangesAlone(t *testing.T) {
 	path := zoneAt(t, before)
 	// A link to the file stays one.
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(path, link))
 	b := backendOf(t, link, nil)
 	for _, step := range []struct {
 		set    protocol.RRset
 		serial string
 	}{
-		{set("www", rdata.A, "192.0.2.1"), "2025123001"},
-		{set("nothing", rdata.A), "2025123001"},
-		{set("www", rdata.A, "192.0.2.2", "192.0.2.3"), "2025123002"},
-		{set("www", rdata.A, "192.0.2.2", "192.0.2.3"), "2025123002"},
-		{set("@", rdata.NS, "ns2.example.net."), "2025123003"},
-		{set("www", rdata.A), "2025123004"},
+		{makeRRset("www", rdata.A, "192.0.2.1"), "2025123001"},
+		{makeRRset("nothing", rdata.A), "2025123001"},
+		{makeRRset("www", rdata.A, "192.0.2.2", "192.0.2.3"), "2025123002"},
+		{makeRRset("www", rdata.A, "192.0.2.2", "192.0.2.3"), "2025123002"},
+		{makeRRset("@", rdata.NS, "ns2.example.net."), "2025123003"},
+		{makeRRset("www", rdata.A), "2025123004"},
 	} {
 		if err := b.Apply(t.Context(), example, []protocol.RRset{step.set})[0]; err != nil {
 			t.Fatal(err)
@@ -123,26 +110,27 @@ func TestBackend_serialGrowsWithChangesAlone(t *testing.T) {
 func TestBackend_refusesWhatCannotStand(t *testing.T) {
 	path := zoneAt(t, before+"alias 300 CNAME www\n")
 	b := backendOf(t, path, nil)
-	text := read(t, path)
+	text := readFile(t, path)
 	for what, c := range map[string]struct {
 		set    protocol.RRset
 		status int
 	}{
-		"a CNAME beside an address":   {set("www", rdata.CNAME, "a.example."), http.StatusConflict},
-		"an address beside a CNAME":   {set("alias", rdata.A, "192.0.2.1"), http.StatusConflict},
-		"a CNAME for the zone itself": {set("@", rdata.CNAME, "a.example."), http.StatusConflict},
-		"no name servers":             {set("@", rdata.NS), http.StatusBadRequest},
+		"a CNAME beside an address":   {makeRRset("www", rdata.CNAME, "a.example."), http.StatusConflict},
+		"an address beside a CNAME":   {makeRRset("alias", rdata.A, "192.0.2.1"), http.StatusConflict},
+		"a CNAME for the zone itself": {makeRRset("@", rdata.CNAME, "a.example."), http.StatusConflict},
+		"no name servers":             {makeRRset("@", rdata.NS), http.StatusBadRequest},
 	} {
 		var refusal *protocol.Error
 		if err := b.Apply(t.Context(), example, []protocol.RRset{c.set})[0]; !errors.As(err, &refusal) || refusal.HTTPStatus() != c.status {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if read(t, path) != text {
+	if readFile(t, path) != text {
 		t.Error("the file was written")
 	}
 	// In one go it works, in the order that removes first.
-	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("www", rdata.A), set("www", rdata.CNAME, "a.example.")}) {
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{makeRRset("www", rdata.A), makeRRset("www", rdata.CNAME,
+		"a.example.")}) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -168,16 +156,14 @@ func TestBackend_leavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 	} {
 		path := zoneAt(t, before)
 		b := backendOf(t, path, nil)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Apply(t.Context(), example, []protocol.RRset{set("new", rdata.A, "192.0.2.1")})[0]; err == nil {
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
+		if err := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("new", rdata.A, "192.0.2.1")})[0]; err == nil {
 			t.Errorf("%s: written", what)
 		}
 		if b.Health(t.Context()) == nil {
 			t.Errorf("%s: healthy", what)
 		}
-		if read(t, path) != text {
+		if readFile(t, path) != text {
 			t.Errorf("%s: the file is another", what)
 		}
 		if _, err := New(Config{Files: map[name.Name]string{example: path}}); err == nil {
@@ -190,15 +176,15 @@ func TestBackend_leavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 func TestBackend_checksBeforeItReplaces(t *testing.T) {
 	path := zoneAt(t, before)
 	// This check passes files in which the address of the poison does not stand.
-	b := backendOf(t, path, checker(t, `! grep -q 192.0.2.66 "$2"`))
-	results := b.Apply(t.Context(), example, []protocol.RRset{set("a", rdata.A, "192.0.2.10"), set("b", rdata.A, "192.0.2.66"), set("c", rdata.A, "192.0.2.11")})
+	b := backendOf(t, path, makeChecker(t, `! grep -q 192.0.2.66 "$2"`))
+	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("a", rdata.A, "192.0.2.10"), makeRRset("b", rdata.A, "192.0.2.66"), makeRRset("c", rdata.A, "192.0.2.11")})
 	if results[0] != nil || !refusedAs(results[1], protocol.CodeInvalidRecord) || results[2] != nil {
 		t.Errorf("%v", results)
 	}
 	if got := serialOf(t, path); got != "2025123002" {
 		t.Errorf("serial %s: one request is one change", got)
 	}
-	if text := read(t, path); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "192.0.2.11") || strings.Contains(text, "192.0.2.66") {
+	if text := readFile(t, path); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "192.0.2.11") || strings.Contains(text, "192.0.2.66") {
 		t.Error(text)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
@@ -212,13 +198,11 @@ func refusedAs(err error, code string) bool {
 	return errors.As(err, &refusal) && refusal.Code == code && refusal.HTTPStatus() == http.StatusBadRequest
 }
 
-// checker is a script that a file passes where test, of which $2 is the file, succeeds.
-func checker(t *testing.T, test string) func(*Config) {
+// makeChecker returns a script that a file passes where test, of which $2 is the file, succeeds.
+func makeChecker(t *testing.T, test string) func(*Config) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "check")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+test+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(script, []byte("#!/bin/sh\n"+test+"\n"), 0o700))
 	return func(c *Config) { c.Check = []string{script} }
 }
 
@@ -226,12 +210,12 @@ func checker(t *testing.T, test string) func(*Config) {
 func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 	path := zoneAt(t, before)
 	// An MX needs an address of its host; 192.0.2.66 is poison.
-	b := backendOf(t, path, checker(t, `! grep -q 192.0.2.66 "$2" && { ! grep -q MX "$2" || grep -q '^mail.*192.0.2.25' "$2"; }`))
-	results := b.Apply(t.Context(), example, []protocol.RRset{set("@", rdata.MX, "10 mail.example.org."), set("bad", rdata.A, "192.0.2.66"), set("mail", rdata.A, "192.0.2.25")})
+	b := backendOf(t, path, makeChecker(t, `! grep -q 192.0.2.66 "$2" && { ! grep -q MX "$2" || grep -q '^mail.*192.0.2.25' "$2"; }`))
+	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("@", rdata.MX, "10 mail.example.org."), makeRRset("bad", rdata.A, "192.0.2.66"), makeRRset("mail", rdata.A, "192.0.2.25")})
 	if results[0] != nil || !refusedAs(results[1], protocol.CodeInvalidRecord) || results[2] != nil {
 		t.Errorf("%v", results)
 	}
-	if text := read(t, path); !strings.Contains(text, "MX") || strings.Contains(text, "192.0.2.66") {
+	if text := readFile(t, path); !strings.Contains(text, "MX") || strings.Contains(text, "192.0.2.66") {
 		t.Error(text)
 	}
 }
@@ -240,7 +224,8 @@ func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 func TestBackend_blamesNoRecordForTheServersFault(t *testing.T) {
 	blamed := func(what string, b *Backend) {
 		t.Helper()
-		results := b.Apply(t.Context(), example, []protocol.RRset{set("a", rdata.A, "192.0.2.10"), set("b", rdata.A, "192.0.2.11")})
+		results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("a", rdata.A, "192.0.2.10"),
+			makeRRset("b", rdata.A, "192.0.2.11")})
 		for _, err := range results {
 			if err == nil || errors.As(err, new(*protocol.Error)) {
 				t.Errorf("%s: %v", what, err)
@@ -249,9 +234,9 @@ func TestBackend_blamesNoRecordForTheServersFault(t *testing.T) {
 	}
 	path := zoneAt(t, before)
 	blamed("no checker", backendOf(t, path, func(c *Config) { c.Check = []string{"/nonexistent/checkzone"} }))
-	blamed("a file that would not load as it is", backendOf(t, path, checker(t, "false")))
-	blamed("a checker that is killed", backendOf(t, path, checker(t, "kill -9 $$")))
-	if read(t, path) != before {
+	blamed("a file that would not load as it is", backendOf(t, path, makeChecker(t, "false")))
+	blamed("a checker that is killed", backendOf(t, path, makeChecker(t, "kill -9 $$")))
+	if readFile(t, path) != before {
 		t.Error("the file was written")
 	}
 }
@@ -261,11 +246,13 @@ func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
 	text := strings.ReplaceAll(before, "NS	ns.example.net.", "NS	ns1.example.org.") + "ns1 300 A 192.0.2.53\nns1 300 AAAA 2001:db8::53\n"
 	path := zoneAt(t, text)
 	b := backendOf(t, path, nil)
-	results := b.Apply(t.Context(), example, []protocol.RRset{set("www", rdata.A), set("ns1", rdata.A), set("ns1", rdata.AAAA)})
+	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("www", rdata.A), makeRRset("ns1", rdata.A),
+		makeRRset("ns1", rdata.AAAA)})
 	if results[0] != nil || results[1] != nil || !refusedAs(results[2], protocol.CodeInvalidRecord) {
 		t.Errorf("%v", results)
 	}
-	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("@", rdata.NS, "ns.example.net."), set("ns1", rdata.AAAA)}) {
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{makeRRset("@", rdata.NS, "ns.example.net."),
+		makeRRset("ns1", rdata.AAAA)}) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -276,25 +263,21 @@ func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
 func TestBackend_repeatsALoadThatFailed(t *testing.T) {
 	path, dir := zoneAt(t, before), t.TempDir()
 	script, works, log := filepath.Join(dir, "reload"), filepath.Join(dir, "works"), filepath.Join(dir, "log")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"$2\" >> "+log+"\ntest -e "+works+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(script, []byte("#!/bin/sh\necho \"$2\" >> "+log+"\ntest -e "+works+"\n"), 0o700))
 	b := backendOf(t, path, func(c *Config) { c.Reload = []string{script, "reload"} })
-	change := []protocol.RRset{set("new", rdata.A, "192.0.2.5")}
+	change := []protocol.RRset{makeRRset("new", rdata.A, "192.0.2.5")}
 	for range 2 {
 		if err := b.Apply(t.Context(), example, change)[0]; err == nil || !strings.Contains(err.Error(), "not loaded") {
 			t.Fatalf("%v", err)
 		}
 	}
-	if err := os.WriteFile(works, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(works, nil, 0o600))
 	for range 2 {
 		if err := b.Apply(t.Context(), example, change)[0]; err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := read(t, log); got != strings.Repeat("example.org.\n", 3) {
+	if got := readFile(t, log); got != strings.Repeat("example.org.\n", 3) {
 		t.Errorf("loaded %q", got)
 	}
 	if got := serialOf(t, path); got != "2025123002" {
@@ -309,14 +292,14 @@ func TestBackend_losesNothingWhenManyWrite(t *testing.T) {
 	owners := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for _, owner := range owners {
 		running.Go(func() {
-			if err := b.Apply(context.Background(), example, []protocol.RRset{set(owner, rdata.A, "192.0.2.7")})[0]; err != nil {
+			if err := b.Apply(context.Background(), example, []protocol.RRset{makeRRset(owner, rdata.A, "192.0.2.7")})[0]; err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	running.Wait()
 	for _, owner := range owners {
-		if got, err := b.Read(t.Context(), example, set(owner, rdata.A).Name, rdata.A); err != nil || len(got.Data) != 1 {
+		if got, err := b.Read(t.Context(), example, makeRRset(owner, rdata.A).Name, rdata.A); err != nil || len(got.Data) != 1 {
 			t.Errorf("%s: %+v %v", owner, got, err)
 		}
 	}
@@ -327,20 +310,19 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: before}}})
 	rig.SkipMissing(t, err)
 	defer bind.Close()
-	checkzone, err := rig.Find("named-checkzone", "hack/install-peers.sh")
-	rig.SkipMissing(t, err)
+	checkzone := rig.Need(rig.Find("named-checkzone", "hack/install-peers.sh"))(t)
 	b := backendOf(t, bind.ZoneFile("example.org."), func(c *Config) {
 		c.Check, c.Reload = []string{checkzone}, append(bind.RndcCommand(), "reload")
 	})
 	results := b.Apply(t.Context(), example, []protocol.RRset{
-		set("www", rdata.A), set("www", rdata.CNAME, "web.example.net."),
+		makeRRset("www", rdata.A), makeRRset("www", rdata.CNAME, "web.example.net."),
 		// In the zone and without an address: BIND would not load it.
-		set("sub", rdata.TXT, `"a \"b\" \; \195\188"`), set("@", rdata.NS, "ns1.example.org."),
+		makeRRset("sub", rdata.TXT, `"a \"b\" \; \195\188"`), makeRRset("@", rdata.NS, "ns1.example.org."),
 	})
 	if results[0] != nil || results[1] != nil || results[2] != nil || !refusedAs(results[3], protocol.CodeInvalidRecord) || !strings.Contains(results[3].Error(), "would not load") {
 		t.Fatalf("%v", results)
 	}
-	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("ns1", rdata.A, "192.0.2.53"), set("@", rdata.NS, "ns1.example.org.")}) {
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{makeRRset("ns1", rdata.A, "192.0.2.53"), makeRRset("@", rdata.NS, "ns1.example.org.")}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,10 +330,8 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	// The first three were written together, without the fourth.
-	if err := bind.WaitSerial(ctx, "example.org.", 2025123003); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Join(must(bind.Transfer(ctx, "example.org.")), "\n")
+	must.Succeed(t, bind.WaitSerial(ctx, "example.org.", 2025123003))
+	text := strings.Join(mustLines(bind.Transfer(ctx, "example.org.")), "\n")
 	for _, part := range []string{"web.example.net.", "192.0.2.53", "ns1.example.org."} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is not in %s", part, text)
@@ -362,7 +342,7 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	}
 }
 
-func must(lines []string, err error) []string {
+func mustLines(lines []string, err error) []string {
 	if err != nil {
 		panic(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/test/must"
 )
 
 // FuzzContent_roundTrip: a file that is understood is written as one that means the same.
@@ -48,10 +49,7 @@ func FuzzContent_with(f *testing.F) {
 	} {
 		f.Add([]byte(record))
 	}
-	was, err := parseContent(example, []byte(before))
-	if err != nil {
-		f.Fatal(err)
-	}
+	was := must.Get(parseContent(example, []byte(before)))(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var record protocol.Record
 		if json.Unmarshal(body, &record) != nil {

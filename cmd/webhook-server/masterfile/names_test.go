@@ -18,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 )
 
 // Attack 91: what is asked for by a name of a file, or of another zone, touches the zone's file alone, and there the
@@ -26,22 +27,15 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 	path := zoneAt(t, before)
 	dir := filepath.Dir(path)
 	beside := filepath.Join(dir, "other.zone")
-	if err := os.WriteFile(beside, []byte(before), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	handler, err := server.New(server.Config{
+	must.Succeed(t, os.WriteFile(beside, []byte(before), 0o600))
+	handler := must.Get(server.New(server.Config{
 		Backend: backendOf(t, path, nil), Algorithm: protocol.SHA256, Secrets: func() ([][]byte, error) { return [][]byte{[]byte("secret")}, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	asked := 0
 	send := func(method, at, body string) int {
 		request := httptest.NewRequest(method, "http://x/", strings.NewReader(body))
-		var err error
-		if request.URL.Path, err = url.PathUnescape(at); err != nil {
-			t.Fatal(err)
-		}
+
+		request.URL.Path = must.Get(url.PathUnescape(at))(t)
 		request.URL.RawPath = at
 		asked++
 		signed := protocol.Signed{Method: method, Path: request.URL.EscapedPath(), Timestamp: protocol.Timestamp(time.Now()), Nonce: fmt.Sprintf("%032d", asked), Body: []byte(body)}
@@ -78,11 +72,11 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 			}
 		}
 	}
-	c, err := parseContent(example, []byte(read(t, path)))
+	c, err := parseContent(example, []byte(readFile(t, path)))
 	if was, _ := parseContent(example, []byte(before)); err != nil || !slices.Equal(c.entries, was.entries) {
 		t.Errorf("the zone has %v, %v", c.entries, err)
 	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 || read(t, beside) != before {
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 || readFile(t, beside) != before {
 		t.Errorf("files %v, %v", files, err)
 	}
 }

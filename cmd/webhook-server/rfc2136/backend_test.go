@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -34,10 +35,7 @@ var updateKey = rig.TSIGKey{Name: "update.example.", Algorithm: "hmac-sha256", S
 
 func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	t.Helper()
-	keys, err := primary.ParseKeys(k.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(primary.ParseKeys(k.Statement()))(t)
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
@@ -53,65 +51,45 @@ func startBIND(t *testing.T, zones int) *rig.BIND {
 			Text: fmt.Sprintf("%[1]s 3600 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 300\n%[1]s 3600 IN NS ns1.provider.example.\n", zone),
 		})
 	}
-	bind, err := rig.StartBIND(t.Context(), config)
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	return bind
+	return rig.NeedServer(rig.StartBIND(t.Context(), config))(t)
 }
 
-func inspect(t *testing.T, bind *rig.BIND, zone name.Name) []delivery.RRset {
+func inspectZone(t *testing.T, bind *rig.BIND, zone name.Name) []delivery.RRset {
 	t.Helper()
 	key := keyOf(t, updateKey)
-	text, err := transfer.Receive(t.Context(), transfer.Source{Server: bind.Addr.String(), Zone: zone, Key: &key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(transfer.Receive(t.Context(), transfer.Source{Server: bind.Addr.String(), Zone: zone, Key: &key}))(t)
 	return deliverytest.ReadRRsets(t, bytes.NewReader(text), name.Name{})
 }
 
 // From plan to BIND: client, HTTP, reference server, dynamic update.
 func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
-	exam(t, func(backend server.Backend) server.Backend { return backend }, false)
+	examineBackend(t, func(backend server.Backend) server.Backend { return backend }, false)
 }
 
 // So with notes of what the server wrote, before zones that others write too: it keeps what others have.
 func TestShared_passesTheExamBeforeBIND(t *testing.T) {
-	exam(t, func(backend server.Backend) server.Backend {
-		shared, err := server.NewShared(backend, filepath.Join(t.TempDir(), "notes"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return shared
+	examineBackend(t, func(backend server.Backend) server.Backend {
+		return must.Get(server.NewShared(backend, filepath.Join(t.TempDir(), "notes")))(t)
 	}, true)
 }
 
-func exam(t *testing.T, before func(server.Backend) server.Backend, keeps bool) {
+func examineBackend(t *testing.T, before func(server.Backend) server.Backend, keeps bool) {
 	bind := startBIND(t, 40)
-	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	backend := must.Get(New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)}))(t)
 	secret := func() ([][]byte, error) { return [][]byte{[]byte("s")}, nil }
-	handler, err := server.New(server.Config{Backend: before(backend), Algorithm: protocol.SHA256, Secrets: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := must.Get(server.New(server.Config{Backend: before(backend), Algorithm: protocol.SHA256, Secrets: secret}))(t)
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	var zones atomic.Int64
 	deliverytest.Run(t, deliverytest.Subject{
 		New: func(t *testing.T) delivery.Provider {
-			provider, err := webhook.New(webhook.Config{
+			return must.Get(webhook.New(webhook.Config{
 				Server: server.URL, AllowLocalAddresses: true, OwnApexNS: keeps,
 				HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: []byte("s")},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return provider
+			}))(t)
 		},
 		Zone:    func(t *testing.T) name.Name { return name.MustParse(fmt.Sprintf("zone%d.example.", zones.Add(1)-1)) },
-		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset { return inspect(t, bind, zone) },
+		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset { return inspectZone(t, bind, zone) },
 		Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
 			err := backend.Apply(t.Context(), zone, []protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
 			if err != nil {
@@ -124,17 +102,11 @@ func exam(t *testing.T, before func(server.Backend) server.Backend, keeps bool) 
 
 func TestBackend_saysWhatStands(t *testing.T) {
 	bind := startBIND(t, 1)
-	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	backend := must.Get(New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)}))(t)
 	ctx := t.Context()
 	zone := name.MustParse("zone0.example.")
 	set := func(owner string, rrtype rdata.Type, data ...string) protocol.RRset {
-		n, err := name.ParseIn(owner, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(name.ParseIn(owner, zone))(t)
 		return protocol.RRset{Zone: zone, Name: n, Type: rrtype, TTL: 300, Data: data}
 	}
 	apply := func(s protocol.RRset) error { return backend.Apply(ctx, zone, []protocol.RRset{s})[0] }
@@ -232,21 +204,16 @@ func TestBackend_saysWhatStands(t *testing.T) {
 // to know it is one.
 func TestHealth_beforeKnot(t *testing.T) {
 	zone := name.MustParse("zone0.example.")
-	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{
+	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{
 		Zone: zone.String(), UpdateKey: updateKey.Name, Text: "zone0.example. 3600 IN SOA ns.example.net. host.zone0.example. 1 3600 600 86400 300\nzone0.example. 3600 IN NS ns.example.net.\n",
-	}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { knot.Close() })
+	}}}))(t)
 	www := protocol.RRset{Zone: zone, Name: name.MustParse("www.zone0.example."), Type: rdata.A, TTL: 300, Data: []string{"192.0.2.1"}}
 	for what, key := range map[string]rig.TSIGKey{
 		"":               updateKey,
 		"another secret": {Name: updateKey.Name, Algorithm: updateKey.Algorithm, Secret: "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtc2VydmVycy0x"},
 		"another name":   {Name: "other.example.", Algorithm: updateKey.Algorithm, Secret: updateKey.Secret},
 	} {
-		backend, err := New(Config{Server: knot.Addr.String(), Key: keyOf(t, key)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		backend := must.Get(New(Config{Server: knot.Addr.String(), Key: keyOf(t, key)}))(t)
 		if err := backend.Health(t.Context()); err != nil {
 			t.Errorf("%s: health before the first update: %v", what, err)
 		}
@@ -265,10 +232,7 @@ func TestHealth_beforeKnot(t *testing.T) {
 		}
 	}
 	knot.Stop()
-	backend, err := New(Config{Server: knot.Addr.String(), Key: keyOf(t, updateKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	backend := must.Get(New(Config{Server: knot.Addr.String(), Key: keyOf(t, updateKey)}))(t)
 	if backend.Health(t.Context()) == nil {
 		t.Error("a server that is down is healthy")
 	}
@@ -290,30 +254,19 @@ func (b between) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) 
 // of a delegation and their addresses, which the DNS server hands out in a referral alone.
 func TestShared_besideOtherUpdates(t *testing.T) {
 	bind := startBIND(t, 1)
-	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	backend := must.Get(New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)}))(t)
 	zone, notes := name.MustParse("zone0.example."), filepath.Join(t.TempDir(), "notes")
 	others := func(commands ...string) {
 		t.Helper()
-		if _, err := rig.Nsupdate(t.Context(), bind.Addr, &updateKey, "zone zone0.example.\nupdate "+strings.Join(commands, "\nupdate ")+"\nsend\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(rig.Nsupdate(t.Context(), bind.Addr, &updateKey, "zone zone0.example.\nupdate "+strings.Join(commands, "\nupdate ")+"\nsend\n"))(t)
 	}
 	others("add theirs.zone0.example. 60 A 192.0.2.1", "add alias.zone0.example. 60 CNAME theirs.zone0.example.", "add d.zone0.example. 60 NS ns.d.zone0.example.", "add ns.d.zone0.example. 60 A 192.0.2.2")
 	set := func(owner string, kind rdata.Type, data ...string) protocol.RRset {
-		n, err := name.ParseIn(owner, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(name.ParseIn(owner, zone))(t)
 		return protocol.RRset{Zone: zone, Name: n, Type: kind, TTL: 60, Data: data}
 	}
 	for round, address := range []string{"192.0.2.10", "192.0.2.11"} {
-		shared, err := server.NewShared(backend, notes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		shared := must.Get(server.NewShared(backend, notes))(t)
 		for _, step := range []struct {
 			set  protocol.RRset
 			want int
@@ -352,17 +305,14 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 	}{
 		{set("www", rdata.A, "192.0.2.12"), "add www.zone0.example. 60 A 192.0.2.13"}, {set("www", rdata.A), "add www.zone0.example. 60 A 192.0.2.14"}, {set("new", rdata.A, "192.0.2.15"), "add new.zone0.example. 60 A 192.0.2.16"},
 	} {
-		shared, err := server.NewShared(between{backend, func() { others(race.other) }}, notes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		shared := must.Get(server.NewShared(between{backend, func() { others(race.other) }}, notes))(t)
 		var refusal *protocol.Error
 		if err := shared.Apply(t.Context(), zone, []protocol.RRset{race.set})[0]; !errors.As(err, &refusal) || refusal.HTTPStatus() != http.StatusConflict {
 			t.Errorf("%s %q while another client wrote %s: %v", race.set.Name, race.set.Data, race.other, err)
 		}
 	}
 	got := map[string]string{}
-	for _, set := range inspect(t, bind, zone) {
+	for _, set := range inspectZone(t, bind, zone) {
 		if set.Type != rdata.SOA {
 			got[strings.TrimSuffix(set.Name.String(), "zone0.example.")+" "+set.Type.String()] = strings.Join(slices.Sorted(slices.Values(set.Data)), " ")
 		}

@@ -24,7 +24,7 @@ type Account struct {
 	records map[string]protocol.RRset
 }
 
-func at(owner name.Name, t rdata.Type) string { return owner.String() + " " + t.String() }
+func joinKey(owner name.Name, t rdata.Type) string { return owner.String() + " " + t.String() }
 
 // Apply replaces and removes.
 func (a *Account) Apply(_ context.Context, zone name.Name, sets []protocol.RRset) []error {
@@ -36,11 +36,11 @@ func (a *Account) Apply(_ context.Context, zone name.Name, sets []protocol.RRset
 		case zone != a.zone:
 			results[i] = server.UnknownZone(zone)
 		case len(set.Data) == 0:
-			delete(a.records, at(set.Name, set.Type))
+			delete(a.records, joinKey(set.Name, set.Type))
 		case set.TTL < 60:
 			results[i] = protocol.Refuse(protocol.CodeInvalidRecord, "ttl %d: this provider takes 60 and more", set.TTL)
 		default:
-			a.records[at(set.Name, set.Type)] = set
+			a.records[joinKey(set.Name, set.Type)] = set
 		}
 	}
 	return results
@@ -53,7 +53,7 @@ func (a *Account) Read(_ context.Context, zone, owner name.Name, t rdata.Type) (
 	if zone != a.zone {
 		return protocol.RRset{}, server.UnknownZone(zone)
 	}
-	return a.records[at(owner, t)], nil
+	return a.records[joinKey(owner, t)], nil
 }
 
 // Health has nothing that could be ill.
@@ -95,7 +95,7 @@ func Example() {
 	for _, failure := range report.Failed {
 		fmt.Println(failure.Name, failure.Type, failure.Err.Reason, failure.Err.Code)
 	}
-	fmt.Println(account.records[at(www, rdata.A)].Data)
+	fmt.Println(account.records[joinKey(www, rdata.A)].Data)
 	// Output:
 	// 2 <nil>
 	// short.example.com. A ValidationFailed INVALID_RECORD

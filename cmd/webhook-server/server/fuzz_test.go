@@ -15,19 +15,16 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 var fuzzNow = time.Date(2025, 12, 30, 10, 0, 0, 0, time.UTC)
 
 func fuzzServer(f *testing.F, backend Backend) http.Handler {
-	handler, err := New(Config{
+	return must.Get(New(Config{
 		Backend: backend, Algorithm: protocol.SHA256, Now: func() time.Time { return fuzzNow },
 		Secrets: func() ([][]byte, error) { return [][]byte{[]byte("the secret")}, nil },
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
-	return handler
+	}))(f)
 }
 
 // untouched is a Backend that no request may reach.

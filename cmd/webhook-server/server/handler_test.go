@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 // recorder keeps what it is given, and fails where it is told to.
@@ -34,7 +35,7 @@ type recorder struct {
 	fail  error
 }
 
-func key(n name.Name, t rdata.Type) string { return n.String() + " " + t.String() }
+func keyOf(n name.Name, t rdata.Type) string { return n.String() + " " + t.String() }
 
 func (r *recorder) Apply(_ context.Context, _ name.Name, sets []protocol.RRset) []error {
 	r.mu.Lock()
@@ -43,7 +44,7 @@ func (r *recorder) Apply(_ context.Context, _ name.Name, sets []protocol.RRset) 
 	results := make([]error, len(sets))
 	for i, set := range sets {
 		if results[i] = r.fail; r.fail == nil {
-			r.held[key(set.Name, set.Type)] = set
+			r.held[keyOf(set.Name, set.Type)] = set
 		}
 	}
 	return results
@@ -52,7 +53,7 @@ func (r *recorder) Apply(_ context.Context, _ name.Name, sets []protocol.RRset) 
 func (r *recorder) Read(_ context.Context, _, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held[key(owner, t)], r.fail
+	return r.held[keyOf(owner, t)], r.fail
 }
 
 func (r *recorder) Health(context.Context) error {
@@ -71,7 +72,7 @@ type fixture struct {
 	nonce   int
 }
 
-func start(t *testing.T, change func(*Config)) *fixture {
+func startServer(t *testing.T, change func(*Config)) *fixture {
 	t.Helper()
 	f := &fixture{T: t, backend: &recorder{held: map[string]protocol.RRset{}}, secrets: [][]byte{[]byte("the secret")}, now: time.Date(2025, 12, 30, 10, 0, 0, 0, time.UTC), log: new(bytes.Buffer)}
 	config := Config{
@@ -82,22 +83,16 @@ func start(t *testing.T, change func(*Config)) *fixture {
 	if change != nil {
 		change(&config)
 	}
-	handler, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := must.Get(New(config))(t)
 	f.server = httptest.NewServer(handler)
 	t.Cleanup(f.server.Close)
 	return f
 }
 
-// sign makes a good request; the test then spoils it.
-func (f *fixture) sign(method, path, body string) *http.Request {
+// signRequest makes a good request; the test then spoils it.
+func (f *fixture) signRequest(method, path, body string) *http.Request {
 	f.Helper()
-	request, err := http.NewRequest(method, f.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		f.Fatal(err)
-	}
+	request := must.Get(http.NewRequest(method, f.server.URL+path, strings.NewReader(body)))(f)
 	f.nonce++
 	signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(f.now), Nonce: fmt.Sprintf("%064x", f.nonce), Body: []byte(body)}
 	request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
@@ -106,25 +101,20 @@ func (f *fixture) sign(method, path, body string) *http.Request {
 	return request
 }
 
-func (f *fixture) send(request *http.Request) (int, string, protocol.Response) {
+func (f *fixture) sendRequest(request *http.Request) (int, string, protocol.Response) {
 	f.Helper()
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		f.Fatal(err)
-	}
+	answer := must.Get(http.DefaultClient.Do(request))(f)
 	defer answer.Body.Close()
 	var body bytes.Buffer
-	if _, err := body.ReadFrom(answer.Body); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(body.ReadFrom(answer.Body))(f)
 	var response protocol.Response
 	json.Unmarshal(body.Bytes(), &response) // some answers are none of the protocol
 	return answer.StatusCode, body.String(), response
 }
 
-func (f *fixture) expect(what string, request *http.Request, status int, code string) {
+func (f *fixture) expectAnswer(what string, request *http.Request, status int, code string) {
 	f.Helper()
-	got, body, response := f.send(request)
+	got, body, response := f.sendRequest(request)
 	gotCode := ""
 	if response.Error != nil {
 		gotCode = response.Error.Code
@@ -137,8 +127,8 @@ func (f *fixture) expect(what string, request *http.Request, status int, code st
 const upsert = `{"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.2","192.0.2.1"],"ttl":600},"operation":"upsert"}`
 
 func TestServer_letsInOnlyWhoSigned(t *testing.T) {
-	f := start(t, nil)
-	f.expect("a good request", f.sign("POST", "/records", upsert), 200, "")
+	f := startServer(t, nil)
+	f.expectAnswer("a good request", f.signRequest("POST", "/records", upsert), 200, "")
 	for what, spoil := range map[string]func(*http.Request){
 		"no signature":      func(r *http.Request) { r.Header.Del(protocol.HeaderSignature) },
 		"no nonce":          func(r *http.Request) { r.Header.Del(protocol.HeaderNonce) },
@@ -154,35 +144,32 @@ func TestServer_letsInOnlyWhoSigned(t *testing.T) {
 		},
 		"a short nonce": func(r *http.Request) { r.Header.Set(protocol.HeaderNonce, "1") },
 	} {
-		request := f.sign("POST", "/records", upsert)
+		request := f.signRequest("POST", "/records", upsert)
 		spoil(request)
-		f.expect(what, request, 401, protocol.CodeAuthFailed)
+		f.expectAnswer(what, request, 401, protocol.CodeAuthFailed)
 	}
-	request := f.sign("POST", "/records", upsert)
+	request := f.signRequest("POST", "/records", upsert)
 	request.Body = http.NoBody
 	request.ContentLength = 0
-	f.expect("another body", request, 401, protocol.CodeAuthFailed)
+	f.expectAnswer("another body", request, 401, protocol.CodeAuthFailed)
 	for _, path := range []string{"/health", "/records/batch", "/records/A/example.com/www", "/nowhere"} {
-		request, err := http.NewRequest("GET", f.server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.expect("unsigned "+path, request, 401, protocol.CodeAuthFailed)
+		request := must.Get(http.NewRequest("GET", f.server.URL+path, nil))(t)
+		f.expectAnswer("unsigned "+path, request, 401, protocol.CodeAuthFailed)
 	}
 	if len(f.backend.calls) != 1 {
 		t.Errorf("the backend was asked %d times", len(f.backend.calls))
 	}
 	f.secrets = [][]byte{[]byte("the next secret"), []byte("the secret")}
-	f.expect("while secrets change", f.sign("GET", "/records/A/example.com/www", ""), 200, "")
+	f.expectAnswer("while secrets change", f.signRequest("GET", "/records/A/example.com/www", ""), 200, "")
 	f.secrets = [][]byte{nil}
-	f.expect("an empty secret", f.sign("GET", "/health", ""), 500, protocol.CodeServerError)
+	f.expectAnswer("an empty secret", f.signRequest("GET", "/health", ""), 500, protocol.CodeServerError)
 	if strings.Contains(f.log.String(), "the secret") || strings.Contains(f.log.String(), "the next secret") {
 		t.Error("a secret is in the log")
 	}
 }
 
 func TestServer_windowIsFiveMinutesEitherWay(t *testing.T) {
-	f := start(t, nil)
+	f := startServer(t, nil)
 	begin := f.now
 	f.now = begin.Add(time.Hour)
 	for _, c := range []struct {
@@ -191,75 +178,75 @@ func TestServer_windowIsFiveMinutesEitherWay(t *testing.T) {
 	}{{-5 * time.Minute, ""}, {-5*time.Minute - time.Second, protocol.CodeTimestampStale}, {5 * time.Minute, ""}, {5*time.Minute + time.Second, protocol.CodeTimestampStale}} {
 		server := f.now
 		f.now = server.Add(c.off)
-		request := f.sign("GET", "/records/A/example.com/www", "")
+		request := f.signRequest("GET", "/records/A/example.com/www", "")
 		f.now = server
 		if c.code == "" {
-			f.expect(c.off.String(), request, 404, protocol.CodeRecordNotFound)
+			f.expectAnswer(c.off.String(), request, 404, protocol.CodeRecordNotFound)
 		} else {
-			f.expect(c.off.String(), request, 401, c.code)
+			f.expectAnswer(c.off.String(), request, 401, c.code)
 		}
 	}
 }
 
 // A restart forgets nonces, so it must not take what was signed before it.
 func TestServer_takesNothingFromBeforeItsStart(t *testing.T) {
-	f := start(t, nil)
+	f := startServer(t, nil)
 	begin := f.now
 	f.now = begin.Add(-time.Second)
-	before := f.sign("POST", "/records", upsert)
+	before := f.signRequest("POST", "/records", upsert)
 	f.now = begin
-	f.expect("signed a second before the start", before, 401, protocol.CodeTimestampStale)
-	f.expect("signed in the second of the start", f.sign("POST", "/records", upsert), 200, "")
+	f.expectAnswer("signed a second before the start", before, 401, protocol.CodeTimestampStale)
+	f.expectAnswer("signed in the second of the start", f.signRequest("POST", "/records", upsert), 200, "")
 }
 
 func TestServer_takesANonceOnce(t *testing.T) {
-	f := start(t, nil)
-	request := f.sign("GET", "/records/A/example.com/www", "")
+	f := startServer(t, nil)
+	request := f.signRequest("GET", "/records/A/example.com/www", "")
 	again := request.Clone(context.Background())
-	f.expect("first", request, 404, protocol.CodeRecordNotFound)
-	f.expect("again", again, 401, protocol.CodeNonceReused)
+	f.expectAnswer("first", request, 404, protocol.CodeRecordNotFound)
+	f.expectAnswer("again", again, 401, protocol.CodeNonceReused)
 	// As long as its timestamp is good.
 	f.now = f.now.Add(5 * time.Minute)
-	f.expect("five minutes later", again.Clone(context.Background()), 401, protocol.CodeNonceReused)
+	f.expectAnswer("five minutes later", again.Clone(context.Background()), 401, protocol.CodeNonceReused)
 	f.now = f.now.Add(time.Second)
-	f.expect("later", again.Clone(context.Background()), 401, protocol.CodeTimestampStale)
+	f.expectAnswer("later", again.Clone(context.Background()), 401, protocol.CodeTimestampStale)
 	// A bad signature burns no nonce.
-	good := f.sign("GET", "/records/A/example.com/www", "")
+	good := f.signRequest("GET", "/records/A/example.com/www", "")
 	bad := good.Clone(context.Background())
 	bad.Header.Set(protocol.HeaderSignature, strings.Repeat("0", 64))
-	f.expect("bad signature", bad, 401, protocol.CodeAuthFailed)
-	f.expect("good signature", good, 404, protocol.CodeRecordNotFound)
+	f.expectAnswer("bad signature", bad, 401, protocol.CodeAuthFailed)
+	f.expectAnswer("good signature", good, 404, protocol.CodeRecordNotFound)
 }
 
 func TestServer_remembersNoMoreNoncesThanItMay(t *testing.T) {
-	f := start(t, func(c *Config) { c.MaxNonces = 3 })
-	first := f.sign("GET", "/records/A/example.com/www", "")
+	f := startServer(t, func(c *Config) { c.MaxNonces = 3 })
+	first := f.signRequest("GET", "/records/A/example.com/www", "")
 	replay := first.Clone(context.Background())
-	f.expect("1", first, 404, protocol.CodeRecordNotFound)
+	f.expectAnswer("1", first, 404, protocol.CodeRecordNotFound)
 	for i := 2; i <= 3; i++ {
-		f.expect(fmt.Sprint(i), f.sign("GET", "/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
+		f.expectAnswer(fmt.Sprint(i), f.signRequest("GET", "/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
 	}
-	f.expect("4", f.sign("GET", "/records/A/example.com/www", ""), 429, protocol.CodeRateLimited)
-	f.expect("a replay while it is full", replay, 401, protocol.CodeNonceReused)
+	f.expectAnswer("4", f.signRequest("GET", "/records/A/example.com/www", ""), 429, protocol.CodeRateLimited)
+	f.expectAnswer("a replay while it is full", replay, 401, protocol.CodeNonceReused)
 	f.now = f.now.Add(5*time.Minute + time.Second)
-	f.expect("when they are stale", f.sign("GET", "/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
+	f.expectAnswer("when they are stale", f.signRequest("GET", "/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
 }
 
 func TestServer_speaksTheProtocol(t *testing.T) {
-	f := start(t, func(c *Config) { c.BasePath = "/dns/v1" })
-	status, body, _ := f.send(f.sign("POST", "/dns/v1/records", upsert))
+	f := startServer(t, func(c *Config) { c.BasePath = "/dns/v1" })
+	status, body, _ := f.sendRequest(f.signRequest("POST", "/dns/v1/records", upsert))
 	if status != 200 || body != `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","fqdn":"www.example.com","values":["192.0.2.1","192.0.2.2"],"ttl":600},"message":"the record is as asked for"}` {
 		t.Errorf("%d %s", status, body)
 	}
-	status, body, _ = f.send(f.sign("GET", "/dns/v1/records/A/example.com/www", ""))
+	status, body, _ = f.sendRequest(f.signRequest("GET", "/dns/v1/records/A/example.com/www", ""))
 	if status != 200 || body != `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","fqdn":"www.example.com","values":["192.0.2.1","192.0.2.2"],"ttl":600}}` {
 		t.Errorf("%d %s", status, body)
 	}
 	for range 2 {
-		f.expect("delete", f.sign("DELETE", "/dns/v1/records/A/example.com/www", ""), 200, "")
+		f.expectAnswer("delete", f.signRequest("DELETE", "/dns/v1/records/A/example.com/www", ""), 200, "")
 	}
-	f.expect("get after it", f.sign("GET", "/dns/v1/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
-	status, body, _ = f.send(f.sign("GET", "/dns/v1/health", ""))
+	f.expectAnswer("get after it", f.signRequest("GET", "/dns/v1/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
+	status, body, _ = f.sendRequest(f.signRequest("GET", "/dns/v1/health", ""))
 	if want := `{"status":"healthy","message":"records are taken","timestamp":"2025-12-30T10:00:00Z","features":["batch","value-metadata","presentation"]}`; status != 200 || body != want {
 		t.Errorf("%d %s", status, body)
 	}
@@ -279,7 +266,7 @@ func TestServer_speaksTheProtocol(t *testing.T) {
 		"an empty batch":     {"POST", "/dns/v1/records/batch", `{"operations":[]}`, 400, protocol.CodeInvalidRecord},
 		"a batch of another": {"POST", "/dns/v1/records/batch", upsert, 400, protocol.CodeInvalidRecord},
 	} {
-		f.expect(what, f.sign(c.method, c.path, c.body), c.status, c.code)
+		f.expectAnswer(what, f.signRequest(c.method, c.path, c.body), c.status, c.code)
 	}
 	// These are no answers of the protocol: a client must not take them for "there is no such record".
 	for what, c := range map[string]struct {
@@ -291,13 +278,13 @@ func TestServer_speaksTheProtocol(t *testing.T) {
 		"no method of ours":     {"PUT", "/dns/v1/records", 405},
 		"delete health":         {"DELETE", "/dns/v1/health", 405},
 	} {
-		if status, body, response := f.send(f.sign(c.method, c.path, "")); status != c.status || response.Success != nil {
+		if status, body, response := f.sendRequest(f.signRequest(c.method, c.path, "")); status != c.status || response.Success != nil {
 			t.Errorf("%s: %d %s", what, status, body)
 		}
 	}
 	f.backend.fail = errors.New("the password of the backend is hunter2")
-	for _, request := range []*http.Request{f.sign("POST", "/dns/v1/records", upsert), f.sign("GET", "/dns/v1/records/A/example.com/www", ""), f.sign("GET", "/dns/v1/health", "")} {
-		if status, body, _ := f.send(request); status < 500 || strings.Contains(body, "hunter2") {
+	for _, request := range []*http.Request{f.signRequest("POST", "/dns/v1/records", upsert), f.signRequest("GET", "/dns/v1/records/A/example.com/www", ""), f.signRequest("GET", "/dns/v1/health", "")} {
+		if status, body, _ := f.sendRequest(request); status < 500 || strings.Contains(body, "hunter2") {
 			t.Errorf("%s: %d %s", request.URL.Path, status, body)
 		}
 	}
@@ -307,14 +294,14 @@ func TestServer_speaksTheProtocol(t *testing.T) {
 }
 
 func TestServer_carriesOutABatchItemByItem(t *testing.T) {
-	f := start(t, nil)
+	f := startServer(t, nil)
 	body := `{"operations":[
 		{"record":{"type":"A","domain":"example.com","subdomain":"a","values":["192.0.2.1"]},"operation":"upsert"},
 		{"record":{"type":"A","domain":"example.com","subdomain":"b","values":["nonsense"]},"operation":"upsert"},
 		{"record":{"type":"A","domain":"example.com","subdomain":"a"},"operation":"delete"},
 		{"record":{"type":"A","domain":"example.org","subdomain":"c","values":["192.0.2.3"]},"operation":"upsert"},
 		{"record":{"type":"A","domain":"example.org","subdomain":"d"},"operation":"drop"}]}`
-	status, text, _ := f.send(f.sign("POST", "/records/batch", body))
+	status, text, _ := f.sendRequest(f.signRequest("POST", "/records/batch", body))
 	var response protocol.BatchResponse
 	if err := json.Unmarshal([]byte(text), &response); err != nil || status != 200 || len(response.Results) != 5 || *response.Success {
 		t.Fatalf("%d %s %v", status, text, err)
@@ -331,19 +318,13 @@ func TestServer_carriesOutABatchItemByItem(t *testing.T) {
 	for range protocol.MaxBatch + 1 {
 		many.Operations = append(many.Operations, protocol.Request{Operation: protocol.Delete})
 	}
-	long, err := protocol.Marshal(many)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.expect("a long batch", f.sign("POST", "/records/batch", string(long)), 400, protocol.CodeInvalidRecord)
+	long := must.Get(protocol.Marshal(many))(t)
+	f.expectAnswer("a long batch", f.signRequest("POST", "/records/batch", string(long)), 400, protocol.CodeInvalidRecord)
 }
 
 // The recorded vectors open the server's door.
 func TestServer_takesTheVectors(t *testing.T) {
-	text, err := os.ReadFile("../../../pkg/delivery/webhook/protocol/testdata/signatures.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../pkg/delivery/webhook/protocol/testdata/signatures.json"))(t)
 	var vectors []struct {
 		Name, Secret, Method, Path, Timestamp, Nonce, Body, Signature string
 		Algorithm                                                     protocol.Algorithm
@@ -352,26 +333,20 @@ func TestServer_takesTheVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range vectors {
-		f := start(t, func(c *Config) {
+		f := startServer(t, func(c *Config) {
 			c.Algorithm = v.Algorithm
 			if strings.HasPrefix(v.Path, "/dns/v1/") {
 				c.BasePath = "/dns/v1"
 			}
-			at, err := time.Parse(time.RFC3339, v.Timestamp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := must.Get(time.Parse(time.RFC3339, v.Timestamp))(t)
 			c.Now = func() time.Time { return at }
 		})
 		f.secrets = [][]byte{[]byte(v.Secret)}
-		request, err := http.NewRequest(v.Method, f.server.URL+v.Path, strings.NewReader(v.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must.Get(http.NewRequest(v.Method, f.server.URL+v.Path, strings.NewReader(v.Body)))(t)
 		request.Header.Set(protocol.HeaderTimestamp, v.Timestamp)
 		request.Header.Set(protocol.HeaderNonce, v.Nonce)
 		request.Header.Set(protocol.HeaderSignature, v.Signature)
-		if status, body, _ := f.send(request); status != 200 && !(v.Method == "GET" && status == 404 && strings.Contains(body, protocol.CodeRecordNotFound)) {
+		if status, body, _ := f.sendRequest(request); status != 200 && !(v.Method == "GET" && status == 404 && strings.Contains(body, protocol.CodeRecordNotFound)) {
 			t.Errorf("%s: %d %s", v.Name, status, body)
 		}
 	}
@@ -393,7 +368,7 @@ func TestNew_reportsAllFaults(t *testing.T) {
 // checked yet.
 func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
-		f := start(t, nil)
+		f := startServer(t, nil)
 		head := "POST /records HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n"
 		if sealed {
 			head += fmt.Sprintf("%s: %s\r\n%s: %032x\r\n%s: %064x\r\n", protocol.HeaderTimestamp, protocol.Timestamp(f.now), protocol.HeaderNonce, 7, protocol.HeaderSignature, 7)
@@ -402,14 +377,9 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 		var conns []net.Conn
 		for i := range 70 {
 			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%5))}}
-			conn, err := d.Dial("tcp", f.server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(d.Dial("tcp", f.server.Listener.Addr().String()))(t)
 			t.Cleanup(func() { conn.Close() })
-			if _, err := conn.Write([]byte(head + "\r\n")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(conn.Write([]byte(head + "\r\n")))(t)
 			conns = append(conns, conn)
 		}
 		for _, conn := range conns {
@@ -425,10 +395,10 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 			t.Errorf("%d of %d without a seal are refused at once", refused, len(conns))
 		}
 		began := time.Now()
-		if status, body, _ := f.send(f.sign("GET", "/health", "")); status != http.StatusOK {
+		if status, body, _ := f.sendRequest(f.signRequest("GET", "/health", "")); status != http.StatusOK {
 			t.Errorf("sealed %v: health: %d %s", sealed, status, body)
 		}
-		status, _, _ := f.send(f.sign("POST", "/records", upsert))
+		status, _, _ := f.sendRequest(f.signRequest("POST", "/records", upsert))
 		t.Logf("sealed %v: POST %d; both after %s", sealed, status, time.Since(began))
 		if status == http.StatusUnauthorized || time.Since(began) > 3*time.Second {
 			t.Errorf("sealed %v: a signed request has to wait %s, and is answered %d", sealed, time.Since(began), status)
@@ -438,12 +408,12 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 
 // A batch is counted before it is decoded: an empty operation has three octets, and two hundred of memory.
 func TestServer_countsABatchBeforeItDecodes(t *testing.T) {
-	f := start(t, nil)
+	f := startServer(t, nil)
 	body := `{"operations":[` + strings.Repeat("{},", 330_000) + `{}],"operations":[{}]}`
-	request := f.sign("POST", "/records/batch", body)
+	request := f.signRequest("POST", "/records/batch", body)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if status, answer, _ := f.send(request); status != http.StatusOK && status != http.StatusBadRequest {
+	if status, answer, _ := f.sendRequest(request); status != http.StatusOK && status != http.StatusBadRequest {
 		t.Errorf("%d %s", status, answer)
 	}
 	runtime.ReadMemStats(&after)

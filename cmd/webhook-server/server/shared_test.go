@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 // Found 8: before a zone that others write too the server keeps what it did not write, over restarts: it answers 409
@@ -26,29 +27,17 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	file, notes := filepath.Join(dir, "zone"), filepath.Join(dir, "notes")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("$ORIGIN example.org.\n@ 60 IN SOA ns host 1 3600 600 86400 60\n@ 60 IN NS ns\nns 60 IN A 192.0.2.53\ntheirs 60 IN A 192.0.2.1\nsame 60 IN TXT \"x; y\"\n")
 	begin := func() *server.Shared {
 		t.Helper()
-		files, err := masterfile.New(masterfile.Config{Files: map[name.Name]string{zone: file}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared, err := server.NewShared(files, notes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return shared
+		files := must.Get(masterfile.New(masterfile.Config{Files: map[name.Name]string{zone: file}}))(t)
+		return must.Get(server.NewShared(files, notes))(t)
 	}
 	shared := begin()
 	set := func(owner string, kind rdata.Type, data ...string) protocol.RRset {
-		n, err := name.ParseIn(owner, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(name.ParseIn(owner, zone))(t)
 		return protocol.RRset{Zone: zone, Name: n, Type: kind, TTL: 60, Data: data}
 	}
 	const done, conflict, absent = 0, http.StatusConflict, http.StatusNotFound
@@ -69,10 +58,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	}
 	has := func(what string, want ...string) {
 		t.Helper()
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		flat := strings.Join(strings.Fields(string(text)), " ")
 		for _, line := range want {
 			if !strings.Contains(flat, line) {
@@ -107,9 +93,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, good := range map[string]bool{string(kept) + `{"zone":"exa`: true, "x\n" + string(kept): false} {
-		if err := os.WriteFile(notes, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(notes, []byte(text), 0o600))
 		if _, err := server.NewShared(shared.Backend, notes); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -17,20 +17,18 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/admission/delegation"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
 func TestMain(m *testing.M) { os.Exit(store.Main(m)) }
 
-// chain is the plugin as the admission options make it.
-func chain(t *testing.T, initializers ...admission.PluginInitializer) (admission.ValidationInterface, error) {
+// makeChain returns the plugin as the admission options make it.
+func makeChain(t *testing.T, initializers ...admission.PluginInitializer) (admission.ValidationInterface, error) {
 	t.Helper()
 	plugins := admission.NewPlugins()
 	delegation.Register(plugins)
-	config, err := admission.ReadAdmissionConfiguration([]string{delegation.PluginName}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(admission.ReadAdmissionConfiguration([]string{delegation.PluginName}, "", nil))(t)
 	made, err := plugins.NewFromPlugins([]string{delegation.PluginName}, config, admission.PluginInitializers(initializers), nil)
 	if err != nil {
 		return nil, err
@@ -38,7 +36,7 @@ func chain(t *testing.T, initializers ...admission.PluginInitializer) (admission
 	return made.(admission.ValidationInterface), nil
 }
 
-func attributes(operation admission.Operation, resource, subresource string, before, after runtime.Object) admission.Attributes {
+func makeAttributes(operation admission.Operation, resource, subresource string, before, after runtime.Object) admission.Attributes {
 	var options runtime.Object = &metav1.CreateOptions{}
 	if operation == admission.Update {
 		options = &metav1.UpdateOptions{}
@@ -64,7 +62,7 @@ func (a *annotated) AddAnnotation(key, value string) error {
 	return nil
 }
 
-func annotations(a admission.Attributes) map[string]string { return a.(*annotated).taken }
+func annotationsOf(a admission.Attributes) map[string]string { return a.(*annotated).taken }
 
 // fake answers what it is told and keeps what it was asked.
 type fake struct {
@@ -89,16 +87,16 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 		asked      bool
 		before     *v1alpha1.Record
 	}{
-		"create":        {attributes(admission.Create, "records", "", nil, after), true, nil},
-		"update":        {attributes(admission.Update, "records", "", before, after), true, before},
-		"status":        {attributes(admission.Update, "records", "status", before, after), false, nil},
-		"zone":          {attributes(admission.Create, "zones", "", nil, &v1alpha1.Zone{}), false, nil},
+		"create":        {makeAttributes(admission.Create, "records", "", nil, after), true, nil},
+		"update":        {makeAttributes(admission.Update, "records", "", before, after), true, before},
+		"status":        {makeAttributes(admission.Update, "records", "status", before, after), false, nil},
+		"zone":          {makeAttributes(admission.Create, "zones", "", nil, &v1alpha1.Zone{}), false, nil},
 		"another group": {admission.NewAttributesRecord(after, nil, v1alpha1.Kind("Record").WithVersion("v1"), "team-a", "www", metav1.SchemeGroupVersion.WithResource("records"), "", admission.Create, &metav1.CreateOptions{}, false, nil), false, nil},
-		"delete (S2.4)": {attributes(admission.Delete, "records", "", before, nil), false, nil},
+		"delete (S2.4)": {makeAttributes(admission.Delete, "records", "", before, nil), false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{err: refused}
-			plugin, err := chain(t, delegation.NewInitializer(f))
+			plugin, err := makeChain(t, delegation.NewInitializer(f))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +120,7 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 			if err := plugin.Validate(t.Context(), c.attributes, nil); err != nil {
 				t.Errorf("allowed, and refused: %v", err)
 			}
-			if got := annotations(c.attributes)["delegation.kubi.zone/rule"]; got != f.rule {
+			if got := annotationsOf(c.attributes)["delegation.kubi.zone/rule"]; got != f.rule {
 				t.Errorf("audit annotation %q", got)
 			}
 			// The update lost a race and is validated again, by another rule.
@@ -130,7 +128,7 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 			if err := plugin.Validate(t.Context(), c.attributes, nil); err != nil {
 				t.Errorf("the second time: %v", err)
 			}
-			if got := annotations(c.attributes)["delegation.kubi.zone/rule"]; got != `zone example.org., pattern "*"` {
+			if got := annotationsOf(c.attributes)["delegation.kubi.zone/rule"]; got != `zone example.org., pattern "*"` {
 				t.Errorf("audit annotation %q after the second time, want the first", got)
 			}
 		})
@@ -138,18 +136,15 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 }
 
 func TestValidate_withoutARuleWritesNoAnnotation(t *testing.T) {
-	plugin, err := chain(t, delegation.NewInitializer(&fake{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := attributes(admission.Create, "records", "", nil, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
-	if err := plugin.Validate(t.Context(), a, nil); err != nil || len(annotations(a)) != 0 {
-		t.Errorf("%v, annotations %v", err, annotations(a))
+	plugin := must.Get(makeChain(t, delegation.NewInitializer(&fake{})))(t)
+	a := makeAttributes(admission.Create, "records", "", nil, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
+	if err := plugin.Validate(t.Context(), a, nil); err != nil || len(annotationsOf(a)) != 0 {
+		t.Errorf("%v, annotations %v", err, annotationsOf(a))
 	}
 }
 
 func TestNew_needsADecider(t *testing.T) {
-	if _, err := chain(t); err == nil {
+	if _, err := makeChain(t); err == nil {
 		t.Error("a plugin that cannot decide is accepted")
 	}
 }
@@ -158,12 +153,9 @@ func TestNew_needsADecider(t *testing.T) {
 func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*.dev"))))
-	plugin, err := chain(t, delegation.NewInitializer(s.Ledger))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plugin := must.Get(makeChain(t, delegation.NewInitializer(s.Ledger)))(t)
 	www := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")
-	early := plugin.Validate(t.Context(), attributes(admission.Create, "records", "", nil, www), nil)
+	early := plugin.Validate(t.Context(), makeAttributes(admission.Create, "records", "", nil, www), nil)
 	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (its owner can add a delegation with pattern "www")`
 	if early == nil || early.Error() != want || !apierrors.IsForbidden(early) {
 		t.Errorf("got  %v\nwant %s", early, want)
@@ -171,11 +163,11 @@ func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
 	if _, late := s.CreateRecord(s.Ctx, www); late == nil || late.Error() != want {
 		t.Errorf("the write says %v", late)
 	}
-	allowed := attributes(admission.Create, "records", "", nil, store.Record("team-a", "www", "www.dev.example.org.", "A", "192.0.2.1"))
+	allowed := makeAttributes(admission.Create, "records", "", nil, store.Record("team-a", "www", "www.dev.example.org.", "A", "192.0.2.1"))
 	if err := plugin.Validate(t.Context(), allowed, nil); err != nil {
 		t.Error(err)
 	}
-	if got := annotations(allowed)[delegation.AnnotationRule]; got != `zone example.org., pattern "*.dev"` {
+	if got := annotationsOf(allowed)[delegation.AnnotationRule]; got != `zone example.org., pattern "*.dev"` {
 		t.Errorf("audit annotation %q", got)
 	}
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 var records = schema.GroupResource{Group: "kubi.zone", Resource: "records"}
 
-func budgets(override map[string]string) *Budgets {
+func makeBudgets(override map[string]string) *Budgets {
 	return New(Config{Limits: Limits{Stored: Stock{Percent: 25}, Written: 1 << 20},
 		Quota: func() int64 { return 4 << 30 }, Override: func(namespace string) string { return override[namespace] }})
 }
@@ -26,7 +28,7 @@ func budgets(override map[string]string) *Budgets {
 // S9.1: both figures and the next step are in the refusal; a recount takes nothing away while it runs; an override
 // replaces the flag.
 func TestBudgets_stored_S9_1(t *testing.T) {
-	b := budgets(map[string]string{"small": "stored=1Mi", "free": "stored=unlimited", "wrong": "stored=lots"})
+	b := makeBudgets(map[string]string{"small": "stored=1Mi", "free": "stored=unlimited", "wrong": "stored=lots"})
 	write := func(namespace string, grows int64) error {
 		return b.Admit(Write{Resource: records, Namespace: namespace, Name: "www", Grows: grows})
 	}
@@ -72,7 +74,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 // forgiven all; a charge of any size is over in a minute, and a refusal tells a wait that clients accept.
 func TestBudgets_written_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := budgets(map[string]string{"fast": "written=1Gi"})
+		b := makeBudgets(map[string]string{"fast": "written=1Gi"})
 		admits := func(namespace string) error {
 			return b.Admit(Write{Resource: records, Namespace: namespace, Name: "www"})
 		}
@@ -123,7 +125,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 }
 
 func TestBudgets_topTen(t *testing.T) {
-	b := budgets(map[string]string{"n19": "stored=unlimited"})
+	b := makeBudgets(map[string]string{"n19": "stored=unlimited"})
 	b.Recount()
 	for i := range 20 {
 		b.Add(fmt.Sprintf("n%d", i), int64(i+1)<<20)
@@ -151,10 +153,7 @@ func TestBudgets_clusters_S9_5(t *testing.T) {
 	}
 	var under []func()
 	for range 2 {
-		done, err := create("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		done := must.Get(create("a"))(t)
 		under = append(under, done)
 	}
 	for range 2 {

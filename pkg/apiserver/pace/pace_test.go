@@ -20,6 +20,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/filters"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // A request whose body does not come, and one whose answer is not read, end while their client does nothing; one that
@@ -78,10 +80,7 @@ func TestEndSlowClients(t *testing.T) {
 				answer.Body.Close()
 			}
 		}()
-		answer, err := client.Get(server.URL + "/much")
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(client.Get(server.URL + "/much"))(t)
 		t.Cleanup(func() { answer.Body.Close() })
 	}
 	for end := time.Now().Add(time.Minute); ended.Load() < 4; time.Sleep(10 * time.Millisecond) {
@@ -134,10 +133,7 @@ func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			connection, err := net.Dial("tcp", server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			connection := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(t)
 			defer connection.Close()
 			fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", test.path, test.head)
 			_ = connection.SetReadDeadline(time.Now().Add(time.Minute))

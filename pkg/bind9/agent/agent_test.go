@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -43,12 +44,12 @@ func TestZone_livesOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	asked := primaryZone("Example.ORG.", protocol.Record{Name: "www", Type: "A", Value: "192.0.2.1"})
-	f.want(404, "no zone example.org", "GET", "/zones/example.org/status", nil)
-	f.want(201, "is made", "POST", "/zones", asked)
-	if got := f.dig("SOA", "example.org"); got != `ns.example.org._host\.master.example.org._7_3600_600_604800_86400` {
+	f.expectAnswer(404, "no zone example.org", "GET", "/zones/example.org/status", nil)
+	f.expectAnswer(201, "is made", "POST", "/zones", asked)
+	if got := f.digRRset("SOA", "example.org"); got != `ns.example.org._host\.master.example.org._7_3600_600_604800_86400` {
 		t.Errorf("SOA: %s", got)
 	}
-	if got := f.dig("AAAA", "ns.example.org"); got != "2001:db8::53" {
+	if got := f.digRRset("AAAA", "ns.example.org"); got != "2001:db8::53" {
 		t.Errorf("IPv6 glue: %s", got)
 	}
 	f.update("late.example.org. 300 IN TXT \"by update\"")
@@ -56,36 +57,34 @@ func TestZone_livesOnce(t *testing.T) {
 	if len(files) != 2 {
 		t.Fatalf("the zone has %d files, want a file and a journal: %v", len(files), files)
 	}
-	f.want(200, "not touched", "POST", "/zones", asked)
+	f.expectAnswer(200, "not touched", "POST", "/zones", asked)
 	other := primaryZone("example.org")
 	configOf(other)["alsoNotify"] = []string{"192.0.2.9:5300", "[2001:db8::9]:53 key agent"}
-	f.want(409, "another also-notify", "POST", "/zones", other)
+	f.expectAnswer(409, "another also-notify", "POST", "/zones", other)
 	if again := f.readFiles(); fmt.Sprint(again) != fmt.Sprint(files) {
 		t.Errorf("a second POST changed files:\n%v\n%v", files, again)
 	}
-	f.want(200, "also-notify", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"],"allowTransfer":["key agent","127.0.0.0/8"]}`)
-	f.want(200, "already", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"]}`)
-	f.want(200, "allow-transfer", "PATCH", "/zones/example.org", `{"allowTransfer":[]}`)
-	f.want(200, "not touched", "POST", "/zones", other)
-	f.want(200, "serial: 8", "GET", "/zones/example.org/status", nil)
-	f.want(200, `["example.org"]`, "GET", "/zones", nil)
+	f.expectAnswer(200, "also-notify", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"],"allowTransfer":["key agent","127.0.0.0/8"]}`)
+	f.expectAnswer(200, "already", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"]}`)
+	f.expectAnswer(200, "allow-transfer", "PATCH", "/zones/example.org", `{"allowTransfer":[]}`)
+	f.expectAnswer(200, "not touched", "POST", "/zones", other)
+	f.expectAnswer(200, "serial: 8", "GET", "/zones/example.org/status", nil)
+	f.expectAnswer(200, `["example.org"]`, "GET", "/zones", nil)
 
 	// A record that was written by update survives a restart of named: the second POST left the journal alone.
 	f.bind.Stop()
-	if err := f.bind.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.dig("TXT", "late.example.org"); got != `"by_update"` {
+	must.Succeed(t, f.bind.Start(t.Context()))
+	if got := f.digRRset("TXT", "late.example.org"); got != `"by_update"` {
 		t.Errorf("after a restart: %s", got)
 	}
-	f.want(200, "removed", "DELETE", "/zones/example.org", nil)
-	f.want(404, "", "DELETE", "/zones/example.org", nil)
-	f.want(200, `"zones":[]`, "GET", "/zones", nil)
+	f.expectAnswer(200, "removed", "DELETE", "/zones/example.org", nil)
+	f.expectAnswer(404, "", "DELETE", "/zones/example.org", nil)
+	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
 	for _, word := range []string{"notify", "retransfer"} {
-		f.want(404, "no zone", "POST", "/zones/example.org/"+word, nil)
+		f.expectAnswer(404, "no zone", "POST", "/zones/example.org/"+word, nil)
 	}
-	f.want(201, "is made", "POST", "/zones", asked)
-	if got := f.dig("TXT", "late.example.org"); got != "" {
+	f.expectAnswer(201, "is made", "POST", "/zones", asked)
+	if got := f.digRRset("TXT", "late.example.org"); got != "" {
 		t.Errorf("a new zone has what the old one had: %s", got)
 	}
 }
@@ -93,15 +92,9 @@ func TestZone_livesOnce(t *testing.T) {
 // readFiles are the files of zones in named's directory, with their octets.
 func (f *fixture) readFiles() map[string]string {
 	files := map[string]string{}
-	paths, err := filepath.Glob(filepath.Join(f.bind.Dir(), "*.zone*"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(f.bind.Dir(), "*.zone*")))(f.t)
 	for _, path := range paths {
-		octets, err := os.ReadFile(path)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		octets := must.Get(os.ReadFile(path))(f.t)
 		files[filepath.Base(path)] = string(octets)
 	}
 	return files
@@ -119,29 +112,26 @@ func TestZone_hasAnyName(t *testing.T) {
 			configOf(asked)["nameServers"], configOf(asked)["records"] = []string{"ns.example.net."}, []protocol.Record{{Name: "_a._b", Type: "TXT", Value: "x"}}
 			configOf(asked)["soa"].(map[string]any)["primaryNs"] = "ns.example.net." // no host name is below _tcp
 		}
-		f.want(201, "", "POST", "/zones", asked)
-		f.want(200, "", "GET", "/zones/"+path+"/status", nil)
-		if got := f.dig("TXT", "_a._b."+strings.TrimPrefix(zone, ".")); got != `"x"` {
+		f.expectAnswer(201, "", "POST", "/zones", asked)
+		f.expectAnswer(200, "", "GET", "/zones/"+path+"/status", nil)
+		if got := f.digRRset("TXT", "_a._b."+strings.TrimPrefix(zone, ".")); got != `"x"` {
 			t.Errorf("%s: %q", zone, got)
 		}
 	}
-	f.want(200, `".","0/25.2.0.192.in-addr.arpa","_tcp.example.org","xn--bcher-kva.example"`, "GET", "/zones", nil)
+	f.expectAnswer(200, `".","0/25.2.0.192.in-addr.arpa","_tcp.example.org","xn--bcher-kva.example"`, "GET", "/zones", nil)
 	for zone, why := range map[string]string{
 		"*.example.org": "wildcard", "a b.example": "zoneName", `x"; }; zone y { type primary`: "zoneName", "": "zoneName", strings.Repeat("a.", 120) + "example": "file name",
 	} {
-		f.want(400, why, "POST", "/zones", primaryZone(zone))
+		f.expectAnswer(400, why, "POST", "/zones", primaryZone(zone))
 	}
-	f.want(200, "removed", "DELETE", "/zones/%2E", nil)
-	f.want(200, `"count":3`, "GET", "/zones", nil)
+	f.expectAnswer(200, "removed", "DELETE", "/zones/%2E", nil)
+	f.expectAnswer(200, `"count":3`, "GET", "/zones", nil)
 }
 
 // TestZone_hasEveryType: a value of each type goes into a new zone (A4).
 func TestZone_hasEveryType(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../dns/rdata/testdata/values.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../dns/rdata/testdata/values.txt"))(t)
 	f := newFixture(t, nil)
 	zone := name.MustParse("types.example.")
 	var records []protocol.Record
@@ -170,11 +160,8 @@ func TestZone_hasEveryType(t *testing.T) {
 	if len(records) < 40 {
 		t.Fatalf("only %d types are tried", len(records))
 	}
-	f.want(201, "made", "POST", "/zones", primaryZone(zone.String(), records...))
-	made, err := f.bind.Transfer(t.Context(), zone.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.expectAnswer(201, "made", "POST", "/zones", primaryZone(zone.String(), records...))
+	made := must.Get(f.bind.Transfer(t.Context(), zone.String()))(t)
 	made = slices.DeleteFunc(made, func(line string) bool { return strings.Contains(line, "SOA") })
 	if len(made) != len(records)+2 {
 		t.Errorf("%d records were made, and the zone has %d", len(records)+2, len(made))
@@ -195,10 +182,10 @@ func TestZone_refusesWrongRecords(t *testing.T) {
 		"records[1].ttl":        {Name: "a", Type: "A", Value: "192.0.2.1", TTL: &tooLong},
 		"zoneConfig.records[1]": {Name: "a", Type: "TXT", Value: "\"a\"\nb A 192.0.2.1"},
 	} {
-		f.want(400, why, "POST", "/zones", primaryZone("example.org", record))
+		f.expectAnswer(400, why, "POST", "/zones", primaryZone("example.org", record))
 	}
-	f.want(400, "body", "POST", "/zones", "{")
-	f.want(200, `"zones":[]`, "GET", "/zones", nil)
+	f.expectAnswer(400, "body", "POST", "/zones", "{")
+	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
 }
 
 // TestSecondary_transfersByKey: a secondary with a key fetches, survives a restart without its primary, and is known
@@ -213,110 +200,95 @@ func TestSecondary_transfersByKey(t *testing.T) {
 	body := func(zone string, primaries ...string) map[string]any {
 		return map[string]any{"zoneName": zone, "zoneType": "secondary", "zoneConfig": map[string]any{"ttl": 1, "soa": map[string]any{"primaryNs": "x.", "adminEmail": "x."}, "nameServers": []string{}, "nameServerIps": map[string]string{}, "primaries": primaries}}
 	}
-	f.want(400, "primaries: a secondary zone needs at least one", "POST", "/zones", body("example.org"))
-	f.want(201, "", "POST", "/zones", body("example.org", far.Addr.String()+" key agent"))
-	if err := f.bind.WaitSerial(t.Context(), "example.org.", 9); err != nil {
-		t.Fatal(err)
-	}
-	f.want(200, "transferred anew", "POST", "/zones/example.org/retransfer", nil)
-	f.want(201, "", "POST", "/zones", body("empty.example", far.Addr.String()))
-	f.want(200, "loaded: no", "GET", "/zones/empty.example/status", nil)
-	f.want(200, "not touched", "POST", "/zones", body("empty.example", far.Addr.String()))
-	f.want(409, "another primaries", "POST", "/zones", body("empty.example", "192.0.2.1"))
-	f.want(200, `["empty.example","example.org"]`, "GET", "/zones", nil)
-	f.want(200, "primaries", "PATCH", "/zones/empty.example", `{"primaries":["192.0.2.1","[2001:db8::1]:5353"]}`)
+	f.expectAnswer(400, "primaries: a secondary zone needs at least one", "POST", "/zones", body("example.org"))
+	f.expectAnswer(201, "", "POST", "/zones", body("example.org", far.Addr.String()+" key agent"))
+	must.Succeed(t, f.bind.WaitSerial(t.Context(), "example.org.", 9))
+	f.expectAnswer(200, "transferred anew", "POST", "/zones/example.org/retransfer", nil)
+	f.expectAnswer(201, "", "POST", "/zones", body("empty.example", far.Addr.String()))
+	f.expectAnswer(200, "loaded: no", "GET", "/zones/empty.example/status", nil)
+	f.expectAnswer(200, "not touched", "POST", "/zones", body("empty.example", far.Addr.String()))
+	f.expectAnswer(409, "another primaries", "POST", "/zones", body("empty.example", "192.0.2.1"))
+	f.expectAnswer(200, `["empty.example","example.org"]`, "GET", "/zones", nil)
+	f.expectAnswer(200, "primaries", "PATCH", "/zones/empty.example", `{"primaries":["192.0.2.1","[2001:db8::1]:5353"]}`)
 	far.Stop()
 	f.bind.Stop()
-	if err := f.bind.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.dig("A", "ns.example.org"); got != "192.0.2.1" {
+	must.Succeed(t, f.bind.Start(t.Context()))
+	if got := f.digRRset("A", "ns.example.org"); got != "192.0.2.1" {
 		t.Errorf("after a restart without its primary: %q", got)
 	}
-	f.want(200, "removed", "DELETE", "/zones/example.org", nil)
-	f.want(200, "removed", "DELETE", "/zones/empty.example", nil)
-	f.want(200, `"count":0`, "GET", "/zones", nil)
+	f.expectAnswer(200, "removed", "DELETE", "/zones/example.org", nil)
+	f.expectAnswer(200, "removed", "DELETE", "/zones/empty.example", nil)
+	f.expectAnswer(200, `"count":0`, "GET", "/zones", nil)
 }
 
 // TestZone_ofTheConfigurationIsLeftAlone: zones of named.conf and members of catalogs are shown, and changed elsewhere.
 func TestZone_ofTheConfigurationIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	const soa = " 300 IN SOA ns.invalid. h.invalid. 1 3600 600 86400 300\n"
-	far, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{
+	far := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{
 		{Zone: "catalog.example.", Text: "catalog.example." + soa + "catalog.example. 0 IN NS invalid.\nversion.catalog.example. 0 IN TXT \"2\"\na.zones.catalog.example. 0 IN PTR member.example.\n"},
 		{Zone: "member.example.", Text: "member.example." + soa + "member.example. 300 IN NS ns.invalid.\n"},
-	}})
-	rig.SkipMissing(t, err)
-	defer far.Close()
+	}}))(t)
 	f := newFixture(t, func(named *rig.BINDConfig, _ *Config) {
 		named.Primaries = []rig.PrimaryZone{{Zone: "static.example.", Text: "static.example." + soa + "static.example. 300 IN NS ns.invalid.\n"}}
 		named.Catalogs = []rig.SecondaryZone{{Zone: "catalog.example.", Primary: far.Addr}}
 	})
-	if err := f.bind.WaitSerial(t.Context(), "member.example.", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.bind.WaitSerial(t.Context(), "member.example.", 1))
 	for zone, why := range map[string]string{"static.example": "stands in named's configuration", "member.example": "member of a catalog zone"} {
-		f.want(200, "serial: 1", "GET", "/zones/"+zone+"/status", nil)
-		f.want(409, why, "DELETE", "/zones/"+zone, nil)
-		f.want(409, why, "PATCH", "/zones/"+zone, `{"allowTransfer":["any"]}`)
-		f.want(409, "", "POST", "/zones", primaryZone(zone))
-		if f.dig("SOA", zone) == "" {
+		f.expectAnswer(200, "serial: 1", "GET", "/zones/"+zone+"/status", nil)
+		f.expectAnswer(409, why, "DELETE", "/zones/"+zone, nil)
+		f.expectAnswer(409, why, "PATCH", "/zones/"+zone, `{"allowTransfer":["any"]}`)
+		f.expectAnswer(409, "", "POST", "/zones", primaryZone(zone))
+		if f.digRRset("SOA", zone) == "" {
 			t.Errorf("%s is gone", zone)
 		}
 	}
-	f.want(200, "server is up and running", "GET", "/server/status", nil)
+	f.expectAnswer(200, "server is up and running", "GET", "/server/status", nil)
 }
 
 // TestDNSSEC_followsTheZone: a zone is signed, its DS are those of BIND's own tool, and signing ends in order.
 func TestDNSSEC_followsTheZone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
-	f.want(404, "is not signed", "GET", "/zones/example.org/ds", nil)
-	f.want(409, "", "POST", "/zones/example.org/dnssec/checkds", `{"keyTag":1,"ds":"published"}`)
-	f.want(400, "dnssecPolicy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"a b"}`)
-	f.want(409, "", "PATCH", "/zones/example.org", `{"dnssecPolicy":"unknown"}`)
-	f.want(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"default"}`)
+	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.expectAnswer(404, "is not signed", "GET", "/zones/example.org/ds", nil)
+	f.expectAnswer(409, "", "POST", "/zones/example.org/dnssec/checkds", `{"keyTag":1,"ds":"published"}`)
+	f.expectAnswer(400, "dnssecPolicy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"a b"}`)
+	f.expectAnswer(409, "", "PATCH", "/zones/example.org", `{"dnssecPolicy":"unknown"}`)
+	f.expectAnswer(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"default"}`)
 	var status protocol.ZoneResponse
 	waitFor(t, "the zone is signed", func() bool {
 		status = protocol.ZoneResponse{}
-		if err := json.Unmarshal([]byte(f.want(200, "", "GET", "/zones/example.org/status", nil).text), &status); err != nil {
-			t.Fatal(err)
-		}
-		return status.DNSSEC != nil && status.DNSSEC.Signed && len(status.DNSSEC.Keys) == 1 && f.dig("DNSKEY", "example.org") != ""
+		must.Succeed(t, json.Unmarshal([]byte(f.expectAnswer(200, "", "GET", "/zones/example.org/status", nil).text), &status))
+		return status.DNSSEC != nil && status.DNSSEC.Signed && len(status.DNSSEC.Keys) == 1 && f.digRRset("DNSKEY", "example.org") != ""
 	})
 	key := status.DNSSEC.Keys[0]
 	if status.DNSSEC.Policy != "default" || key.Role != "CSK" || !key.Published || key.DSState != "hidden" || key.Goal != "omnipresent" {
 		t.Errorf("DNSSEC: %+v", status.DNSSEC)
 	}
 	var ds protocol.DS
-	if err := json.Unmarshal([]byte(f.want(200, "", "GET", "/zones/example.org/ds", nil).text), &ds); err != nil {
-		t.Fatal(err)
-	}
-	tool, err := rig.Find("dnssec-dsfromkey", "apt-get install bind9-utils")
-	rig.SkipMissing(t, err)
+	must.Succeed(t, json.Unmarshal([]byte(f.expectAnswer(200, "", "GET", "/zones/example.org/ds", nil).text), &ds))
+	tool := rig.Need(rig.Find("dnssec-dsfromkey", "apt-get install bind9-utils"))(t)
 	files, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kexample.org.*.key"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("keys: %v, %v", files, err)
 	}
-	out, err := exec.CommandContext(t.Context(), tool, "-2", files[0]).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), tool, "-2", files[0]).Output())(t)
 	if len(ds.Records) != 1 || ds.Records[0].RR != strings.TrimSpace(string(out)) || ds.Records[0].KeyTag != key.Tag || ds.Records[0].CDS {
 		t.Errorf("DS %+v; dnssec-dsfromkey says %s", ds.Records, out)
 	}
-	f.want(409, "no matching key", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`, key.Tag^1))
-	f.want(400, "ds", "POST", "/zones/example.org/dnssec/checkds", `{"keyTag":1,"ds":"gone"}`)
-	f.want(404, "no zone", "POST", "/zones/nope.example/dnssec/checkds", `{"keyTag":1,"ds":"published"}`)
-	f.want(200, "published", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`, key.Tag))
-	f.want(409, "insecure", "PATCH", "/zones/example.org", `{"dnssecPolicy":"none"}`)
-	f.want(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"insecure"}`)
+	f.expectAnswer(409, "no matching key", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`,
+		key.Tag^1))
+	f.expectAnswer(400, "ds", "POST", "/zones/example.org/dnssec/checkds", `{"keyTag":1,"ds":"gone"}`)
+	f.expectAnswer(404, "no zone", "POST", "/zones/nope.example/dnssec/checkds", `{"keyTag":1,"ds":"published"}`)
+	f.expectAnswer(200, "published", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`, key.Tag))
+	f.expectAnswer(409, "insecure", "PATCH", "/zones/example.org", `{"dnssecPolicy":"none"}`)
+	f.expectAnswer(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"insecure"}`)
 	if status.DNSSEC.UnsignedSerial == nil || *status.DNSSEC.UnsignedSerial == 0 {
 		t.Errorf("serial of the unsigned zone: %+v", status.DNSSEC)
 	}
-	f.want(400, "keys", "DELETE", "/zones/example.org?keys=all", nil)
-	f.want(200, "removed", "DELETE", "/zones/example.org?keys=remove", nil)
+	f.expectAnswer(400, "keys", "DELETE", "/zones/example.org?keys=all", nil)
+	f.expectAnswer(200, "removed", "DELETE", "/zones/example.org?keys=remove", nil)
 	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kexample.org.*")); err != nil || len(left) > 0 {
 		t.Errorf("keys of the zone that was removed: %v, %v", left, err)
 	}
@@ -343,27 +315,25 @@ func TestReady_failsWithNamed(t *testing.T) {
 	now := time.Now()
 	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
 	f.token = "" // open to all
-	f.want(200, `["zone_dir: ok","rndc: ok","dns: ok","zones: ok"]`, "GET", "/ready", nil)
-	f.want(200, `"agent":"kubizone"`, "GET", "/health", nil)
+	f.expectAnswer(200, `["zone_dir: ok","rndc: ok","dns: ok","zones: ok"]`, "GET", "/ready", nil)
+	f.expectAnswer(200, `"agent":"kubizone"`, "GET", "/health", nil)
 	f.bind.Stop()
-	f.want(200, "", "GET", "/ready", nil) // the last look answers for a second
+	f.expectAnswer(200, "", "GET", "/ready", nil) // the last look answers for a second
 	now = now.Add(readyAge)
-	f.want(503, `["zone_dir: ok","rndc: error","dns: error"]`, "GET", "/ready", nil)
-	f.want(200, "", "GET", "/health", nil)
+	f.expectAnswer(503, `["zone_dir: ok","rndc: error","dns: error"]`, "GET", "/ready", nil)
+	f.expectAnswer(200, "", "GET", "/health", nil)
 	f.token = testToken
 	for _, path := range []string{"/zones/example.org/status", "/server/status"} {
-		f.want(503, "does not answer", "GET", path, nil)
+		f.expectAnswer(503, "does not answer", "GET", path, nil)
 	}
-	f.want(503, "does not answer", "POST", "/zones", primaryZone("example.org"))
-	f.want(503, "does not answer", "DELETE", "/zones/example.org", nil)
+	f.expectAnswer(503, "does not answer", "POST", "/zones", primaryZone("example.org"))
+	f.expectAnswer(503, "does not answer", "DELETE", "/zones/example.org", nil)
 	if files := f.readFiles(); len(files) != 0 {
 		t.Errorf("files of a zone that was not made: %v", files)
 	}
-	if err := f.bind.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.bind.Start(t.Context()))
 	now = now.Add(readyAge)
-	f.want(200, "", "GET", "/ready", nil)
+	f.expectAnswer(200, "", "GET", "/ready", nil)
 }
 
 // TestRequests_areBounded: a request that is too long, too fast or not ours is refused before named is asked (A5, A6).
@@ -374,23 +344,23 @@ func TestRequests_areBounded(t *testing.T) {
 		config.Now = func() time.Time { return now }
 	})
 	f.agent.limiter, f.agent.openLimiter = newLimiter(1, 3), newLimiter(1, 3)
-	f.want(413, "longer than", "POST", "/zones", bytes.Repeat([]byte("x"), maxBody+1))
+	f.expectAnswer(413, "longer than", "POST", "/zones", bytes.Repeat([]byte("x"), maxBody+1))
 	f.token = "another"
-	f.want(401, "not our token", "GET", "/zones", nil)
-	f.want(401, "not our token", "POST", "/zones", "not even JSON")
-	limited := f.want(429, "", "GET", "/zones", nil)
+	f.expectAnswer(401, "not our token", "GET", "/zones", nil)
+	f.expectAnswer(401, "not our token", "POST", "/zones", "not even JSON")
+	limited := f.expectAnswer(429, "", "GET", "/zones", nil)
 	if limited.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After: %v", limited.header)
 	}
 	// Open paths have a share of their own: a prober at the same address is answered, and bounded too.
-	f.want(200, "", "GET", "/ready", nil)
-	f.want(200, "", "GET", "/health", nil)
-	f.want(200, "", "GET", "/ready", nil)
-	f.want(429, "more requests than", "GET", "/health", nil)
+	f.expectAnswer(200, "", "GET", "/ready", nil)
+	f.expectAnswer(200, "", "GET", "/health", nil)
+	f.expectAnswer(200, "", "GET", "/ready", nil)
+	f.expectAnswer(429, "more requests than", "GET", "/health", nil)
 	now = now.Add(time.Second)
-	f.want(200, "", "GET", "/health", nil)
+	f.expectAnswer(200, "", "GET", "/health", nil)
 	f.token = testToken
-	f.want(200, "", "GET", "/zones", nil)
+	f.expectAnswer(200, "", "GET", "/zones", nil)
 }
 
 // silent is a control channel that answers nothing until the request is given up.
@@ -426,10 +396,10 @@ func TestRequests_underWayAreBounded(t *testing.T) {
 		})
 		<-control.asked
 	}
-	if busy := f.want(429, "are under way", "GET", "/server/status", nil); busy.header.Get("Retry-After") == "" {
+	if busy := f.expectAnswer(429, "are under way", "GET", "/server/status", nil); busy.header.Get("Retry-After") == "" {
 		t.Errorf("%v", busy.header)
 	}
-	f.want(200, "", "GET", "/health", nil)
+	f.expectAnswer(200, "", "GET", "/health", nil)
 	giveUp()
 	ended.Wait()
 	if len(control.asked) != 0 {
@@ -446,11 +416,11 @@ func TestZone_tooLongForNamed(t *testing.T) {
 		long[i] = fmt.Sprintf("192.0.2.%d key %s", i, strings.Repeat("k", 200))
 	}
 	asked := map[string]any{"zoneName": "example.org", "zoneType": "secondary", "zoneConfig": map[string]any{"primaries": long}}
-	f.want(400, "fewer addresses", "POST", "/zones", asked)
-	f.want(200, `"zones":[]`, "GET", "/zones", nil)
+	f.expectAnswer(400, "fewer addresses", "POST", "/zones", asked)
+	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
 	configOf(asked)["primaries"] = []string{"192.0.2.1"}
-	f.want(201, "is made", "POST", "/zones", asked)
-	f.want(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
+	f.expectAnswer(201, "is made", "POST", "/zones", asked)
+	f.expectAnswer(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
 }
 
 // TestRequests_overlap: several clients make, change and remove one zone, and what stands at the end is one of theirs.
@@ -466,7 +436,8 @@ func TestRequests_overlap(t *testing.T) {
 					method, path string
 					body         any
 				}{{"POST", "/zones", primaryZone("example.org")}, {"PATCH", "/zones/example.org", `{"allowTransfer":["any"]}`}, {"DELETE", "/zones/example.org", nil}} {
-					if got := f.ask(one.method, "/api/v1"+one.path, one.body); !slices.Contains([]int{200, 201, 404, 409}, got.status) {
+					if got := f.sendRequest(one.method, "/api/v1"+one.path, one.body); !slices.Contains([]int{200, 201, 404, 409},
+						got.status) {
 						t.Errorf("%s: %s", one.method, got)
 					}
 				}
@@ -476,11 +447,11 @@ func TestRequests_overlap(t *testing.T) {
 	for range 8 {
 		<-done
 	}
-	f.ask("DELETE", "/api/v1/zones/example.org", nil)
+	f.sendRequest("DELETE", "/api/v1/zones/example.org", nil)
 	if files := f.readFiles(); len(files) != 0 {
 		t.Errorf("files are left: %v", files)
 	}
-	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
 }
 
 // TestWatchConfig_loadsWhatChanges: named reads a changed configuration, /health says which it has, and a refused one
@@ -491,24 +462,20 @@ func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 	now := time.Now()
 	write := func(text string) string {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "zones.conf"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "zones.conf"), []byte(text), 0o600))
 		return fmt.Sprintf("%x", sha256.Sum256([]byte("zones.conf\x00"+text+"\x00")))
 	}
 	first := write("# nothing yet\n")
-	if err := os.Mkdir(filepath.Join(dir, "..data"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "..data"), 0o700))
 	f := newFixture(t, func(named *rig.BINDConfig, config *Config) {
 		config.ConfigDir = dir
 		config.Now = func() time.Time { now = now.Add(readyAge); return now }
 		named.Statements = fmt.Sprintf("include %q;\n", filepath.Join(dir, "zones.conf"))
 	})
-	if health := f.want(200, "", "GET", "/health", nil); health.body["configHash"] != nil {
+	if health := f.expectAnswer(200, "", "GET", "/health", nil); health.body["configHash"] != nil {
 		t.Errorf("before named has read it: %s", health)
 	}
-	f.want(503, "config: error", "GET", "/ready", nil)
+	f.expectAnswer(503, "config: error", "GET", "/ready", nil)
 	look := func(want string) {
 		t.Helper()
 		ticks := make(chan time.Time)
@@ -518,21 +485,21 @@ func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 		ticks <- time.Time{} // received after the first look
 		cancel()
 		<-ended
-		if health := f.want(200, "", "GET", "/health", nil); health.body["configHash"] != want {
+		if health := f.expectAnswer(200, "", "GET", "/health", nil); health.body["configHash"] != want {
 			t.Errorf("%s, want %s", health, want)
 		}
 	}
 	look(first)
-	f.want(200, "config: ok", "GET", "/ready", nil)
+	f.expectAnswer(200, "config: ok", "GET", "/ready", nil)
 	second := write(`zone "added.example" { type secondary; primaries { 192.0.2.1; }; file "added.db"; };`)
 	look(second)
-	f.want(200, "loaded: no", "GET", "/zones/added.example/status", nil)
+	f.expectAnswer(200, "loaded: no", "GET", "/zones/added.example/status", nil)
 	write("nonsense;")
 	look(second)
-	f.want(200, "config: error", "GET", "/ready", nil)
-	f.want(200, "loaded: no", "GET", "/zones/added.example/status", nil)
+	f.expectAnswer(200, "config: error", "GET", "/ready", nil)
+	f.expectAnswer(200, "loaded: no", "GET", "/zones/added.example/status", nil)
 	third := write("# nothing again\n")
 	look(third)
-	f.want(200, "config: ok", "GET", "/ready", nil)
-	f.want(404, "", "GET", "/zones/added.example/status", nil)
+	f.expectAnswer(200, "config: ok", "GET", "/ready", nil)
+	f.expectAnswer(404, "", "GET", "/zones/added.example/status", nil)
 }

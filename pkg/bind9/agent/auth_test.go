@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-func bearing(token string) *http.Request {
+func requestBearing(token string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/zones", nil)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -33,21 +35,17 @@ func statusOf(err error) int {
 // request in.
 func TestTokenFile_isReadForEachRequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte("first-token-of-the-file\nsecond-token-of-the-file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte("first-token-of-the-file\nsecond-token-of-the-file\n"), 0o600))
 	for token, want := range map[string]int{
 		"first-token-of-the-file": 0, "second-token-of-the-file": 0, "": 401, "first-token-of-the-fil": 401, "first-token-of-the-file\nsecond-token-of-the-file": 401, "other": 401,
 	} {
-		if err := TokenFile(path).Authenticate(bearing(token)); statusOf(err) != want || (want == 0) != (err == nil) {
+		if err := TokenFile(path).Authenticate(requestBearing(token)); statusOf(err) != want || (want == 0) != (err == nil) {
 			t.Errorf("%q: %v, want %d", token, err, want)
 		}
 	}
 	for _, text := range []string{"", "short"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := TokenFile(path).Authenticate(bearing(text)); err == nil {
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
+		if err := TokenFile(path).Authenticate(requestBearing(text)); err == nil {
 			t.Errorf("with the file %q a request was let in", text)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -53,14 +54,10 @@ func newFollower(t *testing.T, members ...member) *follower {
 		}
 	}
 	config.Primaries = append(config.Primaries, rig.PrimaryZone{Zone: catalogName, Text: catalog})
-	var err error
-	f.primary, err = rig.StartBIND(t.Context(), config)
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { f.primary.Close() })
+
+	f.primary = rig.NeedServer(rig.StartBIND(t.Context(), config))(t)
 	list := filepath.Join(t.TempDir(), "catalogs")
-	if err := os.WriteFile(list, []byte("\n"+strings.TrimSuffix(catalogName, ".")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(list, []byte("\n"+strings.TrimSuffix(catalogName, ".")+"\n"), 0o600))
 	from := rig.SecondaryZone{Zone: catalogName, Primary: f.primary.Addr}
 	f.fixture = newFixture(t, func(named *rig.BINDConfig, config *Config) {
 		named.Options += fmt.Sprintf("catalog-zones { zone %q default-primaries { %s port %d; } zone-directory \".\" in-memory no min-update-interval 1; };\nserial-query-rate 1000;\n", catalogName, f.primary.Addr.Addr(), f.primary.Addr.Port())
@@ -71,14 +68,14 @@ func newFollower(t *testing.T, members ...member) *follower {
 	return f
 }
 
-// look asks named anew, some time after its start.
-func (f *follower) look(afterStart time.Duration) reply {
+// lookAgain asks named anew, some time after its start.
+func (f *follower) lookAgain(afterStart time.Duration) reply {
 	f.t.Helper()
 	f.agent.ready.mu.Lock()
 	f.agent.ready.looked = time.Time{}
 	f.agent.ready.mu.Unlock()
 	f.now = time.Now().Add(afterStart)
-	return f.ask("GET", "/api/v1/ready", nil)
+	return f.sendRequest("GET", "/api/v1/ready", nil)
 }
 
 // wantReady fails the test unless the agent is ready, or is not because of its zones.
@@ -88,37 +85,37 @@ func (f *follower) wantReady(ready bool, afterStart time.Duration) {
 	if ready {
 		status, text = 200, `"zones: ok"`
 	}
-	if got := f.look(afterStart); got.status != status || !strings.Contains(got.text, text) {
+	if got := f.lookAgain(afterStart); got.status != status || !strings.Contains(got.text, text) {
 		f.t.Errorf("%s after its start: %s, want %d with %s", afterStart, got, status, text)
 	}
 }
 
-// until waits for a fact, for as long as a loaded machine may need.
-func (f *follower) until(what string, fact func() error) {
+// waitUntil waits for a fact, for as long as a loaded machine may need.
+func (f *follower) waitUntil(what string, fact func() error) {
 	f.t.Helper()
-	f.within(2*time.Minute, what, fact)
+	f.waitWithin(2*time.Minute, what, fact)
 }
 
-func (f *follower) within(most time.Duration, what string, fact func() error) {
+func (f *follower) waitWithin(most time.Duration, what string, fact func() error) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), most)
 	defer cancel()
 	rig.Until(ctx, f.t, what, fact)
 }
 
-// await waits until named answers for a zone.
-func (f *follower) await(zone string) {
+// waitForZone waits until named answers for a zone.
+func (f *follower) waitForZone(zone string) {
 	f.t.Helper()
-	f.until(zone+" is loaded", func() error {
-		if got := f.dig(zone, "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
+	f.waitUntil(zone+" is loaded", func() error {
+		if got := f.digRRset(zone, "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
 			return fmt.Errorf("%q", got)
 		}
 		return nil
 	})
 }
 
-// restart starts named again, with the files that keep leaves it.
-func (f *follower) restart(keep func(file string) bool) {
+// restartServer starts named again, with the files that keep leaves it.
+func (f *follower) restartServer(keep func(file string) bool) {
 	f.t.Helper()
 	f.bind.Stop()
 	entries, err := os.ReadDir(f.bind.Dir())
@@ -135,22 +132,20 @@ func (f *follower) restart(keep func(file string) bool) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.start()
+	f.startAgain()
 	f.t.Logf("%d files removed", removed)
 }
 
-// start starts named again, in another second than before: it says of its start no more than that.
-func (f *follower) start() {
+// startAgain starts named again, in another second than before: it says of its start no more than that.
+func (f *follower) startAgain() {
 	f.t.Helper()
-	f.until("another second", func() error {
+	f.waitUntil("another second", func() error {
 		if boot := f.agent.ready.loading.boot; boot == time.Now().UTC().Format(http.TimeFormat) {
 			return errors.New(boot)
 		}
 		return nil
 	})
-	if err := f.bind.Start(f.t.Context()); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.bind.Start(f.t.Context()))
 }
 
 func all(string) bool  { return true }
@@ -161,14 +156,14 @@ func none(string) bool { return false }
 func TestReady_poisonZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true, unconfirmed: true})
-	f.await("a.example.")
-	f.await("b.a.example.")
+	f.waitForZone("a.example.")
+	f.waitForZone("b.a.example.")
 	f.wantReady(true, 0)
 	// A server that is to stand for another one is asked for each zone.
-	f.want(http.StatusOK, `"zones":3,"missing":1,"some":"poison.example."`, "GET", "/server/members", nil)
+	f.expectAnswer(http.StatusOK, `"zones":3,"missing":1,"some":"poison.example."`, "GET", "/server/members", nil)
 
 	f = newFollower(t, member{zone: "a.example."}, member{zone: "poison.example.", absent: true})
-	f.await("a.example.")
+	f.waitForZone("a.example.")
 	f.wantReady(false, 0)
 	f.wantReady(false, time.Hour)
 }
@@ -178,41 +173,37 @@ func TestReady_poisonZone(t *testing.T) {
 func TestReady_primaryAway(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
-	f.await("a.example.")
-	f.await("b.example.")
+	f.waitForZone("a.example.")
+	f.waitForZone("b.example.")
 	f.wantReady(true, 0)
 	f.primary.Stop()
-	f.restart(all)
+	f.restartServer(all)
 	f.wantReady(true, 0)
 
 	// A zone's file is lost.
-	f.restart(func(file string) bool { return !strings.HasSuffix(file, "_a.example.db") })
-	f.await("b.example.")
+	f.restartServer(func(file string) bool { return !strings.HasSuffix(file, "_a.example.db") })
+	f.waitForZone("b.example.")
 	f.wantReady(false, 0)
 	f.wantReady(false, time.Hour)
 
 	// The disk is empty: no catalog says what is missing.
-	f.restart(none)
+	f.restartServer(none)
 	f.wantReady(false, 0)
 	f.wantReady(false, time.Hour)
-	if err := f.primary.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.primary.Start(t.Context()))
 	// By itself named asks a minute after its start.
-	f.within(40*time.Second, "the agent is ready, without a NOTIFY", func() error {
-		if got := f.look(0); got.status != 200 {
+	f.waitWithin(40*time.Second, "the agent is ready, without a NOTIFY", func() error {
+		if got := f.lookAgain(0); got.status != 200 {
 			return errors.New(got.String())
 		}
 		return nil
 	})
-	if a, b := f.dig("www.a.example.", "A"), f.dig("www.b.example.", "A"); a != "192.0.2.1" || b != "192.0.2.1" {
+	if a, b := f.digRRset("www.a.example.", "A"), f.digRRset("www.b.example.", "A"); a != "192.0.2.1" || b != "192.0.2.1" {
 		t.Errorf("ready with %q and %q", a, b)
 	}
 	// A zone that is lost later is no reason to answer for nothing: the look was passed.
 	f.primary.Stop()
-	if _, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "a.example"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.bind.Rndc(t.Context(), "delzone", "-clean", "a.example"))(t)
 	f.wantReady(true, 0)
 }
 
@@ -220,8 +211,8 @@ func TestReady_primaryAway(t *testing.T) {
 func TestReady_expiredZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
-	f.await("a.example.")
-	f.await("b.example.")
+	f.waitForZone("a.example.")
+	f.waitForZone("b.example.")
 	f.primary.Stop()
 	f.bind.Stop()
 	old := time.Now().Add(-30 * 24 * time.Hour)
@@ -229,12 +220,10 @@ func TestReady_expiredZone(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	if err := os.Chtimes(files[0], old, old); err != nil {
-		t.Fatal(err)
-	}
-	f.start()
-	f.until("a.example. has expired", func() error {
-		if got := f.dig("a.example.", "SOA"); got != "" {
+	must.Succeed(t, os.Chtimes(files[0], old, old))
+	f.startAgain()
+	f.waitUntil("a.example. has expired", func() error {
+		if got := f.digRRset("a.example.", "SOA"); got != "" {
 			return errors.New(got)
 		}
 		return nil
@@ -249,18 +238,15 @@ func TestReady_withheldZones(t *testing.T) {
 	t.Parallel()
 	withheld := []member{{zone: "x.example.", absent: true}, {zone: "y.example.", absent: true}, {zone: "z.example.", absent: true}}
 	f := newFollower(t, append(withheld, member{zone: "a.example."})...)
-	f.await("a.example.")
+	f.waitForZone("a.example.")
 	// The last zone came some minutes ago.
 	f.wantReady(false, -waitTime)
 	confirmed := func() time.Time {
-		expected, err := f.agent.listExpected(t.Context(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expected := must.Get(f.agent.listExpected(t.Context(), false))(t)
 		return f.agent.confirmedAt(t.Context(), expected.catalogs)
 	}
 	transferred := confirmed()
-	f.until("the primary confirms the catalog again", func() error {
+	f.waitUntil("the primary confirms the catalog again", func() error {
 		f.wantReady(false, loadTime)
 		if !confirmed().After(transferred) {
 			return errors.New("not later")
@@ -270,7 +256,7 @@ func TestReady_withheldZones(t *testing.T) {
 	f.wantReady(true, waitTime)
 
 	f = newFollower(t, append(withheld, member{zone: "a.example."})...)
-	f.await("a.example.")
+	f.waitForZone("a.example.")
 	f.wantReady(false, 0)
 	f.primary.Stop()
 	f.wantReady(false, waitTime)
@@ -292,8 +278,8 @@ func TestReady_twoMinutes(t *testing.T) {
 		members = append(members, member{zone: fmt.Sprintf("z%d.example.", i)})
 	}
 	f := newFollower(t, append(members, member{zone: "poison.example.", absent: true})...)
-	f.until("99 zones are loaded", func() error {
-		if got := f.look(0); !strings.Contains(got.text, `"zones: error"`) {
+	f.waitUntil("99 zones are loaded", func() error {
+		if got := f.lookAgain(0); !strings.Contains(got.text, `"zones: error"`) {
 			t.Fatal(got)
 		}
 		if f.agent.ready.loading.loaded[name.MustParse("z98.example.")] && len(f.agent.ready.loading.loaded) == 99 {
@@ -305,14 +291,12 @@ func TestReady_twoMinutes(t *testing.T) {
 	f.wantReady(true, loadTime)
 	f.wantReady(true, 0)
 	// It is asked again after its next start.
-	f.restart(all)
+	f.restartServer(all)
 	f.wantReady(false, 0)
 
 	f = newFollower(t, member{zone: "a.example."})
-	f.await("a.example.")
-	if err := os.WriteFile(f.agent.config.CatalogsFile, []byte(catalogName+"\nother.example.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	f.waitForZone("a.example.")
+	must.Succeed(t, os.WriteFile(f.agent.config.CatalogsFile, []byte(catalogName+"\nother.example.\n"), 0o600))
 	f.wantReady(false, 0)
 	f.wantReady(true, loadTime)
 }
@@ -322,38 +306,27 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}
 	f.agent.config.Now = func() time.Time { return f.now }
-	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
-	f.want(201, "", "POST", "/zones", primaryZone("example.net"))
-	f.want(201, "", "POST", "/zones", `{"zoneName":"poison.example","zoneType":"secondary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"ns.","adminEmail":"h."},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:1"]}}`)
-	f.restart(all)
+	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.net"))
+	f.expectAnswer(201, "", "POST", "/zones", `{"zoneName":"poison.example","zoneType":"secondary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"ns.","adminEmail":"h."},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:1"]}}`)
+	f.restartServer(all)
 	f.wantReady(true, 0)
 	f.bind.Stop()
 	files, err := filepath.Glob(filepath.Join(f.bind.Dir(), "example.org.*.zone"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	content, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(files[0], []byte("nonsense"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f.start()
+	content := must.Get(os.ReadFile(files[0]))(t)
+	must.Succeed(t, os.WriteFile(files[0], []byte("nonsense"), 0o600))
+	f.startAgain()
 	f.wantReady(false, 0)
-	if err := os.WriteFile(files[0], bytes.Clone(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.bind.Rndc(t.Context(), "reload", "example.org"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(files[0], bytes.Clone(content), 0o600))
+	must.Get(f.bind.Rndc(t.Context(), "reload", "example.org"))(t)
 	f.wantReady(true, 0)
 	// named removed the zone, and its file is left.
 	f.bind.Stop()
-	f.start()
-	if _, err := f.bind.Rndc(t.Context(), "delzone", "example.net"); err != nil {
-		t.Fatal(err)
-	}
+	f.startAgain()
+	must.Get(f.bind.Rndc(t.Context(), "delzone", "example.net"))(t)
 	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "example.net.*.zone")); err != nil || len(left) != 1 {
 		t.Fatal(left, err)
 	}
@@ -365,8 +338,8 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true})
-	f.await("a.example.")
-	f.await("b.a.example.")
+	f.waitForZone("a.example.")
+	f.waitForZone("b.a.example.")
 	var watch memberWatch
 	for range 3 {
 		watch.zones = "" // each look asks for every member
@@ -378,15 +351,15 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	if out, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "b.a.example"); err != nil {
 		t.Fatal(err, out)
 	}
-	f.until("b.a.example. is gone", func() error {
-		if got := f.dig("b.a.example.", "SOA"); got != "" {
+	f.waitUntil("b.a.example. is gone", func() error {
+		if got := f.digRRset("b.a.example.", "SOA"); got != "" {
 			return errors.New(got)
 		}
 		return nil
 	})
-	f.until("b.a.example. is there again", func() error {
+	f.waitUntil("b.a.example. is there again", func() error {
 		f.agent.restoreMembers(t.Context(), &watch)
-		if got := f.dig("b.a.example.", "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
+		if got := f.digRRset("b.a.example.", "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
 			return fmt.Errorf("%q", got)
 		}
 		return nil
@@ -401,11 +374,11 @@ func TestReady_emptyDisk(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}
 	f.agent.config.Now = func() time.Time { return f.now }
-	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
-	f.restart(func(string) bool { return false })
+	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.restartServer(func(string) bool { return false })
 	f.wantReady(true, 0)
-	if got := f.dig("example.org", "SOA"); got != "" {
+	if got := f.digRRset("example.org", "SOA"); got != "" {
 		t.Errorf("it answers %q", got)
 	}
-	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
 }

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -40,15 +41,9 @@ type fixture struct {
 
 func newFixture(t *testing.T, change func(*rig.BINDConfig, *Config)) *fixture {
 	t.Helper()
-	control, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	control := must.Get(rig.FreePort())(t)
 	named := rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: agentKey}}, Options: "allow-new-zones yes;\n"}
-	keys, err := primary.ParseKeys(agentKey.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(primary.ParseKeys(agentKey.Statement()))(t)
 	config := Config{
 		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
 			return []rndc.Key{{Algorithm: agentKey.Algorithm, MAC: keys[0].MAC}}, nil
@@ -67,14 +62,9 @@ func newFixture(t *testing.T, change func(*rig.BINDConfig, *Config)) *fixture {
 	if change != nil {
 		change(&named, &config)
 	}
-	bind, err := rig.StartBIND(t.Context(), named)
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
+	bind := rig.NeedServer(rig.StartBIND(t.Context(), named))(t)
 	config.Nameserver, config.ZoneDir = bind.Addr.String(), bind.Dir()
-	agent, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(New(config))(t)
 	agent.limiter, agent.openLimiter = newLimiter(100_000, 100_000), newLimiter(100_000, 100_000)
 	server := httptest.NewServer(agent)
 	t.Cleanup(server.Close)
@@ -91,8 +81,8 @@ type reply struct {
 
 func (r reply) String() string { return fmt.Sprintf("%d %s", r.status, strings.TrimSpace(r.text)) }
 
-// ask sends a request. body is JSON text, or a value.
-func (f *fixture) ask(method, path string, body any) reply {
+// sendRequest sends a request. body is JSON text, or a value.
+func (f *fixture) sendRequest(method, path string, body any) reply {
 	f.t.Helper()
 	var sent io.Reader
 	switch body := body.(type) {
@@ -100,52 +90,35 @@ func (f *fixture) ask(method, path string, body any) reply {
 	case string:
 		sent = strings.NewReader(body)
 	default:
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		encoded := must.Get(json.Marshal(body))(f.t)
 		sent = bytes.NewReader(encoded)
 	}
-	request, err := http.NewRequestWithContext(f.t.Context(), method, f.server.URL+path, sent)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(f.t.Context(), method, f.server.URL+path, sent))(f.t)
 	request.Header.Set("Authorization", "Bearer "+f.token)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(request))(f.t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(response.Body))(f.t)
 	answer := reply{status: response.StatusCode, header: response.Header, text: string(text)}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
-		if err := json.Unmarshal(text, &answer.body); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, json.Unmarshal(text, &answer.body))
 	}
 	return answer
 }
 
-// want asks, and fails the test unless the answer has that status and text.
-func (f *fixture) want(status int, text, method, path string, body any) reply {
+// expectAnswer asks, and fails the test unless the answer has that status and text.
+func (f *fixture) expectAnswer(status int, text, method, path string, body any) reply {
 	f.t.Helper()
-	answer := f.ask(method, "/api/v1"+path, body)
+	answer := f.sendRequest(method, "/api/v1"+path, body)
 	if answer.status != status || !strings.Contains(answer.text, text) {
 		f.t.Errorf("%s %s: %s; want %d with %q", method, path, answer, status, text)
 	}
 	return answer
 }
 
-// dig returns the data of an RRset as the server has it, sorted.
-func (f *fixture) dig(arguments ...string) string {
+// digRRset returns the data of an RRset as the server has it, sorted.
+func (f *fixture) digRRset(arguments ...string) string {
 	f.t.Helper()
-	text, err := rig.Dig{Server: f.bind.Addr}.Run(f.t.Context(), append([]string{"+short", "+norecurse"}, arguments...)...)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	text := must.Get(rig.Dig{Server: f.bind.Addr}.Run(f.t.Context(), append([]string{"+short", "+norecurse"}, arguments...)...))(f.t)
 	lines := strings.Fields(strings.ReplaceAll(strings.TrimSpace(text), " ", "_"))
 	slices.Sort(lines)
 	return strings.Join(lines, " ")
@@ -154,10 +127,7 @@ func (f *fixture) dig(arguments ...string) string {
 // update has named take a record by dynamic update.
 func (f *fixture) update(text string) {
 	f.t.Helper()
-	record, err := mdns.NewRR(text)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	record := must.Get(mdns.NewRR(text))(f.t)
 	message := new(mdns.Msg)
 	message.SetUpdate("example.org.")
 	message.Insert([]mdns.RR{record})

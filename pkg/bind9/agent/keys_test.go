@@ -16,16 +16,14 @@ import (
 
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // listKeyFiles are the files of the private keys of a zone.
 func (f *fixture) listKeyFiles(zone string) []string {
 	f.t.Helper()
-	found, err := filepath.Glob(filepath.Join(f.bind.Dir(), "K"+zone+".+*.private"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(f.bind.Dir(), "K"+zone+".+*.private")))(f.t)
 	slices.Sort(found)
 	return found
 }
@@ -38,12 +36,10 @@ func (f *fixture) signZone(zone, owner string) []string {
 	if owner != "" {
 		asked["keyOwner"] = owner
 	}
-	f.want(201, "", "POST", "/zones", asked)
+	f.expectAnswer(201, "", "POST", "/zones", asked)
 	waitFor(f.t, zone+" is signed", func() bool {
 		var status protocol.ZoneResponse
-		if err := json.Unmarshal([]byte(f.want(200, "", "GET", "/zones/"+zone+"/status", nil).text), &status); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, json.Unmarshal([]byte(f.expectAnswer(200, "", "GET", "/zones/"+zone+"/status", nil).text), &status))
 		if status.KeyOwner != owner {
 			f.t.Fatalf("%s: keys of %q, want %q", zone, status.KeyOwner, owner)
 		}
@@ -59,19 +55,19 @@ func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	f := newFixture(t, nil)
 	const zone = "example.org"
 	first := f.signZone(zone, "team-a")
-	f.want(200, "", "DELETE", "/zones/"+zone, nil)
+	f.expectAnswer(200, "", "DELETE", "/zones/"+zone, nil)
 	again := f.signZone(zone, "team-a")
 	if !slices.Equal(first, again) {
 		t.Errorf("made again it has keys %q, before %q", again, first)
 	}
 	asked := primaryZone(zone)
 	configOf(asked)["dnssecPolicy"], asked["keyOwner"] = "default", "team-b"
-	f.want(409, "keys of another owner", "POST", "/zones", asked)
-	f.want(409, "keys of another owner", "DELETE", "/zones/"+zone+"?keys=remove&keyOwner=team-b", nil)
+	f.expectAnswer(409, "keys of another owner", "POST", "/zones", asked)
+	f.expectAnswer(409, "keys of another owner", "DELETE", "/zones/"+zone+"?keys=remove&keyOwner=team-b", nil)
 	if got := f.listKeyFiles(zone); !slices.Equal(first, got) {
 		t.Errorf("after the DELETE of another owner it has keys %q, before %q", got, first)
 	}
-	f.want(200, "", "DELETE", "/zones/"+zone+"?keyOwner=team-a", nil)
+	f.expectAnswer(200, "", "DELETE", "/zones/"+zone+"?keyOwner=team-a", nil)
 	for _, file := range f.signZone(zone, "team-b") {
 		if slices.Contains(first, file) {
 			t.Errorf("the zone of another owner has the key %s", file)
@@ -82,13 +78,13 @@ func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 			t.Errorf("the key %s of the former owner is still there", file)
 		}
 	}
-	f.want(200, "", "DELETE", "/zones/"+zone+"?keys=remove", nil)
+	f.expectAnswer(200, "", "DELETE", "/zones/"+zone+"?keys=remove", nil)
 	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "K"+zone+".*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %q, %v", left, err)
 	}
 	for _, owner := range []string{" ", "a\nb", "../x"} {
 		asked["keyOwner"] = owner
-		f.want(400, "keyOwner", "POST", "/zones", asked)
+		f.expectAnswer(400, "keyOwner", "POST", "/zones", asked)
 	}
 }
 
@@ -98,18 +94,16 @@ func TestCreate_takesKeysWithoutAnOwner(t *testing.T) {
 	f := newFixture(t, nil)
 	const zone = "example.org"
 	byHand := f.signZone(zone, "")
-	f.want(200, "", "DELETE", "/zones/"+zone, nil)
-	f.sweep()
+	f.expectAnswer(200, "", "DELETE", "/zones/"+zone, nil)
+	f.sweepKeys()
 	if got := f.signZone(zone, "team-a"); !slices.Equal(got, byHand) {
 		t.Errorf("keys %q, by hand %q", got, byHand)
 	}
 }
 
-func (f *fixture) sweep() {
+func (f *fixture) sweepKeys() {
 	f.t.Helper()
-	if err := f.agent.removeOldKeys(f.t.Context()); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.agent.removeOldKeys(f.t.Context()))
 }
 
 // TestSweepKeys_S12_10: the keys of a removed zone stay for keyTime, and those of a zone that is there for ever. Of
@@ -120,24 +114,18 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
 	f.signZone("stays.example", "team-a")
 	f.signZone("goes.example", "team-a")
-	f.want(200, "", "DELETE", "/zones/goes.example", nil)
+	f.expectAnswer(200, "", "DELETE", "/zones/goes.example", nil)
 	// A zone of a client that makes and removes zones without end, by the files alone.
 	left := func(zone, owner string, at time.Time) {
 		of := name.MustParse(zone)
-		if err := f.agent.files.writeKeyOwner(of, owner); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.agent.files.leaveKeys(of, at); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(f.bind.Dir(), "K"+zone+"+013+00001.private"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.agent.files.writeKeyOwner(of, owner))
+		must.Succeed(t, f.agent.files.leaveKeys(of, at))
+		must.Succeed(t, os.WriteFile(filepath.Join(f.bind.Dir(), "K"+zone+"+013+00001.private"), nil, 0o600))
 	}
 	for i := range maxLeftKeys + 2 {
 		left(fmt.Sprintf("n%d.example.", i), "mallory", now.Add(time.Duration(i)*time.Second))
 	}
-	f.sweep()
+	f.sweepKeys()
 	if len(f.listKeyFiles("goes.example")) == 0 {
 		t.Error("the keys of a removed zone went at once")
 	}
@@ -153,7 +141,7 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	if len(f.listKeyFiles("goes.example")) == 0 {
 		t.Error("keys went although named was not asked")
 	}
-	f.sweep()
+	f.sweepKeys()
 	if got, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kgoes.example.*")); err != nil || len(got) > 0 {
 		t.Errorf("left of the removed zone: %q, %v", got, err)
 	}
@@ -172,23 +160,20 @@ func TestStatus_isOfAllKeysOrNone(t *testing.T) {
 	f := newFixture(t, nil)
 	const zone = "example.org"
 	f.signZone(zone, "team-a")
-	keygen, err := rig.Find("dnssec-keygen", "apt-get install bind9-utils")
-	rig.SkipMissing(t, err)
+	keygen := rig.Need(rig.Find("dnssec-keygen", "apt-get install bind9-utils"))(t)
 	last := 0
 	for refused := 0; refused < 2; {
 		if out, err := exec.CommandContext(t.Context(), keygen, "-q", "-f", "KSK", "-a", "ECDSAP256SHA256", "-K", f.bind.Dir(), zone).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		made := len(f.listKeyFiles(zone))
-		answer := f.ask("GET", "/api/v1/zones/"+zone+"/status", nil)
+		answer := f.sendRequest("GET", "/api/v1/zones/"+zone+"/status", nil)
 		switch answer.status {
 		case 409:
 			refused++
 		case 200:
 			var status protocol.ZoneResponse
-			if err := json.Unmarshal([]byte(answer.text), &status); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal([]byte(answer.text), &status))
 			if last = len(status.DNSSEC.Keys); last != made || refused > 0 {
 				t.Fatalf("the status has %d of %d keys", last, made)
 			}

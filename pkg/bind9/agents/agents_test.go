@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/test/must"
 )
 
 // agentSecrets are Secrets that change.
@@ -40,7 +41,7 @@ func (s *agentSecrets) Get(_ context.Context, namespace, name string) (map[strin
 	return nil, class.ErrSecretNotFound
 }
 
-func (s *agentSecrets) set(at string, data map[string][]byte, away error) {
+func (s *agentSecrets) setSecret(at string, data map[string][]byte, away error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.data[at], s.away = data, away
@@ -53,7 +54,7 @@ type agentDouble struct {
 	token, redirect string
 }
 
-func (d *agentDouble) accept(token, redirect string) {
+func (d *agentDouble) acceptToken(token, redirect string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.token, d.redirect = token, redirect
@@ -84,11 +85,7 @@ func authorityOf(d *agentDouble) []byte {
 
 func mustClient(t *testing.T, agents *Agents, server apiclass.Server) *client.Client {
 	t.Helper()
-	made, err := agents.ClientOf(server, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return must.Get(agents.ClientOf(server, true))(t)
 }
 
 // reasonOf is the reason of the *delivery.Error behind an answer of an agent.
@@ -104,7 +101,7 @@ func reasonOf(err error) delivery.Reason {
 // stays in use. The same server has the same client.
 func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	d := startAgent(t)
-	d.accept("first", "")
+	d.acceptToken("first", "")
 	data := func(token string) map[string][]byte {
 		return map[string][]byte{"token": []byte(token + "\n"), "ca.crt": authorityOf(d)}
 	}
@@ -114,21 +111,19 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 		URL: d.URL, AuthoritiesKey: "ca.crt", Token: v1alpha1.SecretKeyReference{Namespace: "dns", Name: "edge-agent", Key: "token"},
 	}}
 	agent := mustClient(t, agents, server)
-	if err := agent.Health(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	secrets.set("dns/edge-agent", data("second"), nil)
-	d.accept("second", "")
+	must.Succeed(t, agent.Health(t.Context()))
+	secrets.setSecret("dns/edge-agent", data("second"), nil)
+	d.acceptToken("second", "")
 	if err := agent.Health(t.Context()); err != nil {
 		t.Errorf("after the token was changed: %v", err)
 	}
-	secrets.set("dns/edge-agent", nil, errors.New("no kube-apiserver"))
-	d.accept("third", "")
+	secrets.setSecret("dns/edge-agent", nil, errors.New("no kube-apiserver"))
+	d.acceptToken("third", "")
 	var said *client.Error
 	if err := agent.Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusUnauthorized {
 		t.Errorf("with a token that is not taken: %v", err)
 	}
-	d.accept("second", "")
+	d.acceptToken("second", "")
 	if err := agent.Health(t.Context()); err != nil {
 		t.Errorf("with a Secret that cannot be read: %v", err)
 	}
@@ -140,12 +135,12 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	if agent == mustClient(t, agents, again) {
 		t.Error("another server of the name has the client of the first")
 	}
-	secrets.set("dns/edge-agent", nil, nil)
+	secrets.setSecret("dns/edge-agent", nil, nil)
 	if err := mustClient(t, agents, again).Health(t.Context()); reasonOf(err) != delivery.ReasonSecretNotFound || !strings.Contains(err.Error()+errors.Unwrap(err).Error(), "dns/edge-agent") {
 		t.Errorf("without a Secret: %v", err)
 	}
 	again.UID = "3"
-	secrets.set("dns/edge-agent", map[string][]byte{"token": []byte("third")}, nil)
+	secrets.setSecret("dns/edge-agent", map[string][]byte{"token": []byte("third")}, nil)
 	if err := mustClient(t, agents, again).Health(t.Context()); reasonOf(err) != delivery.ReasonSecretNotFound {
 		t.Errorf("without an authority: %v", err)
 	}
@@ -155,8 +150,8 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 // elsewhere, gets no token; a local address needs the leave of the class.
 func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	d, other := startAgent(t), startAgent(t)
-	d.accept("token", "")
-	other.accept("token", "")
+	d.acceptToken("token", "")
+	other.acceptToken("token", "")
 	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/vm": {"key": []byte("token")}}}
 	agents := New(secrets)
 	server := func(change func(*apiclass.Agent)) apiclass.Server {
@@ -175,17 +170,14 @@ func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	if _, err := agents.ClientOf(server(func(a *apiclass.Agent) { a.URL, a.PlainHTTP = "http://192.0.2.1", true }), true); err != nil {
 		t.Errorf("http with leave: %v", err)
 	}
-	local, err := agents.ClientOf(server(func(*apiclass.Agent) {}), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := must.Get(agents.ClientOf(server(func(*apiclass.Agent) {}), false))(t)
 	if err := local.Health(t.Context()); err == nil || !strings.Contains(errors.Unwrap(err).Error(), "allowLocalAddresses") {
 		t.Errorf("a local address: %v", err)
 	}
 	if err := mustClient(t, agents, server(func(a *apiclass.Agent) { a.Authorities = nil })).Health(t.Context()); err == nil {
 		t.Error("a certificate of no known authority is taken")
 	}
-	d.accept("token", other.URL)
+	d.acceptToken("token", other.URL)
 	var said *client.Error
 	if err := mustClient(t, agents, server(func(*apiclass.Agent) {})).Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusTemporaryRedirect {
 		t.Errorf("a redirect: %v", err)

@@ -21,20 +21,17 @@ import (
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 )
 
 // newFleet makes a Fleet for one namespace of an empty cluster.
 func newFleet(t *testing.T, client *ours.Clientset, at clock.Clock, namespace string) *Fleet {
 	t.Helper()
-	f, err := New(Config{
+	return must.Get(New(Config{
 		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{namespace},
 		Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(10), Clock: at,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	}))(t)
 }
 
 // S11.11: a tenant may make pods with the labels of its server, as many as it likes. Their answers, however late,

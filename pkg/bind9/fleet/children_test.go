@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 )
 
 // The memory of an object ends with the object: servers that come and go leave nothing there.
@@ -27,9 +28,7 @@ func TestChildren_forgetWhatIsGone(t *testing.T) {
 	c.applied[kept], c.applied[gone] = applied{got: "1"}, applied{got: "1"}
 	c.factory("team").Start(t.Context().Done())
 	c.factory("team").WaitForCacheSync(t.Context().Done())
-	if err := cluster.CoreV1().Secrets("team").Delete(t.Context(), "goes", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cluster.CoreV1().Secrets("team").Delete(t.Context(), "goes", metav1.DeleteOptions{}))
 	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

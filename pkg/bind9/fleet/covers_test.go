@@ -16,6 +16,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // Two installations with disjoint namespaces leave each other's servers and clusters alone: neither writes their
@@ -60,20 +62,12 @@ func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 			}
 			look := func(name string) (time.Duration, runtime.Object) {
 				t.Helper()
-				again, err := test.reconcile(f, name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				now, err := client.Tracker().Get(resource, "theirs", name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				again := must.Get(test.reconcile(f, name))(t)
+				now := must.Get(client.Tracker().Get(resource, "theirs", name))(t)
 				return again, now
 			}
 			for _, object := range []runtime.Object{test.held, test.unheld} {
-				if err := informer.GetIndexer().Add(object); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, informer.GetIndexer().Add(object))
 			}
 			if _, now := look("held"); !slices.Equal(test.conditions(now), ready) || len(client.Actions()) > 0 {
 				t.Errorf("the status of what another installation has is %+v after %v", test.conditions(now), client.Actions())

@@ -18,6 +18,7 @@ import (
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 )
 
 // TestFollowChange_looksAtWhatIsConcerned: in a fleet of a thousand servers each status that is written must not lead
@@ -31,9 +32,7 @@ func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
 	former := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "x", Labels: map[string]string{labelSuperseded: "lone"}}}
 	owned := metav1.ObjectMeta{Namespace: "dns", Name: "x", Annotations: map[string]string{render.AnnotationOwner: render.KindCluster + "/prod"}}
 	for _, instance := range []*bind9.Bind9Instance{one, other} {
-		if err := f.Informers.Bind9().V1alpha1().Bind9Instances().Informer().GetIndexer().Add(instance); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.Informers.Bind9().V1alpha1().Bind9Instances().Informer().GetIndexer().Add(instance))
 	}
 	written, changed, used, retired := cluster.DeepCopy(), cluster.DeepCopy(), cluster.DeepCopy(), of.DeepCopy()
 	used.Finalizers = []string{v1alpha1.FinalizerDelivery}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/test/must"
 )
 
 // countingAgent is an agent that notes when it is asked to make a zone. limit nil: it takes every request, as
@@ -47,9 +48,9 @@ func (a *countingAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestDeliver_besideABindcarOfOneRequestASecond: the agents of twenty other instances are asked for a zone as soon with
 // such a bindcar in the class as without it.
 func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
-	w := begin(t)
+	w := beginWorld(t)
 	dns := w.startServer(t, "empty", "kubizone", freePort(t)) // of all of them; it has no zone
-	w.open(t, dns.Addr)
+	w.openClass(t, dns.Addr)
 	const others, zones = 20, 12
 	agents := make([]*countingAgent, others+1)
 	instances := make([]Instance, others+1)
@@ -60,22 +61,17 @@ func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
 		}
 		server := httptest.NewServer(agents[i])
 		t.Cleanup(server.Close)
-		agent, err := client.New(client.Config{URL: server.URL, HTTP: server.Client()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		instances[i] = Instance{Name: fmt.Sprintf("dns/ns-%d", i), DNS: dns.Addr, Key: w.key(), Agent: agent}
+		agent := must.Get(client.New(client.Config{URL: server.URL, HTTP: server.Client()}))(t)
+		instances[i] = Instance{Name: fmt.Sprintf("dns/ns-%d", i), DNS: dns.Addr, Key: w.readKey(), Agent: agent}
 	}
 	// measure is how long after its beginning a delivery had asked the last of the others.
 	measure := func(run string, of []Instance) (waits []time.Duration) {
-		p := w.provider(t, Transfer, func() []Instance { return of })
+		p := w.makeProvider(t, Transfer, func() []Instance { return of })
 		for n := range zones {
 			plan := planOf(fmt.Sprintf("%s-%d", run, n), fmt.Sprintf("%s-%d.example.", run, n), 1)
 			plan.CallTimeout = time.Millisecond // no answer by DNS is waited for
 			began := time.Now()
-			if _, err := p.Deliver(t.Context(), plan, pass); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(p.Deliver(t.Context(), plan, passFence))(t)
 			last := time.Duration(0)
 			for _, agent := range agents[:others] {
 				agent.mu.Lock()

@@ -35,6 +35,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -80,8 +81,8 @@ func (w *world) Holder(zone name.Name) string {
 	return ""
 }
 
-// store puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
-func (w *world) store(uid string, zone name.Name) {
+// storeMember puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+func (w *world) storeMember(uid string, zone name.Name) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
@@ -92,7 +93,7 @@ func (w *world) store(uid string, zone name.Name) {
 	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
 }
 
-func (w *world) served(uid string) serial.Serial {
+func (w *world) readServed(uid string) serial.Serial {
 	if s, ok := w.Settled(uid); ok {
 		return s.Serial()
 	}
@@ -109,7 +110,7 @@ func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.
 	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
 		err := fence(ctx)
 		if err == nil {
-			s.w.store(plan.UID, plan.Zone)
+			s.w.storeMember(plan.UID, plan.Zone)
 		}
 		return err
 	})
@@ -118,12 +119,12 @@ func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.
 func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	report, err := s.Provider.Withdraw(ctx, plan, fence)
 	if err == nil {
-		s.w.store(plan.UID, name.Name{})
+		s.w.storeMember(plan.UID, name.Name{})
 	}
 	return report, err
 }
 
-func begin(t *testing.T) *world {
+func beginWorld(t *testing.T) *world {
 	t.Helper()
 	keys, err := primary.ParseKeys(rigKey.Statement())
 	if err != nil {
@@ -147,8 +148,8 @@ func begin(t *testing.T) *world {
 	return w
 }
 
-// open makes the class, once it is known where its secondaries are.
-func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
+// openClass makes the class, once it is known where its secondaries are.
+func (w *world) openClass(t *testing.T, secondaries ...netip.AddrPort) {
 	t.Helper()
 	var targets []primary.Target
 	for _, at := range secondaries {
@@ -161,12 +162,12 @@ func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
 	}
 }
 
-func (w *world) key() *transfer.Key {
+func (w *world) readKey() *transfer.Key {
 	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
 }
 
-// put serves a plan's zone.
-func (w *world) put(t *testing.T, plan delivery.Plan) {
+// putZone serves a plan's zone.
+func (w *world) putZone(t *testing.T, plan delivery.Plan) {
 	t.Helper()
 	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	var sets []content.RRset
@@ -177,10 +178,7 @@ func (w *world) put(t *testing.T, plan delivery.Plan) {
 		}
 		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
 		for _, text := range set.Data {
-			v, err := rdata.Parse(set.Type, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(rdata.Parse(set.Type, text))(t)
 			one.Data = append(one.Data, v.Text)
 		}
 		slices.Sort(one.Data)
@@ -188,11 +186,9 @@ func (w *world) put(t *testing.T, plan delivery.Plan) {
 	}
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
-	var err error
+
 	for _, set := range sets {
-		if state, err = state.Update(nil, set.Elements(nil)); err != nil {
-			t.Fatal(err)
-		}
+		state = must.Get(state.Update(nil, set.Elements(nil)))(t)
 	}
 	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
 }
@@ -203,7 +199,7 @@ func planOf(uid, zone string, at serial.Serial) delivery.Plan {
 	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
 }
 
-func pass(context.Context) error { return nil }
+func passFence(context.Context) error { return nil }
 
 // server is a named of the fleet with its agent.
 type server struct {
@@ -216,11 +212,7 @@ type server struct {
 
 func freePort(t *testing.T) netip.AddrPort {
 	t.Helper()
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	return must.Get(rig.FreePort())(t)
 }
 
 const token = "the-token-of-the-test"
@@ -238,7 +230,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	bind, err := rig.StartBIND(t.Context(), config)
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.key(), Primary: true}}
+	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.readKey(), Primary: true}}
 	s.control = &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
 		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: w.keys[0].MAC}}, nil
 	}}
@@ -258,7 +250,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	case "kubizone":
 		handler, err = agent.New(agent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-			TSIGKey: func() (transfer.Key, error) { return *w.key(), nil },
+			TSIGKey: func() (transfer.Key, error) { return *w.readKey(), nil },
 			Authenticate: func(r *http.Request) error {
 				if r.Header.Get("Authorization") != "Bearer "+token {
 					return errors.New("another token")
@@ -282,21 +274,18 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	return s
 }
 
-// provider is one of the mode with the instances that the function returns at each call.
-func (w *world) provider(t *testing.T, mode Mode, instances func() []Instance) stored {
+// makeProvider returns one of the mode with the instances that the function returns at each call.
+func (w *world) makeProvider(t *testing.T, mode Mode, instances func() []Instance) stored {
 	t.Helper()
-	p, err := New(Config{
+	p := must.Get(New(Config{
 		Mode: mode, Primaries: []netip.AddrPort{w.addr}, Instances: func([]string) ([]Instance, error) { return instances(), nil },
-		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
+	}))(t)
 	return stored{p, w}
 }
 
-// has says whether named is configured with the zone.
-func (s *server) has(t *testing.T, zone string) bool {
+// hasZone says whether named is configured with the zone.
+func (s *server) hasZone(t *testing.T, zone string) bool {
 	_, err := s.control.Call(t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
 	return err == nil
 }
@@ -314,11 +303,11 @@ func TestProvider_passesTheExam(t *testing.T) {
 		}
 		t.Run(exam, func(t *testing.T) {
 			t.Parallel()
-			w := begin(t)
+			w := beginWorld(t)
 			var instances []Instance
 			var first *server
 			listen := []netip.AddrPort{freePort(t), freePort(t)}
-			w.open(t, listen...) // before a server asks for the catalog
+			w.openClass(t, listen...) // before a server asks for the catalog
 			for i, kind := range kinds {
 				s := w.startServer(t, "ns"+string(rune('1'+i)), kind, listen[i])
 				if first == nil {
@@ -329,13 +318,13 @@ func TestProvider_passesTheExam(t *testing.T) {
 			used := 0
 			deliverytest.Run(t, deliverytest.Subject{
 				New: func(t *testing.T) delivery.Provider {
-					return w.provider(t, mode, func() []Instance { return instances })
+					return w.makeProvider(t, mode, func() []Instance { return instances })
 				},
 				Zone: func(*testing.T) name.Name {
 					used++
 					return name.MustParse(strings.Repeat("z", used) + ".example.")
 				},
-				Offer: w.put,
+				Offer: w.putZone,
 				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 					text, err := rig.Dig{Server: first.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
 					if err != nil {
@@ -349,16 +338,13 @@ func TestProvider_passesTheExam(t *testing.T) {
 	}
 }
 
-// deliver delivers until the serial is confirmed, and returns the last report.
-func deliver(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Report {
+// deliverPlan delivers until the serial is confirmed, and returns the last report.
+func deliverPlan(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for {
-		report, err := p.Deliver(ctx, plan, pass)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must.Get(p.Deliver(ctx, plan, passFence))(t)
 		if report.Confirmed == plan.Serial {
 			return report
 		}
@@ -372,54 +358,55 @@ func deliver(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Rep
 // where all have it no agent is asked (promises 1, 3 and 5).
 func TestDeliver_followsTheInstances(t *testing.T) {
 	t.Parallel()
-	w := begin(t)
+	w := beginWorld(t)
 	one, two := w.startServer(t, "one", "0.7.3", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
-	w.open(t, one.Addr, two.Addr)
+	w.openClass(t, one.Addr, two.Addr)
 	instances := []Instance{one.instance}
-	p := w.provider(t, Transfer, func() []Instance { return instances })
+	p := w.makeProvider(t, Transfer, func() []Instance { return instances })
 	plan := planOf("u", "example.org.", 7)
-	w.put(t, plan)
-	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
+	w.putZone(t, plan)
+	if report := deliverPlan(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
 		t.Errorf("%+v", report.Servers)
 	}
 	asked := len(one.bindcar.Requests())
-	deliver(t, p, plan)
+	deliverPlan(t, p, plan)
 	if again := len(one.bindcar.Requests()); again != asked {
 		t.Errorf("%d requests for a zone that is there: %v", again-asked, one.bindcar.Requests()[asked:])
 	}
 
 	instances = append(instances, two.instance, Instance{Name: "dns/new"})
-	report, err := p.Deliver(t.Context(), plan, pass)
-	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err != nil || report.Servers[2].Note == "" || !two.has(t, "example.org.") {
+	report, err := p.Deliver(t.Context(), plan, passFence)
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err != nil || report.Servers[2].Note == "" || !two.hasZone(t, "example.org.") {
 		t.Errorf("with an instance that has no address yet: %+v, %v", report, err)
 	}
 	instances[0].Leaving = true
 	instances = instances[:2]
-	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/two" || one.has(t, "example.org.") {
-		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.has(t, "example.org."))
+	if report := deliverPlan(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/two" ||
+		one.hasZone(t, "example.org.") {
+		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.hasZone(t, "example.org."))
 	}
 
 	// One that leaves and does not answer keeps its row, and the zone is not withdrawn without it.
 	one.api.Close()
-	report, err = p.Deliver(t.Context(), plan, pass)
+	report, err = p.Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
 		t.Errorf("with an instance that leaves and does not answer: %+v, %v", report, err)
 	}
-	if _, err := p.Withdraw(t.Context(), plan, pass); err == nil || w.Name("u").IsZero() {
+	if _, err := p.Withdraw(t.Context(), plan, passFence); err == nil || w.Name("u").IsZero() {
 		t.Errorf("withdrawn without dns/one: %v", err)
 	}
 	instances = instances[1:]
-	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || two.has(t, "example.org.") || !w.Name("u").IsZero() {
-		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.has(t, "example.org."))
+	if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil || two.hasZone(t, "example.org.") || !w.Name("u").IsZero() {
+		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.hasZone(t, "example.org."))
 	}
 	instances = make([]Instance, maxInstances+1)
-	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
+	if _, err := p.Deliver(t.Context(), plan, passFence); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
 		t.Errorf("with more instances than there are rows: %v", err)
 	}
 	// Without a server there are no rows of what it had: nil would keep those of before.
 	for _, left := range [][]Instance{nil, {{Name: "dns/one", Leaving: true}}} {
 		instances = left
-		report, err := p.Deliver(t.Context(), plan, pass)
+		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err == nil || !strings.Contains(err.Error(), "selects no instance") || report.Servers == nil || len(report.Servers) != len(left) || report.Confirmed != 0 {
 			t.Errorf("without an instance: %+v, %v", report, err)
 		}
@@ -438,18 +425,18 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 // instance serves the zone meanwhile (promise 4).
 func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	w := begin(t)
+	w := beginWorld(t)
 	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
 	slow.bindcar.Limit = rate.NewLimiter(0, 0)
-	w.open(t, slow.Addr, fast.Addr)
-	p := w.provider(t, Transfer, func() []Instance { return []Instance{slow.instance, fast.instance} })
+	w.openClass(t, slow.Addr, fast.Addr)
+	p := w.makeProvider(t, Transfer, func() []Instance { return []Instance{slow.instance, fast.instance} })
 	for _, zone := range []string{"a.example.", "b.example."} {
 		plan := planOf(zone, zone, 3)
-		w.put(t, plan)
+		w.putZone(t, plan)
 		// On a busy machine an answer by DNS can be late once.
 		waitFor(t, zone+" at the fast one, and the slow one's row", func() bool {
 			began := time.Now()
-			report, err := p.Deliver(t.Context(), plan, pass)
+			report, err := p.Deliver(t.Context(), plan, passFence)
 			if err != nil || report.Confirmed != 0 || time.Since(began) > agentTime+10*time.Second {
 				t.Fatalf("%s after %s: %+v, %v", zone, time.Since(began), report, err)
 			}
@@ -477,20 +464,18 @@ func waitFor(t *testing.T, what string, is func() bool) {
 // says, and by nothing else while the catalog stays as it is.
 func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	t.Parallel()
-	w := begin(t)
+	w := beginWorld(t)
 	listen := freePort(t)
-	w.open(t, listen)
+	w.openClass(t, listen)
 	s := w.startServer(t, "one", "", listen)
-	p := w.provider(t, Catalog, func() []Instance { return []Instance{s.instance} })
+	p := w.makeProvider(t, Catalog, func() []Instance { return []Instance{s.instance} })
 	plan := planOf("u", "example.org.", 7)
-	w.put(t, plan)
-	deliver(t, p, plan)
-	if _, err := s.control.Call(t.Context(), "delzone example.org"); err != nil {
-		t.Fatal(err)
-	}
+	w.putZone(t, plan)
+	deliverPlan(t, p, plan)
+	must.Get(s.control.Call(t.Context(), "delzone example.org"))(t)
 	var remedy []string
 	waitFor(t, "a row that says that the zone is lost", func() bool {
-		report, err := p.Deliver(t.Context(), plan, pass)
+		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || len(report.Servers) != 1 {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -503,21 +488,19 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 		}
 		return true
 	})
-	if _, err := s.control.Call(t.Context(), remedy[1]); err != nil {
-		t.Fatal(err)
-	}
-	deliver(t, p, plan)
+	must.Get(s.control.Call(t.Context(), remedy[1]))(t)
+	deliverPlan(t, p, plan)
 }
 
 // TestDeliver_isFenced: with a lost fence no agent is asked for anything.
 func TestDeliver_isFenced(t *testing.T) {
 	t.Parallel()
-	w := begin(t)
+	w := beginWorld(t)
 	s := w.startServer(t, "one", "kubizone", freePort(t))
-	w.open(t, s.Addr)
-	p := w.provider(t, Transfer, func() []Instance { return []Instance{s.instance} })
+	w.openClass(t, s.Addr)
+	p := w.makeProvider(t, Transfer, func() []Instance { return []Instance{s.instance} })
 	plan := planOf("u", "example.org.", 1)
-	w.put(t, plan)
+	w.putZone(t, plan)
 	lost := errors.New("lost")
 	for after := range 2 { // before the zone is shown, and before the agent is asked
 		calls := 0
@@ -527,12 +510,12 @@ func TestDeliver_isFenced(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, lost) || s.has(t, "example.org.") {
+		if !errors.Is(err, lost) || s.hasZone(t, "example.org.") {
 			t.Errorf("after %d: %v", after, err)
 		}
 	}
-	deliver(t, p, plan)
-	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.has(t, "example.org.") {
+	deliverPlan(t, p, plan)
+	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.hasZone(t, "example.org.") {
 		t.Errorf("withdrawn: %v", err)
 	}
 }
@@ -541,37 +524,32 @@ func TestDeliver_isFenced(t *testing.T) {
 // the cluster, whether or not the Delivery that is withdrawn has a row of the signer.
 func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	t.Parallel()
-	w := begin(t)
+	w := beginWorld(t)
 	s := w.startServer(t, "signer", "kubizone", freePort(t))
-	w.open(t, s.Addr)
+	w.openClass(t, s.Addr)
 	s.instance.Signer, s.instance.Primary = true, false
-	p, err := New(Config{
+	p := must.Get(New(Config{
 		Mode: Catalog, Instances: func([]string) ([]Instance, error) { return []Instance{s.instance}, nil },
 		Signed: func(string) bool { return true },
-		Shown:  shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Shown:  shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext},
+	}))(t)
 	plan := planOf("u", "example.org.", 7)
-	w.put(t, plan)
-	if err := s.instance.Agent.Ensure(t.Context(), plan.Zone, protocol.CreateZone{
+	w.putZone(t, plan)
+	must.Succeed(t, s.instance.Agent.Ensure(t.Context(), plan.Zone, protocol.CreateZone{
 		ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{w.addr.String() + " key " + rigKey.Name}},
-	}, pass); err != nil {
-		t.Fatal(err)
-	}
+	}, passFence))
 	for _, rows := range [][]string{nil, {s.instance.Name}} {
-		w.store("u", name.Name{}) // no class has the zone any more
+		w.storeMember("u", name.Name{}) // no class has the zone any more
 		plan.Servers = rows
-		if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || !s.has(t, "example.org.") {
-			t.Errorf("rows %q: the signer has the zone: %v; %v", rows, s.has(t, "example.org."), err)
+		if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil || !s.hasZone(t, "example.org.") {
+			t.Errorf("rows %q: the signer has the zone: %v; %v", rows, s.hasZone(t, "example.org."), err)
 		}
 	}
 }
 
 // TestNew_namesWhatIsMissing: each mode says what it needs.
 func TestNew_namesWhatIsMissing(t *testing.T) {
-	w := begin(t)
+	w := beginWorld(t)
 	for _, tc := range []struct {
 		config Config
 		want   string
@@ -590,7 +568,7 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Deliver(t.Context(), planOf("u", "example.org.", 1), pass); !errors.Is(err, broken) {
+	if _, err := p.Deliver(t.Context(), planOf("u", "example.org.", 1), passFence); !errors.Is(err, broken) {
 		t.Errorf("without its instances: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/must"
 )
 
 // changedPlan is fullPlan after a plan with another host.
@@ -31,20 +32,17 @@ func changedPlan(zone string, at serial.Serial, before, after string) delivery.P
 func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	t.Parallel()
 	const zone = "example.org."
-	w := begin(t)
+	w := beginWorld(t)
 	one, two := w.startServer(t, "one", "kubizone", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
 	follower := w.startServer(t, "three", "kubizone", freePort(t))
 	follower.instance.Primary = false
 	instances := []Instance{one.instance, two.instance, follower.instance}
 	u := newUpdater(func() []Instance { return instances })
 	u.notifyTime = 0 // these servers send no NOTIFY
-	if report := deliver(t, u, fullPlan(zone, 1, "192.0.2.1")); len(report.Servers) != 3 || hostOf(t, follower, zone) != "192.0.2.1" {
+	if report := deliverPlan(t, u, fullPlan(zone, 1, "192.0.2.1")); len(report.Servers) != 3 || hostOf(t, follower, zone) != "192.0.2.1" {
 		t.Fatalf("%+v", report)
 	}
-	targets, err := u.readTargets(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	targets := must.Get(u.readTargets(nil))(t)
 	sources, stays := []*server{one, two}, 0
 	if chooseSources(targets).primaries["dns/three"].Name == "dns/one" {
 		stays = 1
@@ -52,10 +50,10 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	source, other := sources[1-stays], sources[stays]
 	// Records of others let the serials of the primaries run apart: the other one has counted less, or more.
 	for i := range 3 {
-		source.update(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT, TTL: 60, Data: []string{`"` + strings.Repeat("x", i+1) + `"`}})
+		source.updateRRset(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT, TTL: 60, Data: []string{`"` + strings.Repeat("x", i+1) + `"`}})
 	}
-	source.update(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT})
-	if report := deliver(t, u, changedPlan(zone, 2, "192.0.2.1", "192.0.2.2")); len(report.Servers) != 3 || hostOf(t, follower, zone) != "192.0.2.2" {
+	source.updateRRset(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT})
+	if report := deliverPlan(t, u, changedPlan(zone, 2, "192.0.2.1", "192.0.2.2")); len(report.Servers) != 3 || hostOf(t, follower, zone) != "192.0.2.2" {
 		t.Fatalf("%+v", report)
 	}
 	if drift, err := u.Verify(t.Context(), fullPlan(zone, 2, "192.0.2.2")); err != nil || !drift.Empty() || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != 2 }) {
@@ -63,7 +61,7 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	}
 
 	instances = []Instance{other.instance, follower.instance}
-	if report := deliver(t, u, changedPlan(zone, 3, "192.0.2.2", "192.0.2.3")); len(report.Servers) != 2 || hostOf(t, follower, zone) != "192.0.2.3" {
+	if report := deliverPlan(t, u, changedPlan(zone, 3, "192.0.2.2", "192.0.2.3")); len(report.Servers) != 2 || hostOf(t, follower, zone) != "192.0.2.3" {
 		t.Fatalf("after its primary left: %+v, it has %s", report, hostOf(t, follower, zone))
 	}
 	leaving := follower.instance
@@ -72,12 +70,12 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	if drift, err := u.Verify(t.Context(), fullPlan(zone, 3, "192.0.2.3")); err != nil || len(drift.Servers) != 2 || drift.Servers[1].Serial == 3 || drift.Servers[1].Note == "" {
 		t.Errorf("before the zone is removed: %+v, %v", drift, err)
 	}
-	if report := deliver(t, u, changedPlan(zone, 4, "192.0.2.3", "192.0.2.4")); len(report.Servers) != 1 || follower.has(t, zone) {
+	if report := deliverPlan(t, u, changedPlan(zone, 4, "192.0.2.3", "192.0.2.4")); len(report.Servers) != 1 || follower.hasZone(t, zone) {
 		t.Errorf("after it left: %+v", report)
 	}
 	for _, left := range [][]Instance{{follower.instance}, {}} { // what went has no row, and the others do not have the serial
 		instances = left
-		report, err := u.Deliver(t.Context(), fullPlan(zone, 4, "192.0.2.4"), pass)
+		report, err := u.Deliver(t.Context(), fullPlan(zone, 4, "192.0.2.4"), passFence)
 		if err == nil || !strings.Contains(err.Error(), "role Primary") || report.Servers == nil || len(report.Servers) != len(left) {
 			t.Errorf("without a primary: %+v, %v", report, err)
 		}

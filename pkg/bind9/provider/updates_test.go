@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -25,10 +26,10 @@ func newUpdater(instances func() []Instance) *Updater {
 	return NewUpdater(UpdateConfig{Instances: func([]string) ([]Instance, error) { return instances(), nil }, Dial: dial.New(true).DialContext})
 }
 
-// read is what the server has in a zone, nothing where it has no such zone.
-func (s *server) read(t *testing.T, zone name.Name) []delivery.RRset {
+// readZone returns what the server has in a zone, nothing where it has no such zone.
+func (s *server) readZone(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
-	if !s.has(t, zone.String()) {
+	if !s.hasZone(t, zone.String()) {
 		return nil
 	}
 	text, err := rig.Dig{Server: s.Addr, Key: &rigKey}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
@@ -38,23 +39,21 @@ func (s *server) read(t *testing.T, zone name.Name) []delivery.RRset {
 	return deliverytest.ReadRRsets(t, strings.NewReader(text), zone)
 }
 
-// update changes an RRset as another client would.
-func (s *server) update(t *testing.T, zone name.Name, set delivery.RRset) {
+// updateRRset changes an RRset as another client would.
+func (s *server) updateRRset(t *testing.T, zone name.Name, set delivery.RRset) {
 	t.Helper()
 	script := fmt.Sprintf("zone %s\nupdate delete %s %s\n", zone, set.Name, set.Type)
 	for _, data := range set.Data {
 		script += fmt.Sprintf("update add %s %d %s %s\n", set.Name, set.TTL, set.Type, data)
 	}
-	if _, err := rig.Nsupdate(t.Context(), s.Addr, &rigKey, script+"send\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(rig.Nsupdate(t.Context(), s.Addr, &rigKey, script+"send\n"))(t)
 }
 
 // TestUpdater_passesTheExam: a primary holds what a class delivers by updates. It has no agent, so its zones stay when
 // they are withdrawn, and have the name servers that they were made with.
 func TestUpdater_passesTheExam(t *testing.T) {
 	t.Parallel()
-	w := begin(t)
+	w := beginWorld(t)
 	s := w.startServer(t, "one", "kubizone", freePort(t))
 	agent := s.instance.Agent
 	s.instance.Agent = nil
@@ -67,15 +66,13 @@ func TestUpdater_passesTheExam(t *testing.T) {
 			used++
 			zone := name.MustParse(fmt.Sprintf("zone-%d.example.", used))
 			ttl := uint32(3600)
-			if err := agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: rigKey.Name, ZoneConfig: protocol.ZoneConfig{
+			must.Succeed(t, agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: rigKey.Name, ZoneConfig: protocol.ZoneConfig{
 				TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns1.provider.example.", AdminEmail: "h.example.", Serial: &ttl, Refresh: &ttl, Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns1.provider.example."},
-			}}, pass); err != nil {
-				t.Fatal(err)
-			}
+			}}, passFence))
 			return zone
 		},
-		Inspect: s.read,
-		Disturb: s.update,
+		Inspect: s.readZone,
+		Disturb: s.updateRRset,
 	})
 }
 
@@ -96,7 +93,7 @@ func fullPlan(zone string, at serial.Serial, host string) delivery.Plan {
 
 // hostOf is the address of www at a server.
 func hostOf(t *testing.T, s *server, zone string) string {
-	for _, set := range s.read(t, name.MustParse(zone)) {
+	for _, set := range s.readZone(t, name.MustParse(zone)) {
 		if set.Name.String() == "www."+zone {
 			return set.Data[0]
 		}
@@ -121,12 +118,12 @@ func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
 
 func makeWhereMissing(t *testing.T, kind string) {
 	const zone = "example.org."
-	w := begin(t)
+	w := beginWorld(t)
 	two := w.startServer(t, "two", kind, freePort(t))
 	instances := []Instance{two.instance}
 	u := newUpdater(func() []Instance { return instances })
 	first := fullPlan(zone, 1, "192.0.2.1")
-	report, err := u.Deliver(t.Context(), first, pass)
+	report, err := u.Deliver(t.Context(), first, passFence)
 	if err != nil || report.Confirmed != 1 || hostOf(t, two, zone) != "192.0.2.1" {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -140,7 +137,7 @@ func makeWhereMissing(t *testing.T, kind string) {
 	if drift, err := u.Verify(t.Context(), first); err != nil || len(drift.Missing) != 3 || len(drift.Servers) != 2 {
 		t.Errorf("with an empty instance: %+v, %v", drift, err)
 	}
-	report, err = u.Deliver(t.Context(), second, pass)
+	report, err = u.Deliver(t.Context(), second, passFence)
 	if err != nil || report.Confirmed != 2 || len(report.Servers) != 2 || hostOf(t, two, zone) != "192.0.2.2" || hostOf(t, three, zone) != "192.0.2.2" {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -149,29 +146,27 @@ func makeWhereMissing(t *testing.T, kind string) {
 	}
 
 	instances[0].Leaving = true
-	if report, err = u.Deliver(t.Context(), second, pass); err != nil || report.Confirmed != 2 || len(report.Servers) != 1 || two.has(t, zone) {
+	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 2 || len(report.Servers) != 1 || two.hasZone(t, zone) {
 		t.Errorf("with an instance that leaves: %+v, %v", report, err)
 	}
 	instances = instances[1:]
 	three.Stop()
-	if report, err = u.Deliver(t.Context(), second, pass); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || !strings.Contains(report.Servers[0].Err.Message, "dns/three") {
+	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || !strings.Contains(report.Servers[0].Err.Message, "dns/three") {
 		t.Errorf("with an instance that is away: %+v, %v", report, err)
 	}
-	if err := three.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, three.Start(t.Context()))
 	foreign := delivery.RRset{Name: name.MustParse("other." + zone), Type: rdata.A, TTL: 60, Data: []string{"192.0.2.99"}}
-	three.update(t, second.Zone, foreign)
-	if _, err := u.Withdraw(t.Context(), second, pass); err != nil || !three.has(t, zone) || hostOf(t, three, zone) != "" {
+	three.updateRRset(t, second.Zone, foreign)
+	if _, err := u.Withdraw(t.Context(), second, passFence); err != nil || !three.hasZone(t, zone) || hostOf(t, three, zone) != "" {
 		t.Errorf("with a record of others: %v", err)
 	}
 	foreign.Data = nil
-	three.update(t, second.Zone, foreign)
+	three.updateRRset(t, second.Zone, foreign)
 	lost := errors.New("lost")
-	if _, err := u.Withdraw(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) || !three.has(t, zone) {
+	if _, err := u.Withdraw(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) || !three.hasZone(t, zone) {
 		t.Errorf("without a fence: %v", err)
 	}
-	if _, err := u.Withdraw(t.Context(), second, pass); err != nil || three.has(t, zone) {
+	if _, err := u.Withdraw(t.Context(), second, passFence); err != nil || three.hasZone(t, zone) {
 		t.Errorf("withdrawn: %v", err)
 	}
 	if two.bindcar != nil && two.bindcar.Destroyed()+three.bindcar.Destroyed() != 0 {

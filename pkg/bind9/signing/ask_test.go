@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -29,10 +30,7 @@ const noName = -1
 // startParent starts a server of a parent that answers with the DS of these keys, a TTL of an hour and authority.
 func startParent(t *testing.T, tags ...int) netip.AddrPort {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{Listener: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
 		answer := new(mdns.Msg).SetReply(question)
 		answer.Authoritative = true
@@ -57,10 +55,7 @@ func startParent(t *testing.T, tags ...int) netip.AddrPort {
 // A parent is known when an address of each of its servers answers: an address that this machine cannot reach, as one
 // of IPv6, does not end rollovers for ever. A DS that one address still has is not gone.
 func TestAskElsewhere_S12_6(t *testing.T) {
-	silent, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(rig.FreePort())(t)
 	both, one, none, noName := startParent(t, 1, 2), startParent(t, 1), startParent(t), startParent(t, noName)
 	of := func(name string, addresses ...netip.AddrPort) ParentServer {
 		return ParentServer{Name: name, Addresses: addresses}
@@ -116,10 +111,7 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 // The servers of the next name above that has any are those of the parent. A name between of which the resolver finds
 // none is told: it may be a zone that the resolver does not see.
 func TestLookupParentServers_S12_6(t *testing.T) {
-	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{PacketConn: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
 		answer := new(mdns.Msg).SetReply(question)
 		answer.RecursionAvailable = true

@@ -38,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -96,20 +97,14 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	client := fake.NewClientset(objects...)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, views := transferclass.NewServers(informers), zoneview.NewSet(zoneview.Config{})
-	classes, err := class.New(class.Config{
+	classes := must.Get(class.New(class.Config{
 		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views, Secrets: keysByName{},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	api := informers.Kubizone().V1alpha1()
-	c, err := New(Config{
+	c := must.Get(New(Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: classes.InForce, Holder: holder, Views: views,
 		Servers: servers, Agents: agents.New(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)
 	t.Cleanup(func() { cancel(); informers.Shutdown(); c.queue.ShutDown() })
@@ -201,9 +196,7 @@ func TestFindSigner_S12_4(t *testing.T) {
 			}
 			known, w = true, &work{Controller: c, zone: first, fqdn: w.fqdn}
 			f := &facts{policy: "default", status: first.Status.DNSSEC}
-			if err := w.findSigner(t.Context(), f); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.findSigner(t.Context(), f))
 			got := ""
 			if w.agent != nil {
 				got = w.signer.Namespace + "/" + w.signer.Name
@@ -240,9 +233,7 @@ func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
 		objects := append(signingCluster("platform", "public", true), of, zone)
 		objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.url, AllowPlainHTTP: true}
 		c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
-		if _, err := c.syncZone(t.Context(), zone); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.syncZone(t.Context(), zone))(t)
 		live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
 		if err != nil || live.Status.DNSSEC != nil || (len(agent.deleted) == 1) != removed {
 			t.Errorf("keys of %q: removed %q, status.dnssec %+v, %v", owner, agent.deleted, live.Status.DNSSEC, err)
@@ -273,14 +264,8 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 			c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
 			looking, cancel := context.WithTimeout(t.Context(), time.Second) // no agent is at 192.0.2.1
 			defer cancel()
-			again, err := c.syncZone(looking, zone)
-			if err != nil {
-				t.Fatal(err)
-			}
-			live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := must.Get(c.syncZone(looking, zone))(t)
+			live := must.Get(c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{}))(t)
 			if status := live.Status.DNSSEC; (status == nil) != test.gone || status != nil && !strings.Contains(status.Message, test.message) || (again == 0) != test.gone {
 				t.Errorf("status.dnssec %+v, looked at again in %s", status, again)
 			}
@@ -291,10 +276,7 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 // startSigned starts a server that answers with a key and a serial of the zone, by the TSIG key of a Secret.
 func startSigned(t *testing.T, secret string, serial uint32) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	key, _ := keysByName{}.Get(t.Context(), "platform", secret)
 	server := &mdns.Server{Listener: listener, TsigSecret: map[string]string{string(key["name"]): string(key["secret"])}, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
 		answer := new(mdns.Msg).SetReply(question)
@@ -321,10 +303,7 @@ func startSigned(t *testing.T, secret string, serial uint32) string {
 // mend it.
 func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 	resource := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "zones"}
-	silent, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(rig.FreePort())(t)
 	for title, test := range map[string]struct {
 		signer  string // "": one that answers
 		answer  error
@@ -372,10 +351,7 @@ func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 					t.Errorf("asked for %q", asked)
 				}
 			}
-			live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			live := must.Get(c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{}))(t)
 			if !strings.Contains(live.Status.DNSSEC.Message, test.message) {
 				t.Errorf("status.dnssec.message %q, want %q", live.Status.DNSSEC.Message, test.message)
 			}
@@ -394,19 +370,11 @@ func TestWriteStatus_cutsAtACharacter(t *testing.T) {
 		client := fake.NewClientset(zone)
 		c := &Controller{Config: Config{Client: client}}
 		for range 2 {
-			live, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			live := must.Get(client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{}))(t)
 			w := &work{Controller: c, zone: live}
-			if err := w.writeProblem(t.Context(), errors.New(text)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.writeProblem(t.Context(), errors.New(text)))
 		}
-		live, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		live := must.Get(client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{}))(t)
 		patches := 0
 		for _, action := range client.Actions() {
 			if action.GetVerb() == "patch" {

@@ -29,6 +29,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 const allowedProxy = "front-proxy-client"
@@ -69,16 +71,16 @@ func newKube(t *testing.T) *kube {
 	return k
 }
 
-// change does something to the cluster that watchers see.
-func (k *kube) change(do func()) {
+// changeCluster does something to the cluster that watchers see.
+func (k *kube) changeCluster(do func()) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	do()
 	k.revision++
 }
 
-// kubeconfig writes one and returns its path.
-func (k *kube) kubeconfig(t *testing.T) string {
+// writeKubeconfig writes one and returns its path.
+func (k *kube) writeKubeconfig(t *testing.T) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: k.server.Certificate().Raw})
@@ -87,9 +89,7 @@ func (k *kube) kubeconfig(t *testing.T) string {
 	config.Contexts["kube"] = &clientcmdapi.Context{Cluster: "kube", AuthInfo: "kubizone"}
 	config.CurrentContext = "kube"
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clientcmd.WriteToFile(*config, path))
 	return path
 }
 
@@ -112,16 +112,16 @@ var kinds = map[string][2]string{
 func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
-		k.review(w, r)
+		k.reviewAccess(w, r)
 	case r.URL.Query().Get("watch") != "":
-		k.watch(w, r)
+		k.watchObjects(w, r)
 	default:
-		k.get(w, r)
+		k.getObject(w, r)
 	}
 }
 
-// objects are those at a path, by name. The mutex is held.
-func (k *kube) objects(path string) map[string]any {
+// listObjects returns those at a path, by name. The mutex is held.
+func (k *kube) listObjects(path string) map[string]any {
 	kind, all := kinds[path], make(map[string]any)
 	object := func(name string, more map[string]any) {
 		meta := map[string]any{"name": name, "uid": name, "resourceVersion": strconv.Itoa(k.revision)}
@@ -154,32 +154,32 @@ func (k *kube) objects(path string) map[string]any {
 	return all
 }
 
-func (k *kube) get(w http.ResponseWriter, r *http.Request) {
+func (k *kube) getObject(w http.ResponseWriter, r *http.Request) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if kind, ok := kinds[r.URL.Path]; ok {
 		items := []any{}
-		for _, one := range k.objects(r.URL.Path) {
+		for _, one := range k.listObjects(r.URL.Path) {
 			items = append(items, one)
 		}
-		answer(w, http.StatusOK, map[string]any{
+		writeAnswer(w, http.StatusOK, map[string]any{
 			"apiVersion": kind[0], "kind": kind[1] + "List", "metadata": map[string]any{"resourceVersion": strconv.Itoa(k.revision)}, "items": items,
 		})
 		return
 	}
 	parent, name := r.URL.Path[:strings.LastIndex(r.URL.Path, "/")], r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-	if one, ok := k.objects(parent)[name]; ok {
-		answer(w, http.StatusOK, one)
+	if one, ok := k.listObjects(parent)[name]; ok {
+		writeAnswer(w, http.StatusOK, one)
 		return
 	}
 	resource := parent[strings.LastIndex(parent, "/")+1:]
-	answer(w, http.StatusNotFound, map[string]any{
+	writeAnswer(w, http.StatusNotFound, map[string]any{
 		"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": http.StatusNotFound, "message": fmt.Sprintf("%s %q not found", resource, name),
 	})
 }
 
-// watch tells, after what is there if that is asked for, what comes, changes and goes.
-func (k *kube) watch(w http.ResponseWriter, r *http.Request) {
+// watchObjects tells, after what is there if that is asked for, what comes, changes and goes.
+func (k *kube) watchObjects(w http.ResponseWriter, r *http.Request) {
 	kind, known := kinds[r.URL.Path]
 	if !known {
 		http.NotFound(w, r)
@@ -190,7 +190,7 @@ func (k *kube) watch(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": event, "object": object})
 	}
 	k.mutex.Lock()
-	told, seen := k.objects(r.URL.Path), k.revision
+	told, seen := k.listObjects(r.URL.Path), k.revision
 	k.mutex.Unlock()
 	if r.URL.Query().Get("sendInitialEvents") == "true" {
 		for _, one := range told {
@@ -208,7 +208,7 @@ func (k *kube) watch(w http.ResponseWriter, r *http.Request) {
 		case <-time.After(10 * time.Millisecond):
 		}
 		k.mutex.Lock()
-		now, revision := k.objects(r.URL.Path), k.revision
+		now, revision := k.listObjects(r.URL.Path), k.revision
 		k.mutex.Unlock()
 		if revision == seen {
 			continue
@@ -229,7 +229,7 @@ func (k *kube) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (k *kube) review(w http.ResponseWriter, r *http.Request) {
+func (k *kube) reviewAccess(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -262,10 +262,10 @@ func (k *kube) review(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%T is not answered here", asked), http.StatusNotFound)
 		return
 	}
-	answer(w, http.StatusCreated, asked)
+	writeAnswer(w, http.StatusCreated, asked)
 }
 
-func answer(w http.ResponseWriter, code int, object any) {
+func writeAnswer(w http.ResponseWriter, code int, object any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(object)
@@ -280,49 +280,28 @@ type authority struct {
 
 func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	cert := must.Get(x509.ParseCertificate(der))(t)
 	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// leaf signs a certificate for a client or, on loopback, a server; PEM.
-func (a *authority) leaf(t *testing.T, name string, groups ...string) (cert, key []byte) {
+// issueLeaf signs a certificate for a client or, on loopback, a server; PEM.
+func (a *authority) issueLeaf(t *testing.T, name string, groups ...string) (cert, key []byte) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	number, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	number := must.Get(rand.Int(rand.Reader, big.NewInt(1<<62)))(t)
 	template := &x509.Certificate{
 		SerialNumber: number, Subject: pkix.Name{CommonName: name, Organization: groups},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key))(t)
+	encoded := must.Get(x509.MarshalECPrivateKey(private))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }

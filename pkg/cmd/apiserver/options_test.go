@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func allFlags(t *testing.T) *pflag.FlagSet {
@@ -54,7 +56,7 @@ func TestOptions_offerWhatTheyCanKeep(t *testing.T) {
 }
 
 func TestOptions_defaults(t *testing.T) {
-	o := options(t, "--etcd-servers", "http://127.0.0.1:2379", "--kubeconfig", "cluster")
+	o := parseOptions(t, "--etcd-servers", "http://127.0.0.1:2379", "--kubeconfig", "cluster")
 	if err := o.Validate(); err != nil {
 		t.Error(err)
 	}
@@ -69,7 +71,7 @@ func TestOptions_defaults(t *testing.T) {
 	if !reflect.DeepEqual(o.Admission.RecommendedPluginOrder, want) {
 		t.Errorf("admission: %q", o.Admission.RecommendedPluginOrder)
 	}
-	o = options(t, "--kubeconfig", "cluster", "--authentication-kubeconfig", "reviewer")
+	o = parseOptions(t, "--kubeconfig", "cluster", "--authentication-kubeconfig", "reviewer")
 	if o.Authentication.RemoteKubeConfigFile != "reviewer" || o.Authorization.RemoteKubeConfigFile != "cluster" {
 		t.Errorf("kubeconfigs %q, %q", o.Authentication.RemoteKubeConfigFile, o.Authorization.RemoteKubeConfigFile)
 	}
@@ -78,9 +80,7 @@ func TestOptions_defaults(t *testing.T) {
 // P1
 func TestOptions_reportAllThatIsWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, nil, 0o600))
 	servers := []string{"--etcd-servers", "http://127.0.0.1:2379"}
 	for name, c := range map[string]struct {
 		arguments []string
@@ -113,7 +113,7 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := options(t, c.arguments...).Validate()
+			err := parseOptions(t, c.arguments...).Validate()
 			if len(c.says) == 0 && err != nil {
 				t.Error(err)
 			}

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -28,23 +29,18 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	k := newKube(t)
 	names := []string{"a", "b", "c"}
 	peers, dir := newAuthority(t, "peers"), t.TempDir()
-	cert, key := peers.leaf(t, "peer")
+	cert, key := peers.issueLeaf(t, "peer")
 	for file, content := range map[string][]byte{"ca.crt": peers.pem, "peer.crt": cert, "peer.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), content, 0o600))
 	}
 	listen, initial := map[string]string{}, make([]string, len(names))
 	for i, name := range names {
-		at, err := rig.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(rig.FreePort())(t)
 		listen[name] = "https://" + at.String()
 		initial[i] = name + "=" + listen[name]
 	}
 	run := func(name string) *running {
-		return start(t, k, "--etcd-data-dir", filepath.Join(dir, name), "--etcd-member-name", name, "--etcd-initial-cluster", strings.Join(initial, ","), "--etcd-listen-peer", listen[name],
+		return startServer(t, k, "--etcd-data-dir", filepath.Join(dir, name), "--etcd-member-name", name, "--etcd-initial-cluster", strings.Join(initial, ","), "--etcd-listen-peer", listen[name],
 			"--etcd-peer-ca-file", filepath.Join(dir, "ca.crt"), "--etcd-peer-cert-file", filepath.Join(dir, "peer.crt"), "--etcd-peer-key-file", filepath.Join(dir, "peer.key"))
 	}
 	servers := map[string]*running{}
@@ -59,10 +55,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 		if !ok {
 			t.Fatalf("no member %s", name)
 		}
-		client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second}))(t)
 		t.Cleanup(func() { client.Close() })
 		return client
 	}
@@ -76,27 +69,23 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 			t.Fatalf("%v, %v", r, err)
 		}
 		stored := map[string]json.RawMessage{}
-		if err := json.Unmarshal(r.Kvs[0].Value, &stored); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(r.Kvs[0].Value, &stored))
 		stored["leastReader"], _ = json.Marshal(least)
 		text, _ := json.Marshal(stored)
-		if _, err := client.Put(ctx, key, string(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.Put(ctx, key, string(text)))(t)
 	}
 	outgrown := func(name string) {
 		t.Helper()
 		r := servers[name]
-		anyone := r.client(t, nil, "")
-		eventually(t, name+" says what it lacks", func() bool {
-			code, body := do(t, anyone, http.MethodGet, r.url+"/readyz?verbose", nil, "")
+		anyone := r.makeClient(t, nil, "")
+		waitUntil(t, name+" says what it lacks", func() bool {
+			code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz?verbose", nil, "")
 			return code == http.StatusServiceUnavailable && strings.Contains(body, "[-]format failed") && strings.Contains(body, "for programs that know format 99 or later") && strings.Contains(body, "start a version that knows it")
 		})
-		if code, body := do(t, anyone, http.MethodGet, r.url+"/livez?exclude=etcd", nil, ""); code != http.StatusOK {
+		if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/livez?exclude=etcd", nil, ""); code != http.StatusOK {
 			t.Errorf("%s /livez: %d %s", name, code, body)
 		}
-		if code, body := do(t, r.client(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, administrator(), ""); code != http.StatusServiceUnavailable {
+		if code, body := sendRequest(t, r.makeClient(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, makeAdminHeaders(), ""); code != http.StatusServiceUnavailable {
 			t.Errorf("%s answers: %d %s", name, code, body)
 		}
 	}

@@ -19,22 +19,20 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-// options are those of flags, completed.
-func options(t *testing.T, arguments ...string) *Options {
+// parseOptions returns those of flags, completed.
+func parseOptions(t *testing.T, arguments ...string) *Options {
 	t.Helper()
 	o := NewOptions()
 	flags := pflag.NewFlagSet("apiserver", pflag.ContinueOnError)
 	for _, group := range o.Flags().FlagSets {
 		flags.AddFlagSet(group)
 	}
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Complete(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse(arguments))
+	must.Succeed(t, o.Complete())
 	return o
 }
 
@@ -47,22 +45,17 @@ type running struct {
 	stop    func() error
 }
 
-func start(t *testing.T, k *kube, arguments ...string) *running {
+func startServer(t *testing.T, k *kube, arguments ...string) *running {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	r := &running{kube: k, url: "https://" + listener.Addr().String(), serving: newAuthority(t, "serving"), cert: filepath.Join(t.TempDir(), "serving")}
-	r.rotate(t, "first")
-	o := options(t, append([]string{
-		"--etcd-data-dir", filepath.Join(t.TempDir(), "data"), "--kubeconfig", k.kubeconfig(t),
+	r.rotateCertificate(t, "first")
+	o := parseOptions(t, append([]string{
+		"--etcd-data-dir", filepath.Join(t.TempDir(), "data"), "--kubeconfig", k.writeKubeconfig(t),
 		"--tls-cert-file", r.cert + ".crt", "--tls-private-key-file", r.cert + ".key", "--shutdown-delay-duration", "1s",
 		"--authentication-token-webhook-cache-ttl", "0s", "--authorization-webhook-cache-authorized-ttl", "0s", "--authorization-webhook-cache-unauthorized-ttl", "0s",
 	}, arguments...)...)
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.Validate())
 	o.SecureServing.Listener = listener
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -84,29 +77,24 @@ func start(t *testing.T, k *kube, arguments ...string) *running {
 	return r
 }
 
-// rotate writes another serving certificate, whose name tells it apart.
-func (r *running) rotate(t *testing.T, name string) {
+// rotateCertificate writes another serving certificate, whose name tells it apart.
+func (r *running) rotateCertificate(t *testing.T, name string) {
 	t.Helper()
-	cert, key := r.serving.leaf(t, name)
+	cert, key := r.serving.issueLeaf(t, name)
 	for file, content := range map[string][]byte{".key": key, ".crt": cert} {
-		if err := os.WriteFile(r.cert+file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(r.cert+file, content, 0o600))
 	}
 }
 
-// client trusts the server and shows a certificate of signer, if any.
-func (r *running) client(t *testing.T, signer *authority, name string, groups ...string) *http.Client {
+// makeClient trusts the server and shows a certificate of signer, if any.
+func (r *running) makeClient(t *testing.T, signer *authority, name string, groups ...string) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AddCert(r.serving.cert)
 	config := &tls.Config{RootCAs: pool}
 	if signer != nil {
-		cert, key := signer.leaf(t, name, groups...)
-		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cert, key := signer.issueLeaf(t, name, groups...)
+		pair := must.Get(tls.X509KeyPair(cert, key))(t)
 		// Shown also where the server asks for certificates of others.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
@@ -115,12 +103,9 @@ func (r *running) client(t *testing.T, signer *authority, name string, groups ..
 	return &http.Client{Transport: transport, Timeout: 30 * time.Second}
 }
 
-func do(t *testing.T, client *http.Client, method, url string, headers map[string]string, body string) (int, string) {
+func sendRequest(t *testing.T, client *http.Client, method, url string, headers map[string]string, body string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/json")
 	for name, value := range headers {
 		request.Header.Set(name, value)
@@ -137,8 +122,8 @@ func do(t *testing.T, client *http.Client, method, url string, headers map[strin
 	return answer.StatusCode, string(text)
 }
 
-// eventually asks until the answer is as wanted.
-func eventually(t *testing.T, what string, is func() bool) {
+// waitUntil asks until the answer is as wanted.
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -149,9 +134,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 
 func (r *running) waitReady(t *testing.T) {
 	t.Helper()
-	anyone := r.client(t, nil, "")
-	eventually(t, "ready", func() bool {
-		code, _ := do(t, anyone, http.MethodGet, r.url+"/readyz", nil, "")
+	anyone := r.makeClient(t, nil, "")
+	waitUntil(t, "ready", func() bool {
+		code, _ := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz", nil, "")
 		return code == http.StatusOK
 	})
 }
@@ -161,48 +146,48 @@ const (
 	zoneBody  = `{"apiVersion": "kubi.zone/v1alpha1", "kind": "Zone", "metadata": {"name": "NAME"}, "spec": {"domainName": "NAME.example."}}`
 )
 
-func administrator() map[string]string {
+func makeAdminHeaders() map[string]string {
 	return map[string]string{"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
 }
 
 func TestRun_behindAKubeAPIServer(t *testing.T) {
 	k := newKube(t)
-	r := start(t, k)
+	r := startServer(t, k)
 	r.waitReady(t)
-	aggregator := r.client(t, k.proxies, allowedProxy)
+	aggregator := r.makeClient(t, k.proxies, allowedProxy)
 
 	t.Run("authentication", func(t *testing.T) { testEntrance(t, r) })
 	t.Run("anonymous see health alone", func(t *testing.T) { testAnonymous(t, r, aggregator) })
 	t.Run("a review that fails allows nothing", func(t *testing.T) {
-		k.change(func() { k.broken = true })
-		defer k.change(func() { k.broken = false })
-		if code, body := do(t, r.client(t, nil, ""), http.MethodGet, r.url+zonesPath, map[string]string{"Authorization": "Bearer alices"}, ""); code < 400 {
+		k.changeCluster(func() { k.broken = true })
+		defer k.changeCluster(func() { k.broken = false })
+		if code, body := sendRequest(t, r.makeClient(t, nil, ""), http.MethodGet, r.url+zonesPath, map[string]string{"Authorization": "Bearer alices"}, ""); code < 400 {
 			t.Errorf("%d %s", code, body)
 		}
 	})
 	t.Run("namespaces", func(t *testing.T) { testNamespaces(t, r, aggregator) })
 	t.Run("metrics and OpenAPI", func(t *testing.T) {
 		for _, path := range []string{"/metrics", "/openapi/v2", "/openapi/v3", "/readyz?verbose", "/apis"} {
-			if code, body := do(t, aggregator, http.MethodGet, r.url+path, administrator(), ""); code != http.StatusOK {
+			if code, body := sendRequest(t, aggregator, http.MethodGet, r.url+path, makeAdminHeaders(), ""); code != http.StatusOK {
 				t.Errorf("%s: %d %s", path, code, body)
 			}
 		}
 	})
 	t.Run("an emptied list of names lets no client in", func(t *testing.T) {
-		k.change(func() { k.allowedNames = nil })
-		eventually(t, "headers are believed no more", func() bool {
-			code, _ := do(t, aggregator, http.MethodGet, r.url+zonesPath, administrator(), "")
+		k.changeCluster(func() { k.allowedNames = nil })
+		waitUntil(t, "headers are believed no more", func() bool {
+			code, _ := sendRequest(t, aggregator, http.MethodGet, r.url+zonesPath, makeAdminHeaders(), "")
 			return code == http.StatusUnauthorized
 		})
-		if code, body := do(t, r.client(t, nil, ""), http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "requestheader-allowed-names") {
+		if code, body := sendRequest(t, r.makeClient(t, nil, ""), http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "requestheader-allowed-names") {
 			t.Errorf("/readyz: %d %s", code, body)
 		}
-		k.change(func() { k.allowedNames = []string{allowedProxy} })
+		k.changeCluster(func() { k.allowedNames = []string{allowedProxy} })
 		r.waitReady(t)
 	})
 	t.Run("certificate reload", func(t *testing.T) {
-		r.rotate(t, "second")
-		eventually(t, "the second certificate is shown", func() bool {
+		r.rotateCertificate(t, "second")
+		waitUntil(t, "the second certificate is shown", func() bool {
 			connection, err := tls.Dial("tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true}) // its name is the question
 			if err != nil {
 				return false
@@ -214,11 +199,11 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 	t.Run("not ready before it closes", func(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- r.stop() }()
-		eventually(t, "not ready", func() bool {
-			code, _ := do(t, aggregator, http.MethodGet, r.url+"/readyz", administrator(), "")
+		waitUntil(t, "not ready", func() bool {
+			code, _ := sendRequest(t, aggregator, http.MethodGet, r.url+"/readyz", makeAdminHeaders(), "")
 			return code == http.StatusInternalServerError
 		})
-		if code, body := do(t, r.client(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, administrator(), ""); code != http.StatusOK {
+		if code, body := sendRequest(t, r.makeClient(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, makeAdminHeaders(), ""); code != http.StatusOK {
 			t.Errorf("on a new connection, not ready and not closed: %d %s", code, body)
 		}
 		if err := <-ended; err != nil {
@@ -241,27 +226,34 @@ func testEntrance(t *testing.T, r *running) {
 		code    int
 		says    string
 	}{
-		"headers, no certificate":                      {r.client(t, nil, ""), administrator(), http.StatusUnauthorized, ""},
-		"headers, front proxy":                         {r.client(t, k.proxies, allowedProxy), administrator(), http.StatusOK, ""},
-		"headers of a user who may nothing":            {r.client(t, k.proxies, allowedProxy), map[string]string{"X-Remote-User": "bob"}, http.StatusForbidden, `"bob\"`},
-		"headers, a name that is not allowed":          {r.client(t, k.proxies, "somebody"), administrator(), http.StatusUnauthorized, ""},
-		"headers, a certificate of the clients' CA":    {r.client(t, k.clients, "bob"), administrator(), http.StatusForbidden, `"bob\"`},
-		"headers, the allowed name of the clients' CA": {r.client(t, k.clients, allowedProxy), administrator(), http.StatusForbidden, allowedProxy},
-		"headers, the allowed name of a foreign CA":    {r.client(t, foreign, allowedProxy), administrator(), http.StatusUnauthorized, ""},
-		"front proxy without headers":                  {r.client(t, k.proxies, allowedProxy), nil, http.StatusUnauthorized, ""},
-		"certificate of a user who may":                {r.client(t, k.clients, "alice"), nil, http.StatusOK, ""},
-		"certificate of system:masters":                {r.client(t, k.clients, "root", "system:masters"), nil, http.StatusOK, ""},
-		"certificate of a foreign CA":                  {r.client(t, foreign, "alice"), nil, http.StatusUnauthorized, ""},
-		"token of a user who may":                      {r.client(t, nil, ""), bearer("alices"), http.StatusOK, ""},
-		"token of a user who may nothing":              {r.client(t, nil, ""), bearer("bobs"), http.StatusForbidden, `"bob\"`},
-		"token of no user":                             {r.client(t, nil, ""), bearer("nobodys"), http.StatusUnauthorized, ""},
-		"token and headers of another":                 {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "X-Remote-User": "alice"}, http.StatusForbidden, `"bob\"`},
-		"anonymous":                                    {r.client(t, nil, ""), nil, http.StatusUnauthorized, ""},
-		"anonymous that impersonates":                  {r.client(t, nil, ""), map[string]string{"Impersonate-User": "alice"}, http.StatusUnauthorized, ""},
-		"a user without rights that impersonates":      {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "Impersonate-User": "alice"}, http.StatusForbidden, "impersonate"},
+		"headers, no certificate": {r.makeClient(t, nil, ""), makeAdminHeaders(), http.StatusUnauthorized, ""},
+		"headers, front proxy":    {r.makeClient(t, k.proxies, allowedProxy), makeAdminHeaders(), http.StatusOK, ""},
+		"headers of a user who may nothing": {r.makeClient(t, k.proxies, allowedProxy), map[string]string{"X-Remote-User": "bob"},
+			http.StatusForbidden, `"bob\"`},
+		"headers, a name that is not allowed": {r.makeClient(t, k.proxies, "somebody"), makeAdminHeaders(),
+			http.StatusUnauthorized, ""},
+		"headers, a certificate of the clients' CA": {r.makeClient(t, k.clients, "bob"), makeAdminHeaders(), http.StatusForbidden,
+			`"bob\"`},
+		"headers, the allowed name of the clients' CA": {r.makeClient(t, k.clients, allowedProxy), makeAdminHeaders(), http.StatusForbidden, allowedProxy},
+		"headers, the allowed name of a foreign CA": {r.makeClient(t, foreign, allowedProxy), makeAdminHeaders(),
+			http.StatusUnauthorized, ""},
+		"front proxy without headers":     {r.makeClient(t, k.proxies, allowedProxy), nil, http.StatusUnauthorized, ""},
+		"certificate of a user who may":   {r.makeClient(t, k.clients, "alice"), nil, http.StatusOK, ""},
+		"certificate of system:masters":   {r.makeClient(t, k.clients, "root", "system:masters"), nil, http.StatusOK, ""},
+		"certificate of a foreign CA":     {r.makeClient(t, foreign, "alice"), nil, http.StatusUnauthorized, ""},
+		"token of a user who may":         {r.makeClient(t, nil, ""), bearer("alices"), http.StatusOK, ""},
+		"token of a user who may nothing": {r.makeClient(t, nil, ""), bearer("bobs"), http.StatusForbidden, `"bob\"`},
+		"token of no user":                {r.makeClient(t, nil, ""), bearer("nobodys"), http.StatusUnauthorized, ""},
+		"token and headers of another": {r.makeClient(t, nil, ""), map[string]string{"Authorization": "Bearer bobs",
+			"X-Remote-User": "alice"}, http.StatusForbidden, `"bob\"`},
+		"anonymous": {r.makeClient(t, nil, ""), nil, http.StatusUnauthorized, ""},
+		"anonymous that impersonates": {r.makeClient(t, nil, ""), map[string]string{"Impersonate-User": "alice"},
+			http.StatusUnauthorized, ""},
+		"a user without rights that impersonates": {r.makeClient(t, nil, ""), map[string]string{"Authorization": "Bearer bobs",
+			"Impersonate-User": "alice"}, http.StatusForbidden, "impersonate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if code, body := do(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code || !strings.Contains(body, c.says) {
+			if code, body := sendRequest(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code || !strings.Contains(body, c.says) {
 				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.says, body)
 			}
 		})
@@ -270,26 +262,26 @@ func testEntrance(t *testing.T, r *running) {
 
 // Hardening, attack 44: over every path that the server says it has, and some that it does not say.
 func testAnonymous(t *testing.T, r *running, aggregator *http.Client) {
-	_, body := do(t, aggregator, http.MethodGet, r.url+"/", administrator(), "")
+	_, body := sendRequest(t, aggregator, http.MethodGet, r.url+"/", makeAdminHeaders(), "")
 	var root struct{ Paths []string }
 	if err := json.Unmarshal([]byte(body), &root); err != nil || len(root.Paths) < 20 {
 		t.Fatalf("paths: %v %s", err, body)
 	}
 	paths := append(root.Paths, "/", "/api", "/logs/", "/debug/flags/v", "/readyz/", "/readyz/x", "/healthz/../metrics", "//readyz", "/READYZ", zonesPath, "/apis/kubi.zone/v1alpha1/zones?watch=1")
 	open := map[string]bool{"/healthz": true, "/livez": true, "/readyz": true}
-	anyone := r.client(t, nil, "")
+	anyone := r.makeClient(t, nil, "")
 	anyone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, path := range paths {
 		want := http.StatusUnauthorized
 		if open[path] {
 			want = http.StatusOK
 		}
-		if code, body := do(t, anyone, http.MethodGet, r.url+path, nil, ""); code != want {
+		if code, body := sendRequest(t, anyone, http.MethodGet, r.url+path, nil, ""); code != want {
 			t.Errorf("%s: %d, want %d: %.200s", path, code, want, body)
 		}
 	}
 	for _, path := range []string{"/readyz", "/livez"} {
-		if code, body := do(t, anyone, http.MethodPost, r.url+path, nil, ""); code == http.StatusCreated {
+		if code, body := sendRequest(t, anyone, http.MethodPost, r.url+path, nil, ""); code == http.StatusCreated {
 			t.Errorf("POST %s: %d %s", path, code, body)
 		}
 	}
@@ -304,7 +296,7 @@ func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 		} else {
 			path += "/" + name
 		}
-		return do(t, aggregator, method, r.url+path+query, administrator(), body)
+		return sendRequest(t, aggregator, method, r.url+path+query, makeAdminHeaders(), body)
 	}
 	if code, body := zone(http.MethodPost, "nowhere", "one", ""); code != http.StatusNotFound {
 		t.Errorf("create in no namespace: %d %s", code, body)
@@ -321,43 +313,40 @@ func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 	if code, body := zone(http.MethodDelete, "a", "two", "?propagationPolicy=Foreground"); code != http.StatusOK || !strings.Contains(body, "foregroundDeletion") {
 		t.Errorf("S8.4: %d %s", code, body)
 	}
-	r.kube.change(func() { delete(r.kube.namespaces, "a") })
+	r.kube.changeCluster(func() { delete(r.kube.namespaces, "a") })
 	if code, body := zone(http.MethodDelete, "a", "one", ""); code != http.StatusOK {
 		t.Errorf("delete where the namespace is gone: %d %s", code, body)
 	}
-	eventually(t, "the namespace is known to be gone", func() bool {
+	waitUntil(t, "the namespace is known to be gone", func() bool {
 		code, _ := zone(http.MethodPost, "a", "three", "?dryRun=All")
 		return code == http.StatusNotFound
 	})
-	r.kube.change(func() { r.kube.namespaces["a"] = true })
+	r.kube.changeCluster(func() { r.kube.namespaces["a"] = true })
 }
 
 // A7: a rule that is missing is named, and asked for again.
 func TestRun_namesThePermissionItLacks(t *testing.T) {
 	k := newKube(t)
 	k.withheld = "mutatingadmissionpolicybindings"
-	r := start(t, k)
-	anyone, alice := r.client(t, nil, ""), map[string]string{"Authorization": "Bearer alices"}
-	eventually(t, "named", func() bool {
-		_, body := do(t, anyone, http.MethodGet, r.url+"/readyz/permissions", alice, "")
+	r := startServer(t, k)
+	anyone, alice := r.makeClient(t, nil, ""), map[string]string{"Authorization": "Bearer alices"}
+	waitUntil(t, "named", func() bool {
+		_, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz/permissions", alice, "")
 		return strings.Contains(body, `--kubeconfig lacks the RBAC rule {apiGroups: ["admissionregistration.k8s.io"], resources: ["mutatingadmissionpolicybindings"], verbs: [list]}`)
 	})
-	if code, body := do(t, anyone, http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "[-]permissions failed") {
+	if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "[-]permissions failed") {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
-	if code, body := do(t, anyone, http.MethodGet, r.url+"/livez", nil, ""); code != http.StatusOK {
+	if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/livez", nil, ""); code != http.StatusOK {
 		t.Errorf("/livez: %d %s", code, body)
 	}
-	k.change(func() { k.withheld = "" })
+	k.changeCluster(func() { k.withheld = "" })
 	r.waitReady(t)
 }
 
 // Hardening, attack 42: an empty list of allowed names is refused at start.
 func TestRun_refusesToStart(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	_, occupied, _ := net.SplitHostPort(taken.Addr().String())
 	for name, c := range map[string]struct {
@@ -371,14 +360,12 @@ func TestRun_refusesToStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKube(t)
-			kubeconfig := k.kubeconfig(t)
+			kubeconfig := k.writeKubeconfig(t)
 			c.change(k)
 			// Nothing listens there: it is not come to.
-			o := options(t, append([]string{"--etcd-servers", "http://127.0.0.1:1", "--kubeconfig", kubeconfig}, c.arguments...)...)
+			o := parseOptions(t, append([]string{"--etcd-servers", "http://127.0.0.1:1", "--kubeconfig", kubeconfig}, c.arguments...)...)
 			if len(c.arguments) == 0 {
-				if o.SecureServing.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-					t.Fatal(err)
-				}
+				o.SecureServing.Listener = must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()

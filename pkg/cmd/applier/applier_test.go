@@ -19,10 +19,11 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/applier"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/standalone"
 )
 
-func manifest(name, address string) string {
+func makeManifest(name, address string) string {
 	return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: %s}\nspec: {domainName: %s.example.org., type: A, rdata: %q}\n---\n", name, name, address)
 }
 
@@ -40,20 +41,13 @@ func TestApply_together_S10_1(t *testing.T) {
 		return out.String(), err
 	}
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	if _, err := up.KubizoneV1alpha1().Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(up.KubizoneV1alpha1().Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	serial := func() int64 {
-		z, err := up.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(up.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 		return z.Status.Serial
 	}
 	file := filepath.Join(t.TempDir(), "records.yaml")
-	if err := os.WriteFile(file, []byte(manifest("a", "192.0.2.1")+manifest("b", "192.0.2.2")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(makeManifest("a", "192.0.2.1")+makeManifest("b", "192.0.2.2")), 0o600))
 	first := serial()
 	if out, err := run("", "-f", file, "--plan"); err != nil || out != fmt.Sprintf("record.kubi.zone/a created (plan: nothing is kept)\nrecord.kubi.zone/b created (plan: nothing is kept)\nzone platform/org: serial %d (plan: nothing is kept)\n", first+1) || serial() != first {
 		t.Errorf("a plan says %q, %v", out, err)
@@ -61,32 +55,30 @@ func TestApply_together_S10_1(t *testing.T) {
 	if out, err := run("", "-f", file); err != nil || out != fmt.Sprintf("record.kubi.zone/a created\nrecord.kubi.zone/b created\nzone platform/org: serial %d\n", first+1) {
 		t.Errorf("%q, %v", out, err)
 	}
-	list := "kind: List\napiVersion: v1\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(manifest("c", "192.0.2.3"), "---\n"), "\n", "\n  ")
+	list := "kind: List\napiVersion: v1\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(makeManifest("c", "192.0.2.3"), "---\n"), "\n", "\n  ")
 	if out, err := run(list, "-f", "-", "--delete", "b"); err != nil || out != fmt.Sprintf("record.kubi.zone/c created\nrecord.kubi.zone/b deleted\nzone platform/org: serial %d\n", first+2) {
 		t.Errorf("%q, %v", out, err)
 	}
-	if _, err := up.KubizoneV1alpha1().Records("team").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.33"}}`),
-		metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(up.KubizoneV1alpha1().Records("team").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.33"}}`),
+		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	before := serial()
 	for what, c := range map[string]struct {
 		in        string
 		arguments []string
 		want      string
 	}{
-		"refused":         {manifest("d", "192.0.2.4") + manifest("e", "no address"), []string{"-f", "-"}, `nothing was written: -, record e: Record.kubi.zone "e" is invalid`},
+		"refused":         {makeManifest("d", "192.0.2.4") + makeManifest("e", "no address"), []string{"-f", "-"}, `nothing was written: -, record e: Record.kubi.zone "e" is invalid`},
 		"deletes nothing": {"", []string{"--delete", "gone"}, "--delete gone: records.kubi.zone \"gone\" not found"},
 		"nothing":         {"", nil, "no changes given"},
-		"not atomic":      {manifest("d", "192.0.2.4"), []string{"--atomic=false", "-f", "-"}, "kubectl apply"},
+		"not atomic":      {makeManifest("d", "192.0.2.4"), []string{"--atomic=false", "-f", "-"}, "kubectl apply"},
 		"empty":           {"---\n", []string{"-f", "-"}, "no Record found"},
-		"too many":        {strings.Repeat(manifest("d", "192.0.2.4"), 101), []string{"-f", "-"}, "101 Records, and one transaction takes at most 100"},
-		"too large":       {manifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "one transaction takes at most 262144"},
+		"too many":        {strings.Repeat(makeManifest("d", "192.0.2.4"), 101), []string{"-f", "-"}, "101 Records, and one transaction takes at most 100"},
+		"too large":       {makeManifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "one transaction takes at most 262144"},
 		"no Record":       {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `-: v1 Secret "x" is no Record`},
-		"two namespaces":  {strings.Replace(manifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"-f", "-"}, "record d is of namespace other"},
-		"a conflict": {manifest("c", "192.0.2.9"), []string{"-f", "-"},
+		"two namespaces":  {strings.Replace(makeManifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"-f", "-"}, "record d is of namespace other"},
+		"a conflict": {makeManifest("c", "192.0.2.9"), []string{"-f", "-"},
 			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; remove the fields from the file`},
-		"an unknown field": {strings.Replace(manifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"}, "rdatas"},
+		"an unknown field": {strings.Replace(makeManifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"}, "rdatas"},
 	} {
 		if out, err := run(c.in, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) || out != "" {
 			t.Errorf("%s: %q, %v", what, out, err)
@@ -113,13 +105,11 @@ func TestApply_saysWhetherTheOutcomeIsKnown(t *testing.T) {
 			defer server.Close()
 			config := filepath.Join(t.TempDir(), "kubeconfig")
 			text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server.URL)
-			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(config, []byte(text), 0o600))
 			command := applier.NewCommand()
 			command.SilenceErrors, command.SilenceUsage = true, true
 			command.SetArgs([]string{"-f", "-", "--kubeconfig", config, "-n", "team"})
-			command.SetIn(strings.NewReader(manifest("a", "192.0.2.1")))
+			command.SetIn(strings.NewReader(makeManifest("a", "192.0.2.1")))
 			err := command.ExecuteContext(t.Context())
 			if err == nil || strings.Contains(err.Error(), "whether the change set was written is not known") != test.unknown {
 				t.Errorf("%v: want an error, that says that the outcome is not known: %t", err, test.unknown)

@@ -22,42 +22,29 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // writeCertificate writes a certificate that is its own authority, and its key, into dir.
 func writeCertificate(t *testing.T, dir, common string, serial int64) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: common}, DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	encoded := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: encoded}} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
 	}
 }
 
 // readAuthority reads the certificate that writeCertificate has written into dir.
 func readAuthority(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "tls.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, "tls.crt")))(t)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	return pool
@@ -66,10 +53,7 @@ func readAuthority(t *testing.T, dir string) *x509.CertPool {
 // TestCommand_serves: the command serves https before a real named, takes a token, takes a new certificate and a new
 // key without a restart, and ends with its context (B2, B3, B4).
 func TestCommand_serves(t *testing.T) {
-	control, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	control := must.Get(rig.FreePort())(t)
 	key := rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	named, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: key}}, Options: "allow-new-zones yes;\n"})
 	rig.SkipMissing(t, err)
@@ -78,9 +62,7 @@ func TestCommand_serves(t *testing.T) {
 	writeCertificate(t, ours, "agent", 1)
 	keyFile, tokenFile := filepath.Join(ours, "rndc.key"), filepath.Join(ours, "tokens")
 	for path, text := range map[string]string{keyFile: key.Statement(), tokenFile: "a-token-of-the-file\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	command := NewCommand()
 	command.SetArgs([]string{
@@ -103,17 +85,11 @@ func TestCommand_serves(t *testing.T) {
 		t.Helper()
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: readAuthority(t, ours)}}
 		defer transport.CloseIdleConnections()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil))(t)
 		if token != "" {
 			request.Header.Set("Authorization", "Bearer "+token)
 		}
-		response, err := (&http.Client{Transport: transport}).Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get((&http.Client{Transport: transport}).Do(request))(t)
 		defer response.Body.Close()
 		return response.StatusCode, response.TLS.PeerCertificates[0].SerialNumber.Int64()
 	}
@@ -135,9 +111,7 @@ func TestCommand_serves(t *testing.T) {
 		t.Errorf("with a new certificate: %d, of serial %d", got, serial)
 	}
 	key.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
-	if err := os.WriteFile(keyFile, []byte(key.Statement()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(keyFile, []byte(key.Statement()), 0o600))
 	if got, _ := ask("/server/status", "a-token-of-the-file"); got != 503 {
 		t.Errorf("with a key that named has not: %d", got)
 	}
@@ -150,9 +124,7 @@ func TestCommand_serves(t *testing.T) {
 // TestOptions_areJudgedTogether: each fault names its flag, and all are told at once (B1, B5).
 func TestOptions_areJudgedTogether(t *testing.T) {
 	short := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(short, []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(short, []byte("short"), 0o600))
 	command := NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs([]string{

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // openAgent runs a server with a certificate and a token, before no named, and returns its address.
@@ -30,17 +32,12 @@ func openAgent(t *testing.T) (address string, dir string) {
 		"rndc.key": `key "agent" { algorithm hmac-sha256; secret "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="; };` + "\n",
 		"tokens":   "a-token-of-the-file\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	o := newOptions()
 	o.listen, o.tlsCert, o.tlsKey, o.zoneDir = "127.0.0.1:0", dir+"/tls.crt", dir+"/tls.key", dir
 	o.rndcKeyFile, o.tokenFile, o.rndcServer = dir+"/rndc.key", dir+"/tokens", "127.0.0.1:1"
-	s, err := o.makeServer(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(o.makeServer(slog.New(slog.DiscardHandler)))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
@@ -51,10 +48,7 @@ func openAgent(t *testing.T) (address string, dir string) {
 			t.Error(err)
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
 	return strings.TrimPrefix(strings.Fields(line)[1], "https://"), dir
 }
 

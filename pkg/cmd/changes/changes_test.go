@@ -12,22 +12,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-// against is a kubeconfig whose server answers with answer.
-func against(t *testing.T, answer http.HandlerFunc) string {
+// serveAnswer returns a kubeconfig whose server answers with answer.
+func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: " + server.URL + "}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-func run(ctx context.Context, kubeconfig string, arguments ...string) (string, error) {
+func runCommand(ctx context.Context, kubeconfig string, arguments ...string) (string, error) {
 	command := NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
 	var out bytes.Buffer
@@ -39,12 +39,12 @@ func run(ctx context.Context, kubeconfig string, arguments ...string) (string, e
 
 func TestRun_printsWhatTheServerAnswers(t *testing.T) {
 	var asked []string
-	kubeconfig := against(t, func(w http.ResponseWriter, r *http.Request) {
+	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
 		w.Write([]byte("; changes\n"))
 	})
 	for _, arguments := range [][]string{{"z"}, {"there/z", "--since", "4294967295"}} {
-		if out, err := run(t.Context(), kubeconfig, arguments...); err != nil || out != "; changes\n" {
+		if out, err := runCommand(t.Context(), kubeconfig, arguments...); err != nil || out != "; changes\n" {
 			t.Errorf("%q: %q, %v", arguments, out, err)
 		}
 	}
@@ -52,7 +52,8 @@ func TestRun_printsWhatTheServerAnswers(t *testing.T) {
 	if got := strings.Join(asked, " "); got != want {
 		t.Errorf("asked for %s", got)
 	}
-	if _, err := run(t.Context(), kubeconfig, "there/z", "-n", "here"); err == nil || !strings.Contains(err.Error(), "-n says here") {
+	if _, err := runCommand(t.Context(), kubeconfig, "there/z", "-n", "here"); err == nil ||
+		!strings.Contains(err.Error(), "-n says here") {
 		t.Errorf("two namespaces: %v", err)
 	}
 }
@@ -61,7 +62,7 @@ func TestRun_printsWhatTheServerAnswers(t *testing.T) {
 func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	kubeconfig := against(t, func(w http.ResponseWriter, r *http.Request) {
+	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch asked = append(asked, r.URL.RawQuery); len(asked) {
 		case 1:
 			w.Header().Set("Content-Type", "application/json")
@@ -74,7 +75,7 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 			w.Write([]byte(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","message":"serial 7 is not held","code":410}}` + "\n"))
 		}
 	})
-	out, err := run(t.Context(), kubeconfig, "z", "-f")
+	out, err := runCommand(t.Context(), kubeconfig, "z", "-f")
 	if err == nil || !strings.Contains(err.Error(), "changes of zone team/z after serial 7: serial 7 is not held; --since 7 goes on there") {
 		t.Errorf("the error of the stream: %v", err)
 	}
@@ -90,12 +91,12 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 // An interrupt is how following ends.
 func TestRun_endsQuietlyWhenInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	kubeconfig := against(t, func(w http.ResponseWriter, r *http.Request) {
+	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		interrupt()
 		<-r.Context().Done()
 	})
-	if out, err := run(ctx, kubeconfig, "z", "-f"); out != "" || err != nil {
+	if out, err := runCommand(ctx, kubeconfig, "z", "-f"); out != "" || err != nil {
 		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/test/must"
 )
 
 // secretsRig is a cluster that counts reads and watches of Secrets, with a clock that stands.
@@ -62,7 +63,7 @@ func newSecretsRig(t *testing.T, secrets ...runtime.Object) *secretsRig {
 	return r
 }
 
-func (r *secretsRig) get() string {
+func (r *secretsRig) getSecret() string {
 	r.Helper()
 	data, err := r.secrets.Get(r.Context(), "dns", "key")
 	if errors.Is(err, class.ErrSecretNotFound) {
@@ -74,14 +75,14 @@ func (r *secretsRig) get() string {
 	return string(data["secret"])
 }
 
-// settle asks until an answer costs no read.
-func (r *secretsRig) settle(want string) {
+// waitForSecret asks until an answer costs no read.
+func (r *secretsRig) waitForSecret(want string) {
 	r.Helper()
 	if err := wait.PollUntilContextTimeout(r.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		before := r.reads.Load()
-		return r.get() == want && r.reads.Load() == before, nil
+		return r.getSecret() == want && r.reads.Load() == before, nil
 	}); err != nil {
-		r.Fatalf("%v; it is %q", err, r.get())
+		r.Fatalf("%v; it is %q", err, r.getSecret())
 	}
 }
 
@@ -92,14 +93,14 @@ func keySecret(value, version string) *corev1.Secret {
 // A Secret that is watched is read again only after it has changed, came or went.
 func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
-	r.get()
+	r.getSecret()
 	<-r.began
-	r.settle("one")
+	r.waitForSecret("one")
 	reads := r.reads.Load()
 	r.events.Add(keySecret("one", "1")) // the first event of a watch is what is there
 	r.clock.Step(time.Hour)
 	for range 100 {
-		if got := r.get(); got != "one" {
+		if got := r.getSecret(); got != "one" {
 			t.Fatalf("it is %q", got)
 		}
 	}
@@ -120,7 +121,7 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		step.tell(secret)
-		r.settle(step.value)
+		r.waitForSecret(step.value)
 	}
 	if r.watches.Load() != 1 {
 		t.Errorf("%d watches", r.watches.Load())
@@ -130,12 +131,10 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 // A change while no watch stood is seen by the read that the next watch begins with.
 func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
-	r.get()
+	r.getSecret()
 	<-r.began
-	r.settle("one")
-	if err := r.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), keySecret("two", "2"), "dns"); err != nil {
-		t.Fatal(err)
-	}
+	r.waitForSecret("one")
+	must.Succeed(t, r.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), keySecret("two", "2"), "dns"))
 	former := r.events
 	r.events = watch.NewFake()
 	former.Stop()
@@ -144,23 +143,23 @@ func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	}
 	r.clock.Step(watchAgain)
 	<-r.began
-	r.settle("two")
+	r.waitForSecret("two")
 }
 
 // Without the right to watch a Secret is read once in five seconds, however many classes ask.
 func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.refuse = true
-	r.get()
+	r.getSecret()
 	<-r.began
 	for range 10 {
-		r.get()
+		r.getSecret()
 	}
 	if r.reads.Load() != 1 {
 		t.Errorf("%d reads at once", r.reads.Load())
 	}
 	r.clock.Step(unwatchedAge)
-	r.get()
+	r.getSecret()
 	if r.reads.Load() != 2 {
 		t.Errorf("%d reads, five seconds later", r.reads.Load())
 	}
@@ -169,10 +168,10 @@ func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 // A Secret that no class asks for any more is not watched any more.
 func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
-	r.get()
+	r.getSecret()
 	<-r.began
 	one := r.secrets.known[struct{ Namespace, Name string }{"dns", "key"}]
-	r.settle("one")
+	r.waitForSecret("one")
 	r.clock.Step(unusedAge)
 	r.refuse = true
 	if _, err := r.secrets.Get(t.Context(), "dns", "other"); !errors.Is(err, class.ErrSecretNotFound) {

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/test/must"
 )
 
 // The defaults where the environment says nothing: 5s, 60s, 5 attempts, a health check each 10m.
@@ -54,12 +55,8 @@ func TestDirectorySecrets(t *testing.T) {
 	dir := t.TempDir()
 	for path, text := range map[string]string{"in/dns/hook/key": "v", "in/dns/hook/..data": "hidden", "out/hook/key": "outside"} {
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	secrets := DirectorySecrets(filepath.Join(dir, "in"))
 	data, err := secrets.Get(t.Context(), "dns", "hook")

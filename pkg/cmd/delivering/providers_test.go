@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A provider is complete, or this says what it lacks: a block of DNSClassSpec has a row in Providers, and a package of
@@ -43,10 +44,7 @@ func TestProviders_areComplete(t *testing.T) {
 			t.Errorf("%s: the table that begins with %q lists %v, the provider blocks of DNSClassSpec are %v", page, before, listed, blocks)
 		}
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "docs/README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile(filepath.Join(root, "docs/README.md")))(t)
 	for _, kind := range blocks {
 		if !strings.Contains(string(readme), "(`"+kind+"`)") {
 			t.Errorf("docs/README.md: the row of `kubizone controller` does not name `%s`", kind)
@@ -58,10 +56,7 @@ func TestProviders_areComplete(t *testing.T) {
 // a Subject as they are.
 func TestProviders_areAsTheirPageSays(t *testing.T) {
 	read := func(path string) string {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		return string(text)
 	}
 	page := read("../../../docs/providers.md")
@@ -90,15 +85,9 @@ func TestProviders_areAsTheirPageSays(t *testing.T) {
 // callsExam reports whether a test file of the directory calls deliverytest.Run.
 func callsExam(t *testing.T, dir string) (found bool) {
 	t.Helper()
-	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := must.Get(filepath.Glob(filepath.Join(dir, "*_test.go")))(t)
 	for _, file := range tests {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(tree, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Run" {
@@ -115,10 +104,7 @@ func callsExam(t *testing.T, dir string) (found bool) {
 // firstColumn is what stands in code font in the first column of a table, sorted.
 func firstColumn(t *testing.T, page, header string) (cells []string) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	_, table, found := strings.Cut(string(text), "\n"+header)
 	if !found {
 		t.Fatalf("%s has no table that begins with %q", page, header)

@@ -27,10 +27,11 @@ import (
 	versionedfake "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 )
 
-// server answers /readyz and /healthz over TLS, as the service of type ExternalName that the clients know.
-func server(t *testing.T, answer string) (client *fake.Clientset, registrations *aggregatorfake.Clientset, at *httptest.Server) {
+// startServer answers /readyz and /healthz over TLS, as the service of type ExternalName that the clients know.
+func startServer(t *testing.T, answer string) (client *fake.Clientset, registrations *aggregatorfake.Clientset, at *httptest.Server) {
 	t.Helper()
 	at = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := map[string]string{"/readyz?verbose": answer, "/healthz?verbose": healthz}[r.URL.String()]
@@ -61,7 +62,7 @@ func server(t *testing.T, answer string) (client *fake.Clientset, registrations 
 }
 
 func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
-	client, registrations, at := server(t, readyz)
+	client, registrations, at := startServer(t, readyz)
 	var asked []string
 	client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
@@ -91,7 +92,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 
 // D1: a user without permissions gets a WARN, and no OK for what could not be read.
 func TestCollect_saysWhatItMayNotSee(t *testing.T) {
-	client, registrations, _ := server(t, readyz)
+	client, registrations, _ := startServer(t, readyz)
 	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }
 	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetResource().Resource == "version" || action.GetResource().Resource == "resource" || action.GetResource().Resource == "group" {
@@ -114,7 +115,7 @@ func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 }
 
 func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
-	client, registrations, _ := server(t, readyz)
+	client, registrations, _ := startServer(t, readyz)
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
@@ -126,10 +127,8 @@ func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 
 // S8.3: what a namespace left that is gone is counted by it, and what one has that is there is not.
 func TestCollect_countsWhatGoneNamespacesLeft_S8_3(t *testing.T) {
-	client, registrations, _ := server(t, readyz)
-	if err := client.Tracker().Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "there"}}); err != nil {
-		t.Fatal(err)
-	}
+	client, registrations, _ := startServer(t, readyz)
+	must.Succeed(t, client.Tracker().Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "there"}}))
 	var objects []runtime.Object
 	for _, namespace := range []string{"there", "gone"} {
 		at := metav1.ObjectMeta{Namespace: namespace, Name: "one"}
@@ -143,7 +142,7 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_3(t *testing.T) {
 
 // A standalone server is no installation with everything missing.
 func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
-	client, registrations, _ := server(t, readyz)
+	client, registrations, _ := startServer(t, readyz)
 	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" + version.Number()}
 	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset()), now)
 	if len(findings) != 1 || findings[0].Status != Warn || !strings.Contains(findings[0].Message, "kubizone up") {

@@ -21,28 +21,21 @@ import (
 
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 )
 
 const servedName = "kubizone-apiserver.kubizone-system.svc"
 
 var now = time.Now()
 
-func authority(t *testing.T) *pki.Pair {
+func issueAuthority(t *testing.T) *pki.Pair {
 	t.Helper()
-	pair, err := pki.Issue(nil, pki.Authority("a"), now, 365*24*time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return must.Get(pki.Issue(nil, pki.Authority("a"), now, 365*24*time.Hour))(t)
 }
 
-func leaf(t *testing.T, ca *pki.Pair, host string, life time.Duration) *pki.Pair {
+func issueLeaf(t *testing.T, ca *pki.Pair, host string, life time.Duration) *pki.Pair {
 	t.Helper()
-	pair, err := pki.Issue(ca, pki.Serving("s", []string{host}), now, life)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return must.Get(pki.Issue(ca, pki.Serving("s", []string{host}), now, life))(t)
 }
 
 const (
@@ -50,9 +43,9 @@ const (
 	healthz = "[+]ping ok\n[+]etcd ok\n[+]etcd-space ok\n[+]etcd-corrupt ok\nhealthz check passed\n"
 )
 
-// healthy is an installation without a fault, seen by a user with all permissions.
-func healthy(t *testing.T) (*facts, *pki.Pair) {
-	ca := authority(t)
+// makeHealthyFacts returns an installation without a fault, seen by a user with all permissions.
+func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
+	ca := issueAuthority(t)
 	yes, port := true, int32(10250)
 	registered := func() *apiregistrationv1.APIService {
 		return &apiregistrationv1.APIService{
@@ -60,7 +53,7 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 			Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
 		}
 	}
-	serving := leaf(t, ca, servedName, 90*24*time.Hour)
+	serving := issueLeaf(t, ca, servedName, 90*24*time.Hour)
 	return &facts{
 		secret:  &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}},
 		version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
@@ -75,7 +68,7 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 	}, ca
 }
 
-func find(t *testing.T, findings []Finding, check string) Finding {
+func findCheck(t *testing.T, findings []Finding, check string) Finding {
 	t.Helper()
 	at := slices.IndexFunc(findings, func(f Finding) bool { return f.Check == check })
 	if at < 0 {
@@ -85,7 +78,7 @@ func find(t *testing.T, findings []Finding, check string) Finding {
 }
 
 func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
-	f, _ := healthy(t)
+	f, _ := makeHealthyFacts(t)
 	for _, finding := range judgeFacts(f, now) {
 		if finding.Status != OK || finding.Next != "" {
 			t.Errorf("%+v", finding)
@@ -131,30 +124,24 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		}, "cabundle", Fail, "empty", "cainjector"},
 		"caBundle garbage": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles([]byte("x")) }, "cabundle", Fail, "not PEM", "manifest"},
 		"caBundle expired": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			old, err := pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			old := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour))(t)
 			f.setBundles(old.CertPEM)
 		}, "cabundle", Fail, "expired on", "delete the Secret"},
 		"served by another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].chain = []*x509.Certificate{leaf(t, authority(t), servedName, time.Hour).Cert}
+			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, issueAuthority(t), servedName, time.Hour).Cert}
 		}, "certificate", Fail, "10.0.0.7:10250", "caBundle"},
 		"served for another name": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			f.answers[0].chain = []*x509.Certificate{leaf(t, ca, "localhost", 90*24*time.Hour).Cert}
+			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, ca, "localhost", 90*24*time.Hour).Cert}
 		}, "certificate", Fail, servedName, "names"},
 		"clocks differ": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			later, err := pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(2*time.Hour), 90*24*time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			later := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(2*time.Hour), 90*24*time.Hour))(t)
 			f.answers[0].chain = []*x509.Certificate{later.Cert}
 		}, "certificate", Fail, "is valid from", "the clocks differ"},
 		"not renewed": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			f.answers[0].chain = []*x509.Certificate{leaf(t, ca, servedName, 24*time.Hour).Cert}
+			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, ca, servedName, 24*time.Hour).Cert}
 		}, "certificate", Warn, "expires on", "renewed"},
 		"unreached, secret of another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			other := leaf(t, authority(t), servedName, time.Hour)
+			other := issueLeaf(t, issueAuthority(t), servedName, time.Hour)
 			f.answers, f.secret = nil, &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: other.CertPEM}}
 		}, "certificate", Fail, "secret kubizone-apiserver-serving", "caBundle"},
 		"unreached, secret unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers, f.secret, f.secretErr = nil, nil, forbidden }, "certificate", Warn, "could not be read", "permission to read"},
@@ -187,10 +174,10 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"Zones unseen":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "namespaces", Warn, "could not be read", "permission to read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, ca := healthy(t)
+			f, ca := makeHealthyFacts(t)
 			test.break_(t, f, ca)
 			findings := judgeFacts(f, now)
-			got := find(t, findings, test.check)
+			got := findCheck(t, findings, test.check)
 			if got.Status != test.status || !strings.Contains(got.Message, test.says) || !strings.Contains(got.Next, test.andThenNext) {
 				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.says, test.andThenNext)
 			}
@@ -205,26 +192,26 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 
 // A server whose certificate cert-manager makes needs no right to make one.
 func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
-	f, _ := healthy(t)
+	f, _ := makeHealthyFacts(t)
 	f.registrations[0].object.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
 	f.refused = refuseAll(func(r Rule) bool { return r.Certificate })
 	if len(f.refused) == 0 {
 		t.Fatal("no rule is about certificates")
 	}
-	if got := find(t, judgeFacts(f, now), "permissions"); got.Status != OK {
+	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
 }
 
 // A single server keeps no peer certificate; a member does.
 func TestJudge_asksMembersAloneForTheRightsOfMembers(t *testing.T) {
-	f, _ := healthy(t)
+	f, _ := makeHealthyFacts(t)
 	f.refused = refuseAll(func(r Rule) bool { return r.Peers })
-	if got := find(t, judgeFacts(f, now), "permissions"); got.Status != OK {
+	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
 	f.pods[0].Spec.InitContainers = []corev1.Container{{Args: []string{"peer-certificate"}}}
-	if got := find(t, judgeFacts(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-etcd-peer") {
+	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-etcd-peer") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-// against is a kubeconfig whose server answers with answer.
-func against(t *testing.T, answer http.HandlerFunc) string {
+// serveAnswer returns a kubeconfig whose server answers with answer.
+func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: " + server.URL + "}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-func run(t *testing.T, kubeconfig string, arguments ...string) (out, remarks string, err error) {
+func runCommand(t *testing.T, kubeconfig string, arguments ...string) (out, remarks string, err error) {
 	t.Helper()
 	command := NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
@@ -40,12 +40,12 @@ func run(t *testing.T, kubeconfig string, arguments ...string) (out, remarks str
 
 func TestRun_asksForTheZoneThatIsMeant(t *testing.T) {
 	var asked []string
-	kubeconfig := against(t, func(w http.ResponseWriter, r *http.Request) {
+	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
 		w.Write([]byte("; a zone\n"))
 	})
 	for _, arguments := range [][]string{{"z"}, {"z", "-n", "other"}, {"there/z"}, {"there/z", "-n", "there"}} {
-		if out, _, err := run(t, kubeconfig, arguments...); err != nil || out != "; a zone\n" {
+		if out, _, err := runCommand(t, kubeconfig, arguments...); err != nil || out != "; a zone\n" {
 			t.Errorf("%q: %q, %v", arguments, out, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestRun_asksForTheZoneThatIsMeant(t *testing.T) {
 		t.Errorf("asked for %s", got)
 	}
 	for want, arguments := range map[string][]string{"--output \"table\"": {"z", "-o", "table"}, "-n says here": {"there/z", "-n", "here"}} {
-		if _, _, err := run(t, kubeconfig, arguments...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := runCommand(t, kubeconfig, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", arguments, err, want)
 		}
 	}
@@ -63,12 +63,12 @@ func TestRun_asksForTheZoneThatIsMeant(t *testing.T) {
 
 // A file that is cut is an error, and not a smaller zone.
 func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
-	kubeconfig := against(t, func(w http.ResponseWriter, _ *http.Request) {
+	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("; a zone\n"))
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	if out, _, err := run(t, kubeconfig, "z"); err == nil || !strings.Contains(err.Error(), "cut") {
+	if out, _, err := runCommand(t, kubeconfig, "z"); err == nil || !strings.Contains(err.Error(), "cut") {
 		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // TestOptions_areJudgedTogether: each fault names its flag, and all are told at once.
@@ -66,11 +68,9 @@ func TestPrimaries_areReadOnce(t *testing.T) {
 	if _, err := p.findAddresses(t.Context()); err == nil {
 		t.Error("there is no Service, and it was found")
 	}
-	if _, err := cluster.CoreV1().Services("kubizone-system").Create(t.Context(), &corev1.Service{
+	must.Get(cluster.CoreV1().Services("kubizone-system").Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "primary"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.53"}, Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolTCP}}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 	for range 1000 {
 		if at, err := p.findAddresses(t.Context()); err != nil || len(at) != 1 || at[0].String() != "10.96.0.53:53" {
 			t.Fatalf("%v, %v", at, err)

@@ -22,6 +22,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -40,28 +41,28 @@ other.example.net.	IN	A	192.0.2.9
 *	300	IN	TXT	"any; \"quoted\""
 `
 
-func everything(namespace string) []v1alpha1.DelegationRule {
+func allowEverything(namespace string) []v1alpha1.DelegationRule {
 	return []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}}
 }
 
-func organisation() v1alpha1.ZoneSpec {
+func makeSpec() v1alpha1.ZoneSpec {
 	return v1alpha1.ZoneSpec{
 		DomainName: "example.org.", TTL: ptr.To[int32](3600), Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800),
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
-		Delegations: append(everything("platform"), v1alpha1.DelegationRule{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
+		Delegations: append(allowEverything("platform"), v1alpha1.DelegationRule{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
 	}
 }
 
 // M2, M3: what is not taken is said with its line, the rest goes in, and the second time nothing is written.
 func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
-	s := start(t)
-	s.makeZone("platform", "example-org", organisation())
-	path := write(t, "example.org.zone", file)
-	first := s.importing("", path, "--zone", "platform/example-org")
+	s := startServer(t)
+	s.makeZone("platform", "example-org", makeSpec())
+	path := writeFile(t, "example.org.zone", file)
+	first := s.runImport("", path, "--zone", "platform/example-org")
 	if !errors.Is(first.failed, importer.ErrRefused) {
 		t.Errorf("the import ended with %v", first.failed)
 	}
-	first.hears(
+	first.expectRemarks(
 		path+":9: ", "192.0.2.300",
 		path+":11: mail.example.org. TXT: ", "CNAME",
 		path+":12: other.example.net.", "put it into the file of its own zone",
@@ -73,45 +74,41 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	if first.out != "4 written, 1 unchanged, 3 not taken over, 3 refused\n" {
 		t.Errorf("standard output: %s", first.out)
 	}
-	text := s.export("platform/example-org")
+	text := s.runExport("platform/example-org")
 	for _, want := range []string{"www.example.org.\t3600\tIN\tA\t192.0.2.2\n", "mail.example.org.\t3600\tIN\tCNAME\twww.example.org.\n", "*.example.org.\t300\tIN\tTXT\t\"any; \\\"quoted\\\"\"\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the zone has no %q", want)
 		}
 	}
-	before := s.zone("platform", "example-org")
-	second := s.importing("", path, "--zone", "example-org", "-n", "platform")
+	before := s.getZone("platform", "example-org")
+	second := s.runImport("", path, "--zone", "example-org", "-n", "platform")
 	if second.out != "0 written, 5 unchanged, 3 not taken over, 3 refused\n" {
 		t.Errorf("the second time: %s", second.out)
 	}
-	if after := s.zone("platform", "example-org"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+	if after := s.getZone("platform", "example-org"); after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Errorf("the second import changed the zone: serial %d, %d before", after.Status.Serial, before.Status.Serial)
 	}
 }
 
 // L4: what others have changed is theirs, until it is taken over.
 func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
-	s := start(t)
-	s.makeZone("platform", "example-org", organisation())
+	s := startServer(t)
+	s.makeZone("platform", "example-org", makeSpec())
 	records := s.KubizoneV1alpha1().Records("platform")
 	one := "www 3600 IN A 192.0.2.1\napi 3600 IN A 192.0.2.2\n"
-	if first := s.importing(one, "-", "--zone", "platform/example-org"); first.failed != nil {
+	if first := s.runImport(one, "-", "--zone", "platform/example-org"); first.failed != nil {
 		t.Fatal(first.failed)
 	}
-	if _, err := records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	// Labels do not matter here.
-	if _, err := records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"}))(t)
 	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
-	left := s.importing(changed, "-", "--zone", "platform/example-org")
-	left.hears(`standard input:1,2: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
+	left := s.runImport(changed, "-", "--zone", "platform/example-org")
+	left.expectRemarks(`standard input:1,2: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
 	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others\n" {
 		t.Errorf("%v, %s", left.failed, left.out)
 	}
-	if forced := s.importing(changed, "-", "--zone", "platform/example-org", "--force-conflicts"); forced.failed != nil {
+	if forced := s.runImport(changed, "-", "--zone", "platform/example-org", "--force-conflicts"); forced.failed != nil {
 		t.Error(forced.failed)
 	}
 	record, err := records.Get(t.Context(), "www-a.example-org", metav1.GetOptions{})
@@ -122,15 +119,13 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 
 // A part of a zone, from a pipe: no SOA, no origin, no TTL. A record made by hand is found by its data.
 func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
-	s := start(t)
-	zone := s.makeZone("platform", "example-org", organisation())
+	s := startServer(t)
+	zone := s.makeZone("platform", "example-org", makeSpec())
 	byHand := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: v1alpha1.RecordSpec{DomainName: "www.apps.example.org.", Type: "CNAME", RData: "www.example.org."}}
-	if _, err := s.KubizoneV1alpha1().Records("team").Create(t.Context(), byHand, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.KubizoneV1alpha1().Records("team").Create(t.Context(), byHand, metav1.CreateOptions{}))(t)
 	part := "www.apps CNAME www\napi.apps A 192.0.2.7\nadmin A 192.0.2.8\n"
-	got := s.importing(part, "-", "--zone", "platform/example-org", "-n", "team")
-	got.hears("refused: standard input:3: admin.example.org. A: ", `zone example.org. does not delegate A at admin.example.org. to namespace "team"`)
+	got := s.runImport(part, "-", "--zone", "platform/example-org", "-n", "team")
+	got.expectRemarks("refused: standard input:3: admin.example.org. A: ", `zone example.org. does not delegate A at admin.example.org. to namespace "team"`)
 	if got.out != "1 written, 2 unchanged, 1 refused\n" {
 		t.Errorf("standard output: %s", got.out)
 	}
@@ -138,33 +133,33 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	if err != nil || record.Spec.TTL != nil || *record.Spec.ZoneRef != (v1alpha1.ZoneReference{Namespace: zone.Namespace, Name: zone.Name}) {
 		t.Errorf("%+v, %v", record, err)
 	}
-	other := s.importing("www.apps 60 CNAME www\n", "-", "--zone", "platform/example-org", "-n", "team")
-	other.hears("left as it is: standard input:1: www.apps.example.org. CNAME: it exists with TTL 3600, the file has 60")
+	other := s.runImport("www.apps 60 CNAME www\n", "-", "--zone", "platform/example-org", "-n", "team")
+	other.expectRemarks("left as it is: standard input:1: www.apps.example.org. CNAME: it exists with TTL 3600, the file has 60")
 }
 
 // M4
 func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
-	s := start(t)
-	before := s.makeZone("platform", "example-org", organisation())
-	path := write(t, "example.org.zone", file)
-	dry := s.importing("", path, "--zone", "platform/example-org", "--plan")
+	s := startServer(t)
+	before := s.makeZone("platform", "example-org", makeSpec())
+	path := writeFile(t, "example.org.zone", file)
+	dry := s.runImport("", path, "--zone", "platform/example-org", "--plan")
 	if !strings.Contains(dry.out, "(plan: nothing is kept)") || !errors.Is(dry.failed, importer.ErrRefused) {
 		t.Errorf("%v, %s", dry.failed, dry.out)
 	}
-	after := s.zone("platform", "example-org")
+	after := s.getZone("platform", "example-org")
 	records, err := s.KubizoneV1alpha1().Records("platform").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(records.Items) > 0 || after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Errorf("the plan left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial, err)
 	}
 	// A contradiction to another record of the file alone is met when that one is there.
-	dry.hears(path+":9: ", path+":12: ", "not taken over: "+path+":3: ", "not taken over: "+path+":4,5: ")
+	dry.expectRemarks(path+":9: ", path+":12: ", "not taken over: "+path+":3: ", "not taken over: "+path+":4,5: ")
 }
 
 // A missing zone is answered with the manifest that would make it, and that manifest does.
 func TestImport_saysHowToMakeTheZone(t *testing.T) {
-	s := start(t)
-	path := write(t, "example.org.zone", file)
-	missing := s.importing("", path, "--zone", "platform/example-org")
+	s := startServer(t)
+	path := writeFile(t, "example.org.zone", file)
+	missing := s.runImport("", path, "--zone", "platform/example-org")
 	if missing.failed == nil {
 		t.Fatal("records of a zone that is not there were taken")
 	}
@@ -172,26 +167,26 @@ func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	if !found || !strings.Contains(missing.failed.Error(), "--create-zone") {
 		t.Fatal(missing.failed)
 	}
-	s.apply(write(t, "zone.yaml", manifest))
-	zone := s.zone("platform", "example-org")
+	s.applyFile(writeFile(t, "zone.yaml", manifest))
+	zone := s.getZone("platform", "example-org")
 	if zone.Status.FQDN != "example.org." || *zone.Spec.Expire != 604800 || zone.Spec.PrimaryNameServer != "ns1.example.org." {
 		t.Errorf("%+v", zone.Spec)
 	}
-	if got := s.importing("", path, "--zone", "platform/other", "--view", "inside"); got.failed == nil || !strings.Contains(got.failed.Error(), "view: inside") {
+	if got := s.runImport("", path, "--zone", "platform/other", "--view", "inside"); got.failed == nil || !strings.Contains(got.failed.Error(), "view: inside") {
 		t.Errorf("the manifest has no view: %v", got.failed)
 	}
-	wrong := s.importing("$ORIGIN example.com.\n@ 60 SOA ns h 1 1800 900 604800 300\n", "-", "--zone", "platform/example-org")
+	wrong := s.runImport("$ORIGIN example.com.\n@ 60 SOA ns h 1 1800 900 604800 300\n", "-", "--zone", "platform/example-org")
 	if wrong.failed == nil || !strings.Contains(wrong.failed.Error(), "the file is of zone example.com. (line 2), and platform/example-org is zone example.org.") {
 		t.Errorf("a file of another zone: %v", wrong.failed)
 	}
-	if wrong := s.importing("", path, "--zone", "platform/example-org", "--view", "inside"); wrong.failed == nil || !strings.Contains(wrong.failed.Error(), `in view ""`) {
+	if wrong := s.runImport("", path, "--zone", "platform/example-org", "--view", "inside"); wrong.failed == nil || !strings.Contains(wrong.failed.Error(), `in view ""`) {
 		t.Errorf("another view: %v", wrong.failed)
 	}
 }
 
 // X1, X2: out and in again, by both ways, is the same zone.
 func TestExport_comesBackAsTheSameZone(t *testing.T) {
-	s := start(t)
+	s := startServer(t)
 	whole := `$ORIGIN example.org.
 $TTL 3600
 @	IN	SOA	ns1.example.net. john\.doe.example.org. 2018031200 1800 900 604800 86400
@@ -210,37 +205,37 @@ sub	IN	NS	ns.sub
 ns.sub	IN	A	192.0.2.54
 *.apps	IN	CNAME	sip
 `
-	path := write(t, "example.org.zone", whole)
-	if first := s.importing("", path, "--zone", "a/example-org", "--create-zone"); first.failed != nil {
+	path := writeFile(t, "example.org.zone", whole)
+	if first := s.runImport("", path, "--zone", "a/example-org", "--create-zone"); first.failed != nil {
 		t.Fatal(first.failed)
 	}
-	original := s.zone("a", "example-org")
+	original := s.getZone("a", "example-org")
 
-	asFile := write(t, "exported.zone", s.export("a/example-org"))
-	if again := s.importing("", asFile, "--zone", "a/example-org", "--create-zone"); again.failed != nil || !strings.HasPrefix(again.out, "0 written") {
+	asFile := writeFile(t, "exported.zone", s.runExport("a/example-org"))
+	if again := s.runImport("", asFile, "--zone", "a/example-org", "--create-zone"); again.failed != nil || !strings.HasPrefix(again.out, "0 written") {
 		t.Errorf("into itself: %v, %s", again.failed, again.out)
 	}
-	if second := s.importing("", asFile, "--zone", "b/example-org", "--create-zone", "--view", "second"); second.failed != nil {
+	if second := s.runImport("", asFile, "--zone", "b/example-org", "--create-zone", "--view", "second"); second.failed != nil {
 		t.Fatal(second.failed)
 	}
-	asManifests := s.export("a/example-org", "-o", "yaml")
+	asManifests := s.runExport("a/example-org", "-o", "yaml")
 	for _, written := range []string{"status:", "uid:", "managedFields", "resourceVersion", "creationTimestamp", "parent-zone"} {
 		if strings.Contains(asManifests, written) {
 			t.Errorf("the manifests have %s", written)
 		}
 	}
-	elsewhere := start(t)
-	elsewhere.apply(write(t, "all.yaml", asManifests))
-	for what, zone := range map[string]*v1alpha1.Zone{"the zone file": s.zone("b", "example-org"), "the manifests": elsewhere.zone("a", "example-org")} {
+	elsewhere := startServer(t)
+	elsewhere.applyFile(writeFile(t, "all.yaml", asManifests))
+	for what, zone := range map[string]*v1alpha1.Zone{"the zone file": s.getZone("b", "example-org"), "the manifests": elsewhere.getZone("a", "example-org")} {
 		if zone.Status.Hash != original.Status.Hash || zone.Status.EntryCount != original.Status.EntryCount {
 			t.Errorf("%s made hash %s with %d entries, want %s with %d", what, zone.Status.Hash, zone.Status.EntryCount, original.Status.Hash, original.Status.EntryCount)
 		}
 	}
-	want := withoutSOA(s.export("a/example-org"))
-	if got := withoutSOA(s.export("b/example-org")); !slices.Equal(got, want) {
+	want := withoutSOA(s.runExport("a/example-org"))
+	if got := withoutSOA(s.runExport("b/example-org")); !slices.Equal(got, want) {
 		t.Errorf("entries\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got := withoutSOA(elsewhere.export("example-org", "-n", "a")); !slices.Equal(got, want) {
+	if got := withoutSOA(elsewhere.runExport("example-org", "-n", "a")); !slices.Equal(got, want) {
 		t.Errorf("entries\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -253,18 +248,18 @@ func withoutSOA(text string) []string {
 
 // L2: a name in the SOA that is no host name costs that name, not the file (S5.7).
 func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
-	s := start(t)
-	path := write(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
-	first := s.importing("", path, "--zone", "a/t-test", "--create-zone")
-	first.hears("refused: "+path+":2: t.test. SOA my_ns.t.test. ", "spec.primaryNameServer", "spec.contact", "spec.retry")
+	s := startServer(t)
+	path := writeFile(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
+	first := s.runImport("", path, "--zone", "a/t-test", "--create-zone")
+	first.expectRemarks("refused: "+path+":2: t.test. SOA my_ns.t.test. ", "spec.primaryNameServer", "spec.contact", "spec.retry")
 	if first.out != "3 written, 0 unchanged, 3 refused\n" {
 		t.Errorf("%v, %s", first.failed, first.out)
 	}
-	zone := s.zone("a", "t-test")
+	zone := s.getZone("a", "t-test")
 	if zone.Spec.PrimaryNameServer != "" || zone.Spec.Contact != "" || *zone.Spec.Refresh != v1alpha1.DefaultRefresh {
 		t.Errorf("%+v", zone.Spec)
 	}
-	if second := s.importing("", path, "--zone", "a/t-test", "--create-zone"); !strings.HasPrefix(second.out, "0 written, 3 unchanged") {
+	if second := s.runImport("", path, "--zone", "a/t-test", "--create-zone"); !strings.HasPrefix(second.out, "0 written, 3 unchanged") {
 		t.Errorf("the second time: %s", second.out)
 	}
 }
@@ -272,30 +267,30 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 // M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not
 // load is said; it is the matter of an import that makes the zone.
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
-	s := start(t)
-	s.makeZone("platform", "example-org", organisation())
-	other := write(t, "other.zone", "$ORIGIN example.net.\n@ 60 SOA ns h 1 1800 900 604800 300\n")
-	part := write(t, "part.zone", "www A 192.0.2.1\n")
-	got := s.importing("", other, "no-such-file", part, "--zone", "platform/example-org")
+	s := startServer(t)
+	s.makeZone("platform", "example-org", makeSpec())
+	other := writeFile(t, "other.zone", "$ORIGIN example.net.\n@ 60 SOA ns h 1 1800 900 604800 300\n")
+	part := writeFile(t, "part.zone", "www A 192.0.2.1\n")
+	got := s.runImport("", other, "no-such-file", part, "--zone", "platform/example-org")
 	if got.failed == nil || !strings.Contains(got.failed.Error(), "import "+other+": the file is of zone example.net.") || !strings.Contains(got.failed.Error(), "open no-such-file") {
 		t.Errorf("%v", got.failed)
 	}
 	if got.out != "1 written, 1 unchanged, 2 of 3 sources not imported\n" {
 		t.Errorf("standard output: %s", got.out)
 	}
-	noServer := write(t, "example.net.zone", "@ 60 SOA ns h 1 1800 900 604800 300\nwww 60 A 192.0.2.1\n")
-	made := s.importing("", noServer, "--zone", "platform/example-net", "--create-zone")
-	made.hears("zone example.net. (platform/example-net) is not servable: NoNameServers: ")
+	noServer := writeFile(t, "example.net.zone", "@ 60 SOA ns h 1 1800 900 604800 300\nwww 60 A 192.0.2.1\n")
+	made := s.runImport("", noServer, "--zone", "platform/example-net", "--create-zone")
+	made.expectRemarks("zone example.net. (platform/example-net) is not servable: NoNameServers: ")
 	if !errors.Is(made.failed, importer.ErrRefused) {
 		t.Errorf("%v", made.failed)
 	}
-	more := s.importing("", noServer, "--zone", "platform/example-net")
-	if more.hears("is not servable"); !errors.Is(more.failed, importer.ErrRefused) || more.failed.Error() != "1 zone not servable: see above" {
+	more := s.runImport("", noServer, "--zone", "platform/example-net")
+	if more.expectRemarks("is not servable"); !errors.Is(more.failed, importer.ErrRefused) || more.failed.Error() != "1 zone not servable: see above" {
 		t.Errorf("a part for a zone that is not servable: %v", more.failed)
 	}
 	// One source may bring a record that another lacks.
-	servers := write(t, "servers.zone", "$ORIGIN example.net.\n@ 60 NS ns.example.org.\n")
-	if both := s.importing("", noServer, servers, "--zone", "platform/example-net"); both.failed != nil {
+	servers := writeFile(t, "servers.zone", "$ORIGIN example.net.\n@ 60 NS ns.example.org.\n")
+	if both := s.runImport("", noServer, servers, "--zone", "platform/example-net"); both.failed != nil {
 		t.Errorf("both parts: %v, %s", both.failed, both.err)
 	}
 }
@@ -308,35 +303,31 @@ func fullOf(lines string) string {
 // A plan says what would be added, changed and removed, and does nothing; the import with --prune does just that, and
 // leaves alone what another field manager has set a field of.
 func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
-	s := start(t)
-	path := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
-	if first := s.importing("", path, "--zone", "a/t", "--create-zone"); first.failed != nil {
+	s := startServer(t)
+	path := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
+	if first := s.runImport("", path, "--zone", "a/t", "--create-zone"); first.failed != nil {
 		t.Fatal(first.failed)
 	}
 	records := s.KubizoneV1alpha1().Records("a")
 	byHand := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: v1alpha1.RecordSpec{DomainName: "hand", ZoneRef: &v1alpha1.ZoneReference{Name: "t"}, Type: "A", RData: "192.0.2.9"}}
-	if _, err := records.Create(t.Context(), byHand, metav1.CreateOptions{FieldManager: "kubectl-create"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := records.Patch(t.Context(), "edited-a.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(records.Create(t.Context(), byHand, metav1.CreateOptions{FieldManager: "kubectl-create"}))(t)
+	must.Get(records.Patch(t.Context(), "edited-a.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	manifest := "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: applied}\nspec: {domainName: applied, zoneRef: {name: t}, type: A, rdata: 192.0.2.8}\n"
-	s.apply(write(t, "record.yaml", manifest))
+	s.applyFile(writeFile(t, "record.yaml", manifest))
 
-	changed := write(t, "changed.zone", fullOf("a A 192.0.2.2\nc 60 A 192.0.2.7\nd A 192.0.2.4\nalias CNAME a\n"))
-	kept := s.importing("", changed, "--zone", "a/t", "--create-zone")
-	kept.hears("zone a/t: 2 Records that an earlier run made are not in "+changed+", and stay: alias.t.test. A (a/alias-a.t), b.t.test. A (a/b-a.t)", "--prune")
+	changed := writeFile(t, "changed.zone", fullOf("a A 192.0.2.2\nc 60 A 192.0.2.7\nd A 192.0.2.4\nalias CNAME a\n"))
+	kept := s.runImport("", changed, "--zone", "a/t", "--create-zone")
+	kept.expectRemarks("zone a/t: 2 Records that an earlier run made are not in "+changed+", and stay: alias.t.test. A (a/alias-a.t), b.t.test. A (a/b-a.t)", "--prune")
 	if kept.out != "2 written, 4 unchanged, 1 refused\n" {
 		t.Errorf("without --prune: %s", kept.out)
 	}
-	back := write(t, "back.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
-	if undone := s.importing("", back, "--zone", "a/t", "--create-zone", "--prune"); !strings.Contains(undone.out, ", 1 removed") {
+	back := writeFile(t, "back.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
+	if undone := s.runImport("", back, "--zone", "a/t", "--create-zone", "--prune"); !strings.Contains(undone.out, ", 1 removed") {
 		t.Fatal(undone.out)
 	}
 
-	before := s.zone("a", "t")
-	plan := s.importing("", changed, "--zone", "a/t", "--create-zone", "--prune", "--plan")
+	before := s.getZone("a", "t")
+	plan := s.runImport("", changed, "--zone", "a/t", "--create-zone", "--prune", "--plan")
 	want := `- alias.t.test. A 192.0.2.6
 + alias.t.test. CNAME (decided after the removal there)
 - b.t.test. A 192.0.2.3
@@ -347,15 +338,16 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	if plan.out != want {
 		t.Errorf("plan:\n%swant\n%s", plan.out, want)
 	}
-	plan.hears(`left as it is: zone a/t: edited.t.test. A (a/edited-a.t): no source has it any more, and ["kubectl-edit"] changed it since`)
-	if after := s.zone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+	plan.expectRemarks(`left as it is: zone a/t: edited.t.test. A (a/edited-a.t): no source has it any more, ` +
+		`and ["kubectl-edit"] changed it since`)
+	if after := s.getZone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Error("the plan changed the zone")
 	}
-	pruned := s.importing("", changed, "--zone", "a/t", "--create-zone", "--prune")
+	pruned := s.runImport("", changed, "--zone", "a/t", "--create-zone", "--prune")
 	if pruned.out != "3 written, 4 unchanged, 2 removed, 1 left to others\n" {
 		t.Errorf("prune: %s", pruned.out)
 	}
-	text := s.export("a/t")
+	text := s.runExport("a/t")
 	for _, stays := range []string{"edited.t.test.", "hand.t.test.", "applied.t.test.", "d.t.test.", "alias.t.test.\t300\tIN\tCNAME\ta.t.test."} {
 		if !strings.Contains(text, stays) {
 			t.Errorf("%s is gone", stays)
@@ -368,19 +360,19 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 
 // A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through.
 func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
-	s := start(t)
+	s := startServer(t)
 	var text strings.Builder
 	text.WriteString("$ORIGIN t.test.\n@ 300 IN SOA ns.example.net. hostmaster 1 1800 900 604800 300\n@ 300 NS ns.example.net.\n")
 	head := text.String()
 	for i := range 30 {
 		fmt.Fprintf(&text, "r%d 300 A 192.0.2.1\n", i)
 	}
-	many, few := write(t, "t.test.zone", text.String()), write(t, "few.zone", head+"r0 300 A 192.0.2.1\n")
+	many, few := writeFile(t, "t.test.zone", text.String()), writeFile(t, "few.zone", head+"r0 300 A 192.0.2.1\n")
 	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
-	s.importing("", append(arguments, many)...)
-	got := s.importing("", append(arguments, few)...)
-	zone := s.zone("a", "t")
-	got.hears("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d", zone.Status.SettledSerial))
+	s.runImport("", append(arguments, many)...)
+	got := s.runImport("", append(arguments, few)...)
+	zone := s.getZone("a", "t")
+	got.expectRemarks("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d", zone.Status.SettledSerial))
 	if !errors.Is(got.failed, importer.ErrRefused) || !strings.Contains(got.out, "29 removed, 1 zone held") || zone.Status.SettledSerial == zone.Status.Serial {
 		t.Errorf("%v, %s; serial %d of which %d is settled", got.failed, got.out, zone.Status.Serial, zone.Status.SettledSerial)
 	}
@@ -388,14 +380,14 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 		t.Errorf("the last line: %v", got.failed)
 	}
 	// The same again removes nothing: the zone is still held.
-	if again := s.importing("", append(arguments, few)...); again.failed == nil || again.out != "0 written, 3 unchanged, 1 zone held\n" {
+	if again := s.runImport("", append(arguments, few)...); again.failed == nil || again.out != "0 written, 3 unchanged, 1 zone held\n" {
 		t.Errorf("again: %v, %s", again.failed, again.out)
 	}
 	// Putting all back ends the hold.
-	if back := s.importing("", append(arguments, many)...); back.failed != nil {
+	if back := s.runImport("", append(arguments, many)...); back.failed != nil {
 		t.Error(back.failed)
 	}
-	if zone = s.zone("a", "t"); zone.Status.SettledSerial != zone.Status.Serial {
+	if zone = s.getZone("a", "t"); zone.Status.SettledSerial != zone.Status.Serial {
 		t.Errorf("put back, serial %d is settled and %d is there", zone.Status.SettledSerial, zone.Status.Serial)
 	}
 }
@@ -403,28 +395,24 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 // A zone without spec.nameServers has those of its file as a Record. The same file puts that Record back, also
 // without --create-zone.
 func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
-	s := start(t)
-	path := write(t, "t.zone", fullOf("a A 192.0.2.2\n"))
-	if first := s.importing("", path, "--zone", "a/t", "--create-zone"); first.failed != nil {
+	s := startServer(t)
+	path := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\n"))
+	if first := s.runImport("", path, "--zone", "a/t", "--create-zone"); first.failed != nil {
 		t.Fatal(first.failed)
 	}
 	records := s.KubizoneV1alpha1().Records("a")
-	if err := records.Delete(t.Context(), "apex-ns.t", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if back := s.importing("", path, "--zone", "a/t"); back.failed != nil || back.out != "1 written, 3 unchanged\n" {
+	must.Succeed(t, records.Delete(t.Context(), "apex-ns.t", metav1.DeleteOptions{}))
+	if back := s.runImport("", path, "--zone", "a/t"); back.failed != nil || back.out != "1 written, 3 unchanged\n" {
 		t.Errorf("%v, %s%s", back.failed, back.err, back.out)
 	}
-	other := write(t, "other.zone", strings.Replace(fullOf("a A 192.0.2.2\n"), "NS ns\n", "NS ns.example.net.\n", 1))
-	if changed := s.importing("", other, "--zone", "a/t"); changed.failed != nil || changed.out != "1 written, 3 unchanged\n" {
+	other := writeFile(t, "other.zone", strings.Replace(fullOf("a A 192.0.2.2\n"), "NS ns\n", "NS ns.example.net.\n", 1))
+	if changed := s.runImport("", other, "--zone", "a/t"); changed.failed != nil || changed.out != "1 written, 3 unchanged\n" {
 		t.Errorf("%v, %s%s", changed.failed, changed.err, changed.out)
 	}
 	// A changed one is left as any Record is.
-	if _, err := records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
-		t.Fatal(err)
-	}
-	kept := s.importing("", path, "--zone", "a/t")
-	kept.hears("left as it is: " + path + ":4: t.test. NS (a/apex-ns.t): ")
+	must.Get(records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
+	kept := s.runImport("", path, "--zone", "a/t")
+	kept.expectRemarks("left as it is: " + path + ":4: t.test. NS (a/apex-ns.t): ")
 	if kept.out != "0 written, 3 unchanged, 1 left to others\n" {
 		t.Errorf("%v, %s%s", kept.failed, kept.err, kept.out)
 	}
@@ -432,29 +420,29 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 
 // A source that may be half of a zone removes nothing.
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
-	s := start(t)
-	whole := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
-	if first := s.importing("", whole, "--zone", "a/t", "--create-zone"); first.failed != nil {
+	s := startServer(t)
+	whole := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
+	if first := s.runImport("", whole, "--zone", "a/t", "--create-zone"); first.failed != nil {
 		t.Fatal(first.failed)
 	}
-	before := s.zone("a", "t")
-	one, other := write(t, "one.zone", fullOf("a A 192.0.2.2\n")), write(t, "other.zone", "$ORIGIN t.test.\nb 300 A 192.0.2.3\n")
+	before := s.getZone("a", "t")
+	one, other := writeFile(t, "one.zone", fullOf("a A 192.0.2.2\n")), writeFile(t, "other.zone", "$ORIGIN t.test.\nb 300 A 192.0.2.3\n")
 	for want, arguments := range map[string][]string{
-		"1 lines of ":          {write(t, "typo.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.300\n"))},
-		"has no record":        {write(t, "empty.zone", "")},
+		"1 lines of ":          {writeFile(t, "typo.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.300\n"))},
+		"has no record":        {writeFile(t, "empty.zone", "")},
 		"no-such-file was not": {one, "no-such-file"},
 	} {
-		got := s.importing("", append(arguments, "--zone", "a/t", "--create-zone", "--prune")...)
-		got.hears("zone a/t: nothing is removed: ", want)
+		got := s.runImport("", append(arguments, "--zone", "a/t", "--create-zone", "--prune")...)
+		got.expectRemarks("zone a/t: nothing is removed: ", want)
 		if got.failed == nil || strings.Contains(got.out, "removed") {
 			t.Errorf("%s: %v, %s", want, got.failed, got.out)
 		}
 	}
 	// All files of a run count together.
-	if both := s.importing("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil || strings.Contains(both.out, "removed") {
+	if both := s.runImport("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil || strings.Contains(both.out, "removed") {
 		t.Errorf("%v, %s", both.failed, both.out)
 	}
-	if after := s.zone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+	if after := s.getZone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Error("the zone changed")
 	}
 }
@@ -462,7 +450,7 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 // S6.7: the plan of a Zone with a name server in it and no address warns, and an import says at its end what is not
 // servable, with all that it brought.
 func TestImport_saysWhichNameServerHasNoAddress_S6_7(t *testing.T) {
-	s := start(t)
+	s := startServer(t)
 	zone := `apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {namespace: a, name: t}
@@ -473,13 +461,13 @@ spec:
 `
 	const address = "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: ns1}\nspec: {domainName: ns1, zoneRef: {name: t}, type: A, rdata: 192.0.2.53}\n"
 	const warned, said = "warning: name servers without A or AAAA in the zone, or in a delegated child zone: ns1; ", "zone t.test. (a/t) is not servable: NameServerWithoutAddress: "
-	if plan := s.importing(zone, "-", "--from-crd", "--plan"); plan.failed != nil || !strings.Contains(plan.err, warned) {
+	if plan := s.runImport(zone, "-", "--from-crd", "--plan"); plan.failed != nil || !strings.Contains(plan.err, warned) {
 		t.Errorf("plan: %v, %s", plan.failed, plan.err)
 	}
-	if alone := s.importing(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, said) || strings.Contains(alone.err, warned) {
+	if alone := s.runImport(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, said) || strings.Contains(alone.err, warned) {
 		t.Errorf("alone: %v, %s", alone.failed, alone.err)
 	}
-	if both := s.importing(zone+address, "-", "--from-crd"); both.failed != nil || strings.Contains(both.err, "name servers without") {
+	if both := s.runImport(zone+address, "-", "--from-crd"); both.failed != nil || strings.Contains(both.err, "name servers without") {
 		t.Errorf("with the address: %v, %s", both.failed, both.err)
 	}
 }
@@ -494,11 +482,9 @@ func (c canceling) Write(p []byte) (int, error) {
 
 // A FIFO without a writer and an idle terminal are reported after two seconds, and a signal ends the wait.
 func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
-	kubeconfig := write(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
+	kubeconfig := writeFile(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
 	fifo := filepath.Join(t.TempDir(), "example.org.zone")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Mkfifo(fifo, 0o600))
 	terminal, closeIt := io.Pipe()
 	defer closeIt.Close()
 	for _, source := range []string{fifo, "-"} {
@@ -513,15 +499,12 @@ func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
 		}
 	}
 	// Let go of the open that still waits for a writer.
-	writer, err := os.OpenFile(fifo, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(os.OpenFile(fifo, os.O_RDWR, 0))(t)
 	writer.Close()
 }
 
 func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
-	s := start(t)
+	s := startServer(t)
 	for want, arguments := range map[string][]string{
 		"--zone: name the Zone":              {"a.zone"},
 		"--zone \"Example_Org\"":             {"a.zone", "--zone", "Example_Org"},
@@ -535,11 +518,11 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 		"--zone \"no space/x\": namespace":   {"a.zone", "--zone", "no space/x"},
 		"http://x\": write axfr://SERVER[:P": {"http://x", "--zone", "x"},
 	} {
-		if got := s.importing("", arguments...); got.failed == nil || !strings.Contains(got.failed.Error(), want) {
+		if got := s.runImport("", arguments...); got.failed == nil || !strings.Contains(got.failed.Error(), want) {
 			t.Errorf("%q: %v, want %q", arguments, got.failed, want)
 		}
 	}
-	missing := s.run(importer.NewCommand(), "", "a.zone", "--zone", "x", "--context", "nowhere")
+	missing := s.runCommand(importer.NewCommand(), "", "a.zone", "--zone", "x", "--context", "nowhere")
 	if missing.failed == nil || !strings.Contains(missing.failed.Error(), "nowhere") {
 		t.Errorf("a context that is not there: %v", missing.failed)
 	}
@@ -555,17 +538,17 @@ func TestImport_takesATransfer(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "t.test.", Text: text, UpdateKey: key.Name}}})
 	rig.SkipMissing(t, err)
 	defer bind.Close()
-	s := start(t)
+	s := startServer(t)
 	arguments := []string{"--zone", "a/t", "--create-zone", "--view", "inside"}
 	url := "axfr://" + bind.Addr.String() + "/t.test"
-	if refused := s.importing("", append(arguments, url)...); refused.failed == nil || !strings.Contains(refused.failed.Error(), "REFUSED") {
+	if refused := s.runImport("", append(arguments, url)...); refused.failed == nil || !strings.Contains(refused.failed.Error(), "REFUSED") {
 		t.Errorf("a transfer without the key: %v", refused.failed)
 	}
-	first := s.importing("", append(arguments, url, "--tsig-key-file", write(t, "transfer.key", key.Statement()))...)
+	first := s.runImport("", append(arguments, url, "--tsig-key-file", writeFile(t, "transfer.key", key.Statement()))...)
 	if first.failed != nil || first.out != "3 written, 0 unchanged\n" {
 		t.Errorf("%v, %s", first.failed, first.out)
 	}
-	if second := s.importing("", append(arguments, write(t, "t.zone", text))...); second.failed != nil || second.out != "0 written, 3 unchanged\n" {
+	if second := s.runImport("", append(arguments, writeFile(t, "t.zone", text))...); second.failed != nil || second.out != "0 written, 3 unchanged\n" {
 		t.Errorf("%v, %s", second.failed, second.out)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/importer"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/standalone"
 )
 
@@ -29,7 +30,7 @@ type server struct {
 	versioned.Interface
 }
 
-func start(t *testing.T) *server {
+func startServer(t *testing.T) *server {
 	t.Helper()
 	up := standalone.Start(t)
 	return &server{t: t, kubeconfig: up.Kubeconfig, Interface: up}
@@ -42,7 +43,7 @@ type said struct {
 	failed   error
 }
 
-func (s *server) run(command *cobra.Command, in string, arguments ...string) said {
+func (s *server) runCommand(command *cobra.Command, in string, arguments ...string) said {
 	s.t.Helper()
 	var out, err bytes.Buffer
 	command.SilenceErrors, command.SilenceUsage = true, true
@@ -51,28 +52,22 @@ func (s *server) run(command *cobra.Command, in string, arguments ...string) sai
 	command.SetOut(&out)
 	command.SetErr(&err)
 	failed := command.ExecuteContext(s.t.Context())
-	s.t.Logf("%s %s: %v\n%s%s", command.Name(), strings.Join(arguments, " "), failed, err.String(), shorten(out.String()))
+	s.t.Logf("%s %s: %v\n%s%s", command.Name(), strings.Join(arguments, " "), failed, err.String(), shortenText(out.String()))
 	return said{s.t, out.String(), err.String(), failed}
 }
 
-func shorten(text string) string { return text[:min(len(text), 2000)] }
+func shortenText(text string) string { return text[:min(len(text), 2000)] }
 
-func (s *server) importing(in string, arguments ...string) said {
+func (s *server) runImport(in string, arguments ...string) said {
 	s.t.Helper()
-	return s.run(importer.NewCommand(), in, arguments...)
+	return s.runCommand(importer.NewCommand(), in, arguments...)
 }
 
-// apply loads a manifest, as up --load does.
-func (s *server) apply(path string) load.Result {
+// applyFile loads a manifest, as up --load does.
+func (s *server) applyFile(path string) load.Result {
 	s.t.Helper()
-	client, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	loader, err := load.New(load.Config{Client: client, Report: func(line string) { s.t.Log(line) }})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(s.t)
+	loader := must.Get(load.New(load.Config{Client: client, Report: func(line string) { s.t.Log(line) }}))(s.t)
 	result, err := loader.Load(s.t.Context(), load.Source{Path: path})
 	if err != nil || result.Amiss() != "" {
 		s.t.Fatal(err, result)
@@ -80,22 +75,18 @@ func (s *server) apply(path string) load.Result {
 	return result
 }
 
-func (s *server) export(arguments ...string) string {
+func (s *server) runExport(arguments ...string) string {
 	s.t.Helper()
-	said := s.run(exporter.NewCommand(), "", arguments...)
+	said := s.runCommand(exporter.NewCommand(), "", arguments...)
 	if said.failed != nil || said.err != "" {
 		s.t.Fatalf("export: %v\n%s", said.failed, said.err)
 	}
 	return said.out
 }
 
-func (s *server) zone(namespace, name string) *v1alpha1.Zone {
+func (s *server) getZone(namespace, name string) *v1alpha1.Zone {
 	s.t.Helper()
-	zone, err := s.KubizoneV1alpha1().Zones(namespace).Get(s.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return zone
+	return must.Get(s.KubizoneV1alpha1().Zones(namespace).Get(s.t.Context(), name, metav1.GetOptions{}))(s.t)
 }
 
 func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alpha1.Zone {
@@ -107,8 +98,8 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	return zone
 }
 
-// hears requires each of the parts on standard error.
-func (s said) hears(parts ...string) {
+// expectRemarks requires each of the parts on standard error.
+func (s said) expectRemarks(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(s.err, part) {
@@ -117,11 +108,9 @@ func (s said) hears(parts ...string) {
 	}
 }
 
-func write(t *testing.T, name, text string) string {
+func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/must"
 )
 
 const two = `apiVersion: v1
@@ -28,60 +29,57 @@ users:
 - {name: me, user: {token: secret}}
 `
 
-func write(t *testing.T, text string) string {
+func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-func client(t *testing.T, arguments ...string) (asked string, config *rest.Config, namespace string, err error) {
+func makeClient(t *testing.T, arguments ...string) (asked string, config *rest.Config, namespace string, err error) {
 	t.Helper()
 	options := NewOptions()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	options.AddFlags(flags)
 	options.AddNamespaceFlag(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse(arguments))
 	config, namespace, err = options.Client()
 	return options.Namespace(), config, namespace, err
 }
 
 // K1, K2
 func TestClient_readsFlagsFilesAndEnvironmentAsKubectlDoes(t *testing.T) {
-	path := write(t, two)
+	path := writeFile(t, two)
 	t.Setenv("KUBECONFIG", path)
 	t.Setenv("HOME", t.TempDir())
-	asked, config, namespace, err := client(t)
+	asked, config, namespace, err := makeClient(t)
 	if err != nil || asked != "" || namespace != "mine" || config.Host != "https://one.test" || config.BearerToken != "secret" || config.UserAgent != version.UserAgent("kubizone") {
 		t.Errorf("from the environment: %q %q %v, %v", asked, namespace, config, err)
 	}
-	asked, config, namespace, err = client(t, "--context", "two", "-n", "other", "--as", "you", "--as-group", "team")
+	asked, config, namespace, err = makeClient(t, "--context", "two", "-n", "other", "--as", "you", "--as-group", "team")
 	if err != nil || asked != "other" || namespace != "other" || config.Host != "https://two.test" || config.Impersonate.UserName != "you" || len(config.Impersonate.Groups) != 1 {
 		t.Errorf("with flags: %q %q %v, %v", asked, namespace, config, err)
 	}
 	// Another server with another authority, as the same user: what a migration needs.
-	authority := write(t, "not read here")
-	_, config, _, err = client(t, "--server", "https://127.0.0.1:1", "--certificate-authority", authority, "--tls-server-name", "x.svc")
+	authority := writeFile(t, "not read here")
+	_, config, _, err = makeClient(t, "--server", "https://127.0.0.1:1", "--certificate-authority", authority, "--tls-server-name", "x.svc")
 	if err != nil || config.Host != "https://127.0.0.1:1" || config.BearerToken != "secret" || config.CAFile != authority || config.CAData != nil || config.ServerName != "x.svc" {
 		t.Errorf("another server: %v, %v", config, err)
 	}
 	t.Setenv("KUBECONFIG", "")
-	if _, config, namespace, err = client(t, "--kubeconfig", path); err != nil || config.Host != "https://one.test" || namespace != "mine" {
+	if _, config, namespace, err = makeClient(t, "--kubeconfig", path); err != nil || config.Host != "https://one.test" ||
+		namespace != "mine" {
 		t.Errorf("from a flag: %q %v, %v", namespace, config, err)
 	}
-	if _, _, _, err = client(t, "--kubeconfig", path, "--context", "three"); err == nil || !strings.Contains(err.Error(), "three") {
+	if _, _, _, err = makeClient(t, "--kubeconfig", path, "--context", "three"); err == nil || !strings.Contains(err.Error(), "three") {
 		t.Errorf("a context that is not there: %v", err)
 	}
 	missing := filepath.Join(t.TempDir(), "missing")
-	if _, _, _, err = client(t, "--kubeconfig", missing); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) {
+	if _, _, _, err = makeClient(t, "--kubeconfig", missing); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	t.Setenv("KUBECONFIG", missing)
-	if _, _, _, err = client(t); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
+	if _, _, _, err = makeClient(t); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
 		t.Errorf("nothing anywhere: %v", err)
 	}
 }

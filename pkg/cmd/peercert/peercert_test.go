@@ -16,30 +16,22 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 const host = "kubizone-apiserver-0.kubizone-etcd.kubizone-system.svc"
 
-func options(t *testing.T) *Options {
+func makeOptions(t *testing.T) *Options {
 	return &Options{Secret: "kubizone-system/kubizone-etcd-peer", Hosts: []string{"*.kubizone-etcd.kubizone-system.svc"}, Dir: t.TempDir()}
 }
 
-func run(t *testing.T, o *Options, client *fake.Clientset, now time.Time) (pool *x509.CertPool, pair tls.Certificate) {
+func runCommand(t *testing.T, o *Options, client *fake.Clientset, now time.Time) (pool *x509.CertPool, pair tls.Certificate) {
 	t.Helper()
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Run(t.Context(), client.CoreV1(), now); err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(o.Dir, "tls.crt"), filepath.Join(o.Dir, "tls.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(o.Dir, "ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.Validate())
+	must.Succeed(t, o.Run(t.Context(), client.CoreV1(), now))
+	pair = must.Get(tls.LoadX509KeyPair(filepath.Join(o.Dir, "tls.crt"), filepath.Join(o.Dir, "tls.key")))(t)
+	text := must.Get(os.ReadFile(filepath.Join(o.Dir, "ca.crt")))(t)
 	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	return pool, pair
@@ -55,8 +47,8 @@ func TestRun_makesMembersAuthenticateEachOther(t *testing.T) {
 	members := make([]member, 3)
 	var group sync.WaitGroup
 	for i := range members {
-		o := options(t)
-		group.Go(func() { members[i].pool, members[i].pair = run(t, o, client, time.Now()) })
+		o := makeOptions(t)
+		group.Go(func() { members[i].pool, members[i].pair = runCommand(t, o, client, time.Now()) })
 	}
 	group.Wait()
 	for _, one := range members {
@@ -72,8 +64,8 @@ func TestRun_makesMembersAuthenticateEachOther(t *testing.T) {
 }
 
 func TestRun_keepsKeysFromOthers(t *testing.T) {
-	o := options(t)
-	run(t, o, fake.NewClientset(), time.Now())
+	o := makeOptions(t)
+	runCommand(t, o, fake.NewClientset(), time.Now())
 	if info, err := os.Stat(filepath.Join(o.Dir, "tls.key")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("tls.key: %v, %v", info.Mode(), err)
 	}
@@ -82,14 +74,14 @@ func TestRun_keepsKeysFromOthers(t *testing.T) {
 // K2: members that still have the old leaf and one that has the new one believe each other.
 func TestRun_renewsTheLeafAloneAndOnlyWhenItIsDue(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
-	o := options(t)
-	pool, first := run(t, o, client, now)
-	_, again := run(t, o, client, now.Add(leafLife/2))
+	o := makeOptions(t)
+	pool, first := runCommand(t, o, client, now)
+	_, again := runCommand(t, o, client, now.Add(leafLife/2))
 	if !again.Leaf.Equal(first.Leaf) {
 		t.Error("a leaf in the first half of its life was replaced")
 	}
 	at := now.Add(leafLife * 2 / 3)
-	_, renewed := run(t, o, client, at)
+	_, renewed := runCommand(t, o, client, at)
 	if renewed.Leaf.Equal(first.Leaf) {
 		t.Error("a leaf that was due was kept")
 	}
@@ -97,24 +89,22 @@ func TestRun_renewsTheLeafAloneAndOnlyWhenItIsDue(t *testing.T) {
 		t.Error("a member that runs does not know the new leaf:", err)
 	}
 	o.Hosts = append(o.Hosts, "localhost")
-	if _, wider := run(t, o, client, at); wider.Leaf.VerifyHostname("localhost") != nil {
+	if _, wider := runCommand(t, o, client, at); wider.Leaf.VerifyHostname("localhost") != nil {
 		t.Error("a host was added to the flags and not to the leaf")
 	}
 }
 
 func TestRun_namesAndLeavesWhatItCannotRead(t *testing.T) {
 	client := fake.NewClientset()
-	o := options(t)
-	run(t, o, client, time.Now())
+	o := makeOptions(t)
+	runCommand(t, o, client, time.Now())
 	secrets := client.CoreV1().Secrets("kubizone-system")
 	secret, err := secrets.Get(t.Context(), "kubizone-etcd-peer", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	secret.Data["ca.key"] = []byte("x")
-	if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(secrets.Update(t.Context(), secret, metav1.UpdateOptions{}))(t)
 	err = o.Run(t.Context(), client.CoreV1(), time.Now())
 	if err == nil || !strings.Contains(err.Error(), o.Secret) || !strings.Contains(err.Error(), "ca.key") {
 		t.Errorf("%v", err)

@@ -15,24 +15,20 @@ import (
 	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/must"
 )
 
-func completed(t *testing.T, arguments ...string) (*Config, error) {
+func completeOptions(t *testing.T, arguments ...string) (*Config, error) {
 	t.Helper()
 	o := NewOptions()
 	flags := pflag.NewFlagSet("up", pflag.ContinueOnError)
 	o.AddFlags(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse(arguments))
 	return o.Complete(io.Discard)
 }
 
 func TestOptions_defaultsAreThoseOfALaptop(t *testing.T) {
-	c, err := completed(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(completeOptions(t))(t)
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	if c.Listen.String() != "127.0.0.1:7443" || c.DNSListen.String() != "127.0.0.1:5300" || c.LoadNamespace != "default" ||
 		!reflect.DeepEqual(c.DNSViews, []string{""}) || !reflect.DeepEqual(c.Allow, []primary.Rule{{Prefixes: loopback}}) || len(c.Notify) > 0 {
@@ -43,14 +39,10 @@ func TestOptions_defaultsAreThoseOfALaptop(t *testing.T) {
 func TestOptions_readWhatTheyMean(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")
-	if err := os.WriteFile(key, []byte(`key "transfer.example." { algorithm hmac-sha256; secret "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="; };`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(key, []byte(`key "transfer.example." { algorithm hmac-sha256; secret "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="; };`), 0o600))
 	zone := filepath.Join(dir, "a.zone")
-	if err := os.WriteFile(zone, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := completed(t, "--listen", ":0", "--dns-listen", "localhost:53", "--dns-view", "", "--dns-view", "root", "--load", "root="+zone, "--load", "inside="+zone,
+	must.Succeed(t, os.WriteFile(zone, nil, 0o600))
+	c, err := completeOptions(t, "--listen", ":0", "--dns-listen", "localhost:53", "--dns-view", "", "--dns-view", "root", "--load", "root="+zone, "--load", "inside="+zone,
 		"--transfer-allow", "192.0.2.1,2001:db8::/64", "--transfer-to", "192.0.2.53,[2001:db8::53]:5353", "--tsig-key-file", key)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +71,7 @@ func TestOptions_readWhatTheyMean(t *testing.T) {
 
 // U1: all at once, each by the name of its flag.
 func TestOptions_sayAllThatIsWrong(t *testing.T) {
-	_, err := completed(t, "--data-dir", "", "--listen", "7443", "--dns-listen", "127.0.0.1:70000", "--load", "no-such-file", "--load-namespace", "A",
+	_, err := completeOptions(t, "--data-dir", "", "--listen", "7443", "--dns-listen", "127.0.0.1:70000", "--load", "no-such-file", "--load-namespace", "A",
 		"--dns-view", "x", "--dns-view", "x", "--dns-view", "X", "--transfer-allow", "192.0.2.1/24,world", "--transfer-to", "ns.example.org", "--tsig-key-file", "no-such-key")
 	if err == nil {
 		t.Fatal("accepted")

@@ -27,6 +27,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // output keeps what is said and tells when a line comes.
@@ -61,14 +62,11 @@ type running struct {
 	dir  string
 }
 
-// start runs until ready. Options name their ports, or take free ones.
-func start(t *testing.T, options *Options) *running {
+// startServer runs until ready. Options name their ports, or take free ones.
+func startServer(t *testing.T, options *Options) *running {
 	t.Helper()
 	out := newOutput()
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(options.Complete(out))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()
@@ -103,36 +101,28 @@ func start(t *testing.T, options *Options) *running {
 	return r
 }
 
-func options(dir string) *Options {
+func makeOptions(dir string) *Options {
 	o := NewOptions()
 	o.DataDir, o.Listen, o.DNSListen = dir, "127.0.0.1:0", "127.0.0.1:0"
 	return o
 }
 
-func (r *running) config(t *testing.T) *rest.Config {
+func (r *running) readConfig(t *testing.T) *rest.Config {
 	t.Helper()
 	file := filepath.Join(r.dir, "kubeconfig")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("kubeconfig: %v, %v", info.Mode(), err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	return must.Get(clientcmd.BuildConfigFromFlags("", file))(t)
 }
 
-func (r *running) client(t *testing.T) versioned.Interface {
+func (r *running) makeClient(t *testing.T) versioned.Interface {
 	t.Helper()
-	client, err := versioned.NewForConfig(r.config(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return must.Get(versioned.NewForConfig(r.readConfig(t)))(t)
 }
 
-// dns is the address that the ready line names.
-func (r *running) dns(t *testing.T) string {
+// findAddress returns the address that the ready line names.
+func (r *running) findAddress(t *testing.T) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(r.out.String(), "\nready")
 	_, rest, _ = strings.Cut(rest, "DNS on ")
@@ -143,32 +133,27 @@ func (r *running) dns(t *testing.T) string {
 	return address
 }
 
-func soa(t *testing.T, server, zone string) *mdns.SOA {
+func querySOA(t *testing.T, server, zone string) *mdns.SOA {
 	t.Helper()
 	question := new(mdns.Msg)
 	question.SetQuestion(zone, mdns.TypeSOA)
-	answer, err := mdns.Exchange(question, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(mdns.Exchange(question, server))(t)
 	if len(answer.Answer) == 0 {
 		t.Fatalf("SOA of %s: %s", zone, mdns.RcodeToString[answer.Rcode])
 	}
 	return answer.Answer[0].(*mdns.SOA)
 }
 
-func write(t *testing.T, path, text string) string {
+func writeFile(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 // U3, L3: from an empty directory to a served zone, and again.
 func TestRun_servesWhatItLoadsAndFindsItAgain(t *testing.T) {
 	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "example.net.zone"), `$ORIGIN example.net.
+	file := writeFile(t, filepath.Join(dir, "example.net.zone"), `$ORIGIN example.net.
 $TTL 3600
 @	IN	SOA	ns hostmaster 7 86400 7200 3600000 300
 @	IN	NS	ns
@@ -179,7 +164,7 @@ www	IN	A	192.0.2.300
 *	IN	TXT	"any"
 _dmarc	IN	TXT	"v=DMARC1; p=none"
 `)
-	manifest := write(t, filepath.Join(dir, "zone.yaml"), `apiVersion: kubi.zone/v1alpha1
+	manifest := writeFile(t, filepath.Join(dir, "zone.yaml"), `apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {namespace: b, name: www}
 spec: {domainName: www.example.org., type: A, rdata: 192.0.2.9}
@@ -192,36 +177,34 @@ spec:
   nameServers: [{name: ns1, addresses: [192.0.2.53]}]
   delegations: [{namespaces: [b], records: [{pattern: "*"}]}]
 `)
-	o := options(filepath.Join(dir, "data"))
+	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
-	first := start(t, o)
+	first := startServer(t, o)
 	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
 		if !strings.Contains(first.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, first.out)
 		}
 	}
-	zones, err := first.client(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
+	zones, err := first.makeClient(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(zones.Items) != 2 {
 		t.Fatalf("zones: %v, %v", zones, err)
 	}
 	serials := make(map[string]uint32)
 	for _, zone := range zones.Items {
 		serials[zone.Status.FQDN] = uint32(zone.Status.Serial)
-		if got := soa(t, first.dns(t), zone.Status.FQDN).Serial; got != uint32(zone.Status.Serial) {
+		if got := querySOA(t, first.findAddress(t), zone.Status.FQDN).Serial; got != uint32(zone.Status.Serial) {
 			t.Errorf("%s: DNS has serial %d, the API %d", zone.Status.FQDN, got, zone.Status.Serial)
 		}
 	}
-	records, err := first.client(t).KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=true"})
+	records, err := first.makeClient(t).KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=true"})
 	if err != nil || len(records.Items) != 6 {
 		t.Fatalf("adopted records: %d, %v", len(records.Items), err)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, first.stop())
 
-	second := start(t, o)
+	second := startServer(t, o)
 	for zone, serial := range serials {
-		if got := soa(t, second.dns(t), zone).Serial; got != serial {
+		if got := querySOA(t, second.findAddress(t), zone).Serial; got != serial {
 			t.Errorf("%s: serial %d became %d over a restart", zone, serial, got)
 		}
 	}
@@ -232,51 +215,36 @@ spec:
 
 // S7.5: kubectl delete records --all is not delivered unasked, also by a server that starts meanwhile.
 func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
-	o := options(filepath.Join(t.TempDir(), "data"))
-	r := start(t, o)
-	api := r.client(t).KubizoneV1alpha1()
+	o := makeOptions(filepath.Join(t.TempDir(), "data"))
+	r := startServer(t, o)
+	api := r.makeClient(t).KubizoneV1alpha1()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example-org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.",
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	if _, err := api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	for i := range 30 { // these stay
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("b", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("b%d.example.org.", i), Type: "A", RData: "192.0.2.2"}}
-		if _, err := api.Records("b").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(api.Records("b").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	}
 	for i := range 25 {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "A", RData: "192.0.2.1"}}
-		if _, err := api.Records("a").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(api.Records("a").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	}
-	if err := api.Records("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Records("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	now := func() *v1alpha1.Zone {
-		zone, err := r.client(t).KubizoneV1alpha1().Zones("a").Get(t.Context(), "example-org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return zone
+		return must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Get(t.Context(), "example-org", metav1.GetOptions{}))(t)
 	}
 	served := func(serial int64, names int) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); int64(soa(t, r.dns(t), "example.org.").Serial) != serial; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); int64(querySOA(t, r.findAddress(t), "example.org.").Serial) != serial; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("DNS has serial %d, not %d", soa(t, r.dns(t), "example.org.").Serial, serial)
+				t.Fatalf("DNS has serial %d, not %d", querySOA(t, r.findAddress(t), "example.org.").Serial, serial)
 			}
 		}
 		there := 0
 		for i := range 25 {
 			question := new(mdns.Msg)
 			question.SetQuestion(fmt.Sprintf("r%d.example.org.", i), mdns.TypeA)
-			answer, err := mdns.Exchange(question, r.dns(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Get(mdns.Exchange(question, r.findAddress(t)))(t)
 			there += len(answer.Answer)
 		}
 		if there != names {
@@ -289,17 +257,12 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 		t.Fatalf("%d RRsets are left, %+v", held.Status.RRsetCount, settled)
 	}
 	served(held.Status.SettledSerial, 9) // 16 of 55 may go, the next is too many
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
-	r = start(t, o)
+	must.Succeed(t, r.stop())
+	r = startServer(t, o)
 	served(held.Status.SettledSerial, 9)
 	transfer := func(question *mdns.Msg) (rrs []mdns.RR) {
 		t.Helper()
-		envelopes, err := new(mdns.Transfer).In(question, r.dns(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		envelopes := must.Get(new(mdns.Transfer).In(question, r.findAddress(t)))(t)
 		for e := range envelopes {
 			if e.Error != nil {
 				t.Fatal(e.Error)
@@ -317,9 +280,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 		t.Errorf("IXFR from what is delivered: %v", none)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held.Status.SettledSerial)
-	if _, err := r.client(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 	served(now().Status.Serial, 0)
 	// Both go on from there: the SOA, and from one SOA to the other all that went.
 	gone := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net."))
@@ -340,13 +301,13 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 // U3: a file that is none, and a zone without name servers, keep nothing else from being served.
 func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
-	readme := write(t, filepath.Join(dir, "README"), "This is no zone file.\n")
-	bare := write(t, filepath.Join(dir, "example.net.zone"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n")
-	good := write(t, filepath.Join(dir, "db.example.org"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n")
-	o := options(filepath.Join(dir, "data"))
+	readme := writeFile(t, filepath.Join(dir, "README"), "This is no zone file.\n")
+	bare := writeFile(t, filepath.Join(dir, "example.net.zone"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n")
+	good := writeFile(t, filepath.Join(dir, "db.example.org"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n")
+	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load = []string{readme, bare, good}
-	r := start(t, o)
-	soa(t, r.dns(t), "example.org.")
+	r := startServer(t, o)
+	querySOA(t, r.findAddress(t), "example.org.")
 	for _, want := range []string{
 		"not loaded: " + readme + ": no SOA", "zone example.net. (default/example.net) is not servable: NoNameServers: ",
 		"warning: not everything is served as --load says it: 1 source incomplete, 1 zone not servable",
@@ -361,20 +322,18 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	dir := t.TempDir()
 	const zone = "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n"
-	file := write(t, filepath.Join(dir, "db.example.org"), zone+"old A 192.0.2.2\n")
-	o := options(filepath.Join(dir, "data"))
+	file := writeFile(t, filepath.Join(dir, "db.example.org"), zone+"old A 192.0.2.2\n")
+	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load = []string{file}
-	first := start(t, o)
+	first := startServer(t, o)
 	if strings.Contains(first.out.String(), "an earlier run made") {
 		t.Errorf("the first start says\n%s", first.out)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, file, zone)
-	part := write(t, filepath.Join(t.TempDir(), "db.example.org"), zone+"new A 192.0.2.3\n")
+	must.Succeed(t, first.stop())
+	writeFile(t, file, zone)
+	part := writeFile(t, filepath.Join(t.TempDir(), "db.example.org"), zone+"new A 192.0.2.3\n")
 	o.Load = []string{file, part}
-	second := start(t, o)
+	second := startServer(t, o)
 	for _, want := range []string{
 		part + ": zone example.org. is in " + file + ", too: their records are merged",
 		"zone default/example.org: 1 Records that an earlier run made are not in " + file + ", " + part + ", and stay: old.example.org. A (default/old-a.example.org)",
@@ -387,7 +346,7 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 
 // S8.4: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
 func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
-	records := start(t, options(filepath.Join(t.TempDir(), "data"))).client(t).KubizoneV1alpha1().Records("a")
+	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
 		if _, err := records.Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
@@ -404,20 +363,15 @@ func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 
 // S7.3: also where nothing is decided, as where only the description changes.
 func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
-	records := start(t, options(filepath.Join(t.TempDir(), "data"))).client(t).KubizoneV1alpha1().Records("a")
+	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
-	if _, err := records.Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(records.Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	patch := []byte(`{"spec":{"description":"the web"}}`)
 	dry, err := records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wet, err := records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wet := must.Get(records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	if wet.Generation != 2 || wet.Status.ObservedGeneration != 2 || !equality.Semantic.DeepEqual(dry.Status, wet.Status) {
 		t.Errorf("dry run %+v, write %+v", dry.Status, wet.Status)
 	}
@@ -425,19 +379,16 @@ func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
 
 // U2
 func TestRun_namesWhatStandsInItsWay(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	occupied := taken.Addr().String()
 
 	inUse := t.TempDir()
-	server := start(t, options(inUse))
+	server := startServer(t, makeOptions(inUse))
 
 	newer := t.TempDir()
-	write(t, filepath.Join(newer, "format"), "999\n")
-	file := write(t, filepath.Join(t.TempDir(), "file"), "")
+	writeFile(t, filepath.Join(newer, "format"), "999\n")
+	file := writeFile(t, filepath.Join(t.TempDir(), "file"), "")
 
 	for name, c := range map[string]struct {
 		change func(*Options)
@@ -450,7 +401,7 @@ func TestRun_namesWhatStandsInItsWay(t *testing.T) {
 		"unwritable":   {func(o *Options) { o.DataDir = filepath.Join(file, "data") }, []string{filepath.Join(file, "data"), "cannot be written"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := options(filepath.Join(t.TempDir(), "data"))
+			o := makeOptions(filepath.Join(t.TempDir(), "data"))
 			c.change(o)
 			config, err := o.Complete(newOutput())
 			if err != nil {
@@ -468,7 +419,7 @@ func TestRun_namesWhatStandsInItsWay(t *testing.T) {
 		})
 	}
 	// The one that was there has not noticed.
-	if _, err := server.client(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{}); err != nil {
+	if _, err := server.makeClient(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -477,10 +428,7 @@ func TestRun_namesWhatStandsInItsWay(t *testing.T) {
 func TestRun_mayBeStoppedAtAnyMoment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
-		config, err := options(dir).Complete(newOutput())
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(makeOptions(dir).Complete(newOutput()))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		if err := config.Run(ctx); err != nil {
 			t.Errorf("stopped after %s: %v", after, err)

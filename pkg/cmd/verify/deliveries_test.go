@@ -27,20 +27,19 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/verify"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
-// class makes a DNSClass that may reach loopback and deliver the zones of namespace a.
-func (a *api) class(name string, spec v1alpha1.DNSClassSpec) {
+// makeClass makes a DNSClass that may reach loopback and deliver the zones of namespace a.
+func (a *api) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 	a.t.Helper()
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"a"}}
-	if _, err := a.KubizoneV1alpha1().DNSClasses().Create(a.t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
-		a.t.Fatal(err)
-	}
+	must.Get(a.KubizoneV1alpha1().DNSClasses().Create(a.t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
-// deliver has the zone a/org delivered by these classes alone.
-func (a *api) deliver(classes ...string) {
+// deliverZone has the zone a/org delivered by these classes alone.
+func (a *api) deliverZone(classes ...string) {
 	a.t.Helper()
 	var refs []v1alpha1.DNSClassReference
 	for _, class := range classes {
@@ -55,11 +54,11 @@ func (a *api) deliver(classes ...string) {
 	}
 }
 
-// until runs verify until it ends as it should, and returns its lines by server.
-func (a *api) until(what string, ends func(err error, servers map[string]line) bool, arguments ...string) map[string]line {
+// verifyUntil runs verify until it ends as it should, and returns its lines by server.
+func (a *api) verifyUntil(what string, ends func(err error, servers map[string]line) bool, arguments ...string) map[string]line {
 	a.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		out, err := a.verify(append(arguments, "-o", "json")...)
+		out, err := a.runVerify(append(arguments, "-o", "json")...)
 		var result struct{ Servers []line }
 		servers := map[string]line{}
 		if json.Unmarshal([]byte(out), &result) == nil {
@@ -87,13 +86,9 @@ func secretsOfUpdate(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	at := filepath.Join(dir, "dns", "update")
-	if err := os.MkdirAll(at, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(at, 0o700))
 	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
-		if err := os.WriteFile(filepath.Join(at, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(at, file), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -101,12 +96,9 @@ func secretsOfUpdate(t *testing.T) string {
 // No server is named: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
 // webhook. A change by hand at a server shows, and the command ends with 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dns := must.Get(rig.FreePort())(t)
 	secrets := secretsOfUpdate(t)
-	a := start(t, func(o *up.Options) { o.DNSListen, o.SecretsDir = dns.String(), secrets })
+	a := startAPI(t, func(o *up.Options) { o.DNSListen, o.SecretsDir = dns.String(), secrets })
 	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { secondary.Close() })
@@ -115,38 +107,35 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { updated.Close() })
 
-	a.class("second", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: secondary.Addr.String()}}}})
-	a.deliver("second")
-	a.until("the secondary has the zone", func(err error, servers map[string]line) bool {
+	a.makeClass("second", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: secondary.Addr.String()}}}})
+	a.deliverZone("second")
+	a.verifyUntil("the secondary has the zone", func(err error, servers map[string]line) bool {
 		one, ok := servers[secondary.Addr.String()]
 		return err == nil && ok && len(servers) == 1 && one.State == "Current" && one.By == "transfer"
 	})
 
-	a.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
+	a.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
 		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
 	}})
-	a.deliver("second", "update")
+	a.deliverZone("second", "update")
 	// The primary behind an update has a serial and name servers of its own.
-	a.until("both have the zone's records", func(err error, servers map[string]line) bool {
+	a.verifyUntil("both have the zone's records", func(err error, servers map[string]line) bool {
 		one, ok := servers[updated.Addr.String()]
 		return err == nil && ok && len(servers) == 2 && one.State == "Current"
 	})
 
-	tamper(t, updated.Addr.String())
-	tampered := a.until("what was changed at a server by hand", func(err error, servers map[string]line) bool {
+	removeRecord(t, updated.Addr.String())
+	tampered := a.verifyUntil("what was changed at a server by hand", func(err error, servers map[string]line) bool {
 		return err == verify.ErrDifferent && len(servers[updated.Addr.String()].Missing) == 1
 	})
 	if one := tampered[updated.Addr.String()]; one.Missing[0].Name != "alias.example.org." {
 		t.Errorf("%+v", one)
 	}
 
-	closed, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: fmt.Sprintf("http://%s", closed)}})
-	a.deliver("second", "hook")
-	servers := a.until("a webhook that is not there", func(err error, servers map[string]line) bool {
+	closed := must.Get(rig.FreePort())(t)
+	a.makeClass("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: fmt.Sprintf("http://%s", closed)}})
+	a.deliverZone("second", "hook")
+	servers := a.verifyUntil("a webhook that is not there", func(err error, servers map[string]line) bool {
 		return err == verify.ErrDifferent && servers["hook"].State == "Failed"
 	})
 	if one := servers["hook"]; one.By != "requests" || one.Error == "" || strings.Contains(one.Error, key.Secret) || servers[secondary.Addr.String()].State != "Current" {
@@ -157,11 +146,8 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 // The servers of a class with a block bind9 are Bind9Instances: verify asks them at their addresses, and says of one
 // that has none yet what its Delivery says.
 func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
-	dns, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := start(t, func(o *up.Options) { o.DNSListen = dns.String() })
+	dns := must.Get(rig.FreePort())(t)
+	a := startAPI(t, func(o *up.Options) { o.DNSListen = dns.String() })
 	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { secondary.Close() })
@@ -176,11 +162,11 @@ func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a.class("fleet", v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{
+	a.makeClass("fleet", v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{
 		CatalogZone: "catalog.example.net.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{"a"}}},
 	}})
-	a.deliver("fleet")
-	servers := a.until("both instances have a line", func(err error, servers map[string]line) bool {
+	a.deliverZone("fleet")
+	servers := a.verifyUntil("both instances have a line", func(err error, servers map[string]line) bool {
 		return err != nil && servers[secondary.Addr.String()].State == "Current" && servers["fleet/a/not-there"].State == "Behind"
 	})
 	if one := servers[secondary.Addr.String()]; one.By != "transfer" || len(servers) != 2 {
@@ -243,7 +229,7 @@ func startHook(t *testing.T) *hooked {
 	return h
 }
 
-func (h *hooked) change(with func(map[string]protocol.Record)) {
+func (h *hooked) changeRecords(with func(map[string]protocol.Record)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	with(h.records)
@@ -252,21 +238,21 @@ func (h *hooked) change(with func(map[string]protocol.Record)) {
 // Found 4: a webhook is asked for each RRset. An RRset that it lost or has otherwise shows, beside a record that has
 // no form there, and a server that cannot say, or one that may not be asked, is never said to be current.
 func TestVerify_asksWebhooks(t *testing.T) {
-	a := start(t)
+	a := startAPI(t)
 	server := startHook(t)
-	a.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: server.URL}})
-	a.deliver("hook")
-	a.until("all of it is there", func(err error, servers map[string]line) bool {
+	a.makeClass("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: server.URL}})
+	a.deliverZone("hook")
+	a.verifyUntil("all of it is there", func(err error, servers map[string]line) bool {
 		return err == nil && len(servers) == 1 && servers["hook"].State == "Current" && servers["hook"].By == "requests"
 	})
-	a.record("two", v1alpha1.RecordSpec{DomainName: "two.example.org.", Type: "MX", Values: []string{"10 a.example.net.", "20 b.example.net."}})
-	server.change(func(records map[string]protocol.Record) {
+	a.makeRecord("two", v1alpha1.RecordSpec{DomainName: "two.example.org.", Type: "MX", Values: []string{"10 a.example.net.", "20 b.example.net."}})
+	server.changeRecords(func(records map[string]protocol.Record) {
 		delete(records, "A/example.org/www")
 		txt := records["TXT/example.org/txt"]
 		txt.Values = []string{"another"}
 		records["TXT/example.org/txt"] = txt
 	})
-	found := a.until("what is not as it should be", func(err error, servers map[string]line) bool {
+	found := a.verifyUntil("what is not as it should be", func(err error, servers map[string]line) bool {
 		return err == verify.ErrDifferent && servers["hook"].State == "Differs"
 	})["hook"]
 	var names []string
@@ -276,7 +262,7 @@ func TestVerify_asksWebhooks(t *testing.T) {
 	if !slices.Equal(names, []string{"www.example.org. A", "two.example.org. MX"}) || len(found.Differing) != 1 || !strings.Contains(found.Error, "has no form for 1 of those that are missing") {
 		t.Errorf("%+v", found)
 	}
-	out, _ := a.verify()
+	out, _ := a.runVerify()
 	for _, want := range []string{"hook     Differs", "missing www.example.org. A:", "differs from the zone's txt.example.org. TXT:", "missing two.example.org. MX:"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nothing says %q", want)
@@ -285,19 +271,19 @@ func TestVerify_asksWebhooks(t *testing.T) {
 	server.mu.Lock()
 	server.silent = true
 	server.mu.Unlock()
-	if one := a.until("a server that cannot say", func(err error, servers map[string]line) bool {
+	if one := a.verifyUntil("a server that cannot say", func(err error, servers map[string]line) bool {
 		return err == verify.ErrUnanswered && servers["hook"].State == "Unknown"
 	})["hook"]; one.By != "delivery" || !strings.Contains(one.Error, "does not answer GET") || !strings.Contains(one.Error, "has no form for 1 of them") {
 		t.Errorf("%+v", one)
 	}
-	out, err := a.verify()
+	out, err := a.runVerify()
 	if !errors.Is(err, verify.ErrUnanswered) || !regexp.MustCompile(`hook +\? +\? +\? +\? +\? +delivery`).MatchString(out) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// tamper takes a record away that the zone has.
-func tamper(t *testing.T, server string) {
+// removeRecord takes a record away that the zone has.
+func removeRecord(t *testing.T, server string) {
 	t.Helper()
 	m := new(mdns.Msg)
 	m.SetUpdate("example.org.")
@@ -313,34 +299,30 @@ func tamper(t *testing.T, server string) {
 // keys they are asked for each RRset. No key is printed.
 func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	secrets := t.TempDir()
-	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })
-	zone := a.text()
+	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })
+	zone := a.exportZone()
 	servers := map[string]string{}
 	for class, secret := range map[string]string{"one": key.Secret, "two": "YW5vdGhlciBuaWNlIGtleSBmb3IgdGhlIHNlY29uZCE="} {
 		dir := filepath.Join(secrets, "dns", class)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(dir, 0o700))
 		for file, text := range map[string]string{"name": class + ".example", "secret": secret} {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 		}
-		servers[class] = knot(t, zone, &rig.TSIGKey{Name: class + ".example", Algorithm: "hmac-sha256", Secret: secret})
-		a.class(class, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{
+		servers[class] = startKnot(t, zone, &rig.TSIGKey{Name: class + ".example", Algorithm: "hmac-sha256", Secret: secret})
+		a.makeClass(class, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{
 			Secondaries: []v1alpha1.Secondary{{Address: servers[class]}}, TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: class},
 		}})
 	}
-	a.deliver("one", "two")
+	a.deliverZone("one", "two")
 	by := func(how string, arguments ...string) {
 		t.Helper()
-		a.until("asked by "+how, func(_ error, lines map[string]line) bool {
+		a.verifyUntil("asked by "+how, func(_ error, lines map[string]line) bool {
 			return len(lines) == 2 && lines[servers["one"]].By == how && lines[servers["two"]].By == how
 		}, arguments...)
 	}
 	by("transfer", "--secrets-dir", secrets)
 	by("questions")
-	out, _ := a.verify("--secrets-dir", secrets, "-o", "text")
+	out, _ := a.runVerify("--secrets-dir", secrets, "-o", "text")
 	if strings.Contains(out, key.Secret) || !strings.Contains(out, servers["one"]) {
 		t.Errorf("%s", out)
 	}

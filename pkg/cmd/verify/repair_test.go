@@ -19,32 +19,32 @@ import (
 // A record that was removed at a server by hand is there again when --repair returns.
 func TestVerify_repairs(t *testing.T) {
 	secrets := secretsOfUpdate(t)
-	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })
+	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })
 	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\nexample.org. 60 IN NS ns.example.net.\n"
 	updated, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { updated.Close() })
-	if out, err := a.verify("--repair"); err == nil || !strings.Contains(err.Error(), "has no Delivery") {
+	if out, err := a.runVerify("--repair"); err == nil || !strings.Contains(err.Error(), "has no Delivery") {
 		t.Errorf("a zone that nothing delivers: %v\n%s", err, out)
 	}
 	if zone, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{}); err != nil || zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt] != "" {
 		t.Errorf("what could not be asked of any class was written down: %v, %v", zone.Annotations, err)
 	}
-	a.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
+	a.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
 		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
 	}})
-	a.deliver("update")
-	a.until("it is delivered", func(err error, servers map[string]line) bool { return err == nil && len(servers) == 1 })
+	a.deliverZone("update")
+	a.verifyUntil("it is delivered", func(err error, servers map[string]line) bool { return err == nil && len(servers) == 1 })
 
 	// The comparison that the first --repair asked for may come now, and mend what is removed before it.
-	a.until("what was removed is seen", func(err error, _ map[string]line) bool {
+	a.verifyUntil("what was removed is seen", func(err error, _ map[string]line) bool {
 		if errors.Is(err, verify.ErrDifferent) {
 			return true
 		}
-		tamper(t, updated.Addr.String())
+		removeRecord(t, updated.Addr.String())
 		return false
 	})
-	if out, err := a.verify("--repair"); err != nil {
+	if out, err := a.runVerify("--repair"); err != nil {
 		t.Errorf("not repaired: %v\n%s", err, out)
 	}
 	zone, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{})

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/verify"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"
 )
@@ -34,13 +35,13 @@ type api struct {
 	versioned.Interface
 }
 
-func start(t *testing.T, changes ...func(*up.Options)) *api {
+func startAPI(t *testing.T, changes ...func(*up.Options)) *api {
 	t.Helper()
 	server := standalone.Start(t, changes...)
 	a := &api{t: t, kubeconfig: server.Kubeconfig, Interface: server}
-	a.zone("org", v1alpha1.ZoneSpec{DomainName: "example.org.", TTL: ptr.To[int32](3600)})
+	a.makeZone("org", v1alpha1.ZoneSpec{DomainName: "example.org.", TTL: ptr.To[int32](3600)})
 	// A child, whose name servers are glue in the zone: a server refers to it.
-	a.zone("dev", v1alpha1.ZoneSpec{DomainName: "dev.example.org."})
+	a.makeZone("dev", v1alpha1.ZoneSpec{DomainName: "dev.example.org."})
 	for name, spec := range map[string]v1alpha1.RecordSpec{
 		"www":   {DomainName: "www.example.org.", Type: "A", Values: []string{"192.0.2.2", "192.0.2.1"}},
 		"txt":   {DomainName: "txt.example.org.", Type: "TXT", TTL: ptr.To[int32](60), RData: `"two; words" "\"quoted\""`},
@@ -48,44 +49,34 @@ func start(t *testing.T, changes ...func(*up.Options)) *api {
 		"any":   {DomainName: "*.example.org.", Type: "MX", RData: "10 www.example.org."},
 		"mx":    {DomainName: "@", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "MX", RData: "10 WWW.Example.ORG."},
 	} {
-		a.record(name, spec)
+		a.makeRecord(name, spec)
 	}
 	return a
 }
 
-func (a *api) zone(name string, spec v1alpha1.ZoneSpec) {
+func (a *api) makeZone(name string, spec v1alpha1.ZoneSpec) {
 	a.t.Helper()
 	spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns.example.net."}}
 	spec.Delegations = []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
-	if _, err := a.KubizoneV1alpha1().Zones("a").Create(a.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
-		a.t.Fatal(err)
-	}
+	must.Get(a.KubizoneV1alpha1().Zones("a").Create(a.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
-func (a *api) record(name string, spec v1alpha1.RecordSpec) {
+func (a *api) makeRecord(name string, spec v1alpha1.RecordSpec) {
 	a.t.Helper()
-	if _, err := a.KubizoneV1alpha1().Records("a").Create(a.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
-		a.t.Fatal(err)
-	}
+	must.Get(a.KubizoneV1alpha1().Records("a").Create(a.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
-// text is the zone as a master file.
-func (a *api) text() string {
+// exportZone returns the zone as a master file.
+func (a *api) exportZone() string {
 	a.t.Helper()
-	stream, err := load.OpenEntries(a.t.Context(), a, apitypes.NamespacedName{Namespace: "a", Name: "org"})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	stream := must.Get(load.OpenEntries(a.t.Context(), a, apitypes.NamespacedName{Namespace: "a", Name: "org"}))(a.t)
 	defer stream.Close()
-	text, err := io.ReadAll(stream)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(stream))(a.t)
 	return string(text)
 }
 
-// verify runs the command as a user would.
-func (a *api) verify(arguments ...string) (out string, err error) {
+// runVerify runs the command as a user would.
+func (a *api) runVerify(arguments ...string) (out string, err error) {
 	a.t.Helper()
 	command := verify.NewCommand()
 	var text, remarks bytes.Buffer
@@ -98,8 +89,8 @@ func (a *api) verify(arguments ...string) (out string, err error) {
 	return text.String(), err
 }
 
-// result is what verify says of one server.
-func (a *api) result(want error, arguments ...string) (r struct {
+// readResult returns what verify says of one server.
+func (a *api) readResult(want error, arguments ...string) (r struct {
 	Serial  uint32
 	RRsets  int
 	Servers []struct {
@@ -117,19 +108,17 @@ func (a *api) result(want error, arguments ...string) (r struct {
 	}
 }) {
 	a.t.Helper()
-	out, err := a.verify(append(arguments, "-o", "json")...)
+	out, err := a.runVerify(append(arguments, "-o", "json")...)
 	if !errors.Is(err, want) {
 		a.t.Errorf("it ends with %v, not with %v", err, want)
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		a.t.Fatal(err)
-	}
+	must.Succeed(a.t, json.Unmarshal([]byte(out), &r))
 	return r
 }
 
 var key = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="}
 
-func bind(t *testing.T, text string) string {
+func startBIND(t *testing.T, text string) string {
 	t.Helper()
 	server, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: text}}})
 	rig.SkipMissing(t, err)
@@ -140,7 +129,7 @@ func bind(t *testing.T, text string) string {
 	return server.Addr.String()
 }
 
-func knot(t *testing.T, text string, key *rig.TSIGKey) string {
+func startKnot(t *testing.T, text string, key *rig.TSIGKey) string {
 	t.Helper()
 	server, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: key, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: text}}})
 	rig.SkipMissing(t, err)
@@ -154,28 +143,26 @@ func knot(t *testing.T, text string, key *rig.TSIGKey) string {
 // With real BIND and Knot: equal; behind, with what is missing; with a foreign RRset and another TTL; without the
 // right to transfer; not there.
 func TestVerify_saysWhereEachServerStands(t *testing.T) {
-	a := start(t)
-	text := a.text()
+	a := startAPI(t)
+	text := a.exportZone()
 	altered := strings.Replace(text, "txt.example.org.\t60\t", "txt.example.org.\t61\t", 1) + "foreign.example.org.\t60\tIN\tTXT\t\"not ours\"\n"
 	if altered == text+"foreign.example.org.\t60\tIN\tTXT\t\"not ours\"\n" {
 		t.Fatalf("no TXT in\n%s", text)
 	}
 	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte(key.Statement()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(keyFile, []byte(key.Statement()), 0o600))
 	servers := map[string][2]string{ // equal, altered
-		"BIND": {bind(t, text), bind(t, altered)},
-		"Knot": {knot(t, text, nil), knot(t, altered, nil)},
+		"BIND": {startBIND(t, text), startBIND(t, altered)},
+		"Knot": {startKnot(t, text, nil), startKnot(t, altered, nil)},
 	}
-	signed := knot(t, altered, &key)
+	signed := startKnot(t, altered, &key)
 
 	for name, at := range servers {
-		r := a.result(nil, "--name-server", at[0])
+		r := a.readResult(nil, "--name-server", at[0])
 		if s := r.Servers[0]; s.State != "Current" || s.By != "transfer" || s.Serial != r.Serial {
 			t.Errorf("%s, equal: %+v", name, s)
 		}
-		r = a.result(verify.ErrDifferent, "--name-server", at[1])
+		r = a.readResult(verify.ErrDifferent, "--name-server", at[1])
 		s := r.Servers[0]
 		if s.State != "Differs" || len(s.Missing) != 0 || len(s.Foreign) != 1 || s.Foreign[0].Name != "foreign.example.org." || len(s.Differing) != 1 ||
 			s.Differing[0].Zone.Name != "txt.example.org." || s.Differing[0].Zone.TTL != 60 || s.Differing[0].Server.TTL != 61 {
@@ -184,28 +171,25 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 	}
 
 	// Knot hands the zone out with the key alone.
-	s := a.result(verify.ErrDifferent, "--name-server", signed).Servers[0]
+	s := a.readResult(verify.ErrDifferent, "--name-server", signed).Servers[0]
 	if s.State != "Differs" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
 		t.Errorf("by questions: %+v", s)
 	}
-	if s = a.result(verify.ErrDifferent, "--name-server", signed, "--tsig-key-file", keyFile).Servers[0]; s.By != "transfer" || len(s.Foreign) != 1 {
+	if s = a.readResult(verify.ErrDifferent, "--name-server", signed, "--tsig-key-file", keyFile).Servers[0]; s.By != "transfer" || len(s.Foreign) != 1 {
 		t.Errorf("with the key: %+v", s)
 	}
 
-	a.record("late", v1alpha1.RecordSpec{DomainName: "late.example.org.", Type: "A", RData: "192.0.2.9"})
+	a.makeRecord("late", v1alpha1.RecordSpec{DomainName: "late.example.org.", Type: "A", RData: "192.0.2.9"})
 	for name, at := range servers {
-		r := a.result(verify.ErrDifferent, "--name-server", at[0])
+		r := a.readResult(verify.ErrDifferent, "--name-server", at[0])
 		s := r.Servers[0]
 		if s.State != "Behind" || s.Serial == r.Serial || len(s.Missing) != 1 || s.Missing[0].Name != "late.example.org." || len(s.Foreign)+len(s.Differing) != 0 {
 			t.Errorf("%s, behind: %+v", name, s)
 		}
 	}
 
-	closed, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := a.verify("--name-server", closed.String(), "--name-server", servers["BIND"][1])
+	closed := must.Get(rig.FreePort())(t)
+	out, err := a.runVerify("--name-server", closed.String(), "--name-server", servers["BIND"][1])
 	if !errors.Is(err, verify.ErrDifferent) {
 		t.Errorf("it ends with %v", err)
 	}
@@ -219,10 +203,8 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 // A mistake is said before anything is asked.
 func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
-		"clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}]}`), 0o600))
 	for _, arguments := range [][]string{
 		{"org", "--output", "yaml", "--kubeconfig", os.DevNull},
 		{"a/org", "-n=b", "--kubeconfig", kubeconfig},
@@ -243,46 +225,38 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 
 // S7.5: of a zone that a mass deletion holds back, servers are to have what was settled.
 func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
-	a := start(t)
+	a := startAPI(t)
 	for i := range 20 {
-		a.record(fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: fmt.Sprintf(`"two; words" "%d"`, i)})
+		a.makeRecord(fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: fmt.Sprintf(`"two; words" "%d"`, i)})
 	}
 	zone := func() *v1alpha1.Zone {
 		t.Helper()
-		z, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return z
+		return must.Get(a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	}
 	var settled string
 	for i := range 20 {
 		if z := zone(); z.Status.SettledSerial == z.Status.Serial {
-			settled = a.text()
+			settled = a.exportZone()
 		}
-		if err := a.KubizoneV1alpha1().Records("a").Delete(t.Context(), fmt.Sprint("r", i), metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, a.KubizoneV1alpha1().Records("a").Delete(t.Context(), fmt.Sprint("r", i), metav1.DeleteOptions{}))
 	}
 	// One value of an RRset goes and its TTL changes; another RRset comes.
-	if _, err := a.KubizoneV1alpha1().Records("a").Patch(t.Context(), "www", apitypes.MergePatchType, []byte(`{"spec":{"values":["192.0.2.3","192.0.2.1"],"ttl":77}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	a.record("new", v1alpha1.RecordSpec{DomainName: "new.example.org.", Type: "A", RData: "192.0.2.9"})
+	must.Get(a.KubizoneV1alpha1().Records("a").Patch(t.Context(), "www", apitypes.MergePatchType, []byte(`{"spec":{"values":["192.0.2.3","192.0.2.1"],"ttl":77}}`), metav1.PatchOptions{}))(t)
+	a.makeRecord("new", v1alpha1.RecordSpec{DomainName: "new.example.org.", Type: "A", RData: "192.0.2.9"})
 	z := zone()
 	if z.Status.SettledSerial == z.Status.Serial {
 		t.Fatal("the zone is not held")
 	}
-	held := bind(t, settled)
-	r := a.result(nil, "--name-server", held)
+	held := startBIND(t, settled)
+	r := a.readResult(nil, "--name-server", held)
 	if r.Servers[0].State != "Current" || int64(r.Serial) != z.Status.SettledSerial {
 		t.Errorf("%+v", r)
 	}
 	line := fmt.Sprintf("serial %d, %d RRsets; the zone is at serial %d, which is not delivered: MassDeletion, as its condition Settled says", z.Status.SettledSerial, r.RRsets, z.Status.Serial)
-	if out, _ := a.verify("--name-server", held); !strings.Contains(out, line) {
+	if out, _ := a.runVerify("--name-server", held); !strings.Contains(out, line) {
 		t.Errorf("it does not say %q", line)
 	}
-	if r := a.result(verify.ErrDifferent, "--name-server", bind(t, a.text())); r.Servers[0].State != "Ahead" {
+	if r := a.readResult(verify.ErrDifferent, "--name-server", startBIND(t, a.exportZone())); r.Servers[0].State != "Ahead" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -29,7 +29,7 @@ func (n *noted) Eventf(_, _ runtime.Object, kind, reason, _, _ string, _ ...any)
 	n.said = append(n.said, kind+" "+reason)
 }
 
-func (n *noted) all() []string {
+func (n *noted) listLines() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.said)
@@ -48,8 +48,8 @@ func TestAnnounce_tellsWhatRemains_S8_2(t *testing.T) {
 	} {
 		told := &noted{}
 		announcer{told}.announceDelivery(&v1alpha1.Zone{}, row.event)
-		if !slices.Equal(told.all(), row.want) {
-			t.Errorf("%+v: told %v, want %v", row.event, told.all(), row.want)
+		if !slices.Equal(told.listLines(), row.want) {
+			t.Errorf("%+v: told %v, want %v", row.event, told.listLines(), row.want)
 		}
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/test/must"
 )
 
 // S9.2: 429 is answered at once, with the time to wait, and client-go repeats nothing meanwhile.
@@ -61,25 +62,19 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 		client := fake.NewClientset()
 		c := newController(t, client)
 		defer c.queue.ShutDown()
-		if err := c.index.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.index.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}))
 		for _, namespace := range []string{"poor", "rich"} {
 			uid := types.UID(namespace)
 			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: uid, ResourceVersion: "1"}}
 			zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "main"}}
 			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = namespace+".example.", 7, 7
-			if err := c.index.zones.GetStore().Add(zone); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, c.index.zones.GetStore().Add(zone))
 			for i := range 100 {
 				record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("r", i), UID: types.UID(fmt.Sprint(namespace, i)), ResourceVersion: "1"}, Spec: v1alpha1.RecordSpec{Type: "A"}}
 				record.Status = v1alpha1.RecordStatus{FQDN: fmt.Sprintf("r%d.%s.example.", i, namespace), Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: namespace, Name: "z", UID: uid}}
-				if err := c.index.records.GetStore().Add(record); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, c.index.records.GetStore().Add(record))
 			}
-			c.reports.all[delivery.Key{UID: string(uid), Class: "main"}] = report{state: state(7, delivery.True, delivery.ReasonDelivered), known: true}
+			c.reports.all[delivery.Key{UID: string(uid), Class: "main"}] = report{state: makeState(7, delivery.True, delivery.ReasonDelivered), known: true}
 		}
 		patches := map[string]int{}
 		client.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -117,9 +112,7 @@ func TestNext_logsARefusal(t *testing.T) {
 	defer c.queue.ShutDown()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "z", ResourceVersion: "1"}}
 	zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = "example.org.", 7, 7
-	if err := c.index.zones.GetStore().Add(zone); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.index.zones.GetStore().Add(zone))
 	of := v1alpha1.Resource("zones")
 	for _, answer := range []error{
 		apierrors.NewForbidden(of, "z", fmt.Errorf("no right")), apierrors.NewConflict(of, "z", fmt.Errorf("changed")), apierrors.NewTooManyRequests("the budget is used up", 30),

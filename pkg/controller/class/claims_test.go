@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // claiming says that "key" means what the class's Secret says.
@@ -45,7 +46,7 @@ func (s *secretsOf) Get(_ context.Context, _, name string) (map[string][]byte, e
 	return map[string][]byte{"": []byte(s.data[name])}, nil
 }
 
-func (s *secretsOf) set(name, data string) {
+func (s *secretsOf) setSecret(name, data string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.data[name] = data
@@ -69,26 +70,19 @@ func TestController_oneKeyOfAName(t *testing.T) {
 			t.Helper()
 			of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: 1, ResourceVersion: "1", CreationTimestamp: metav1.NewTime(begun.Add(-age))}}
 			of.Spec.Transfer = &v1alpha1.TransferProvider{}
-			if err := client.Tracker().Add(of); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, client.Tracker().Add(of))
 		}
 		pause := func(name string, paused bool, generation int) {
 			t.Helper()
 			patch := fmt.Sprintf(`{"metadata":{"generation":%d},"spec":{"paused":%t}}`, generation, paused)
-			if _, err := classes.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(classes.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 		}
 		// lost is which class has the name, by class.
 		is := func(when string, lost map[string]string) {
 			t.Helper()
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			all, err := classes.List(ctx, metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(classes.List(ctx, metav1.ListOptions{}))(t)
 			for _, of := range all.Items {
 				ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
 				switch other := lost[of.Name]; {
@@ -110,11 +104,9 @@ func TestController_oneKeyOfAName(t *testing.T) {
 		is("it is paused", nil)
 		pause("first", false, 3)
 		is("it is not any more", map[string]string{"second": "first", "third": "first"})
-		secrets.set("second", "x")
+		secrets.setSecret("second", "x")
 		is("one is mended", map[string]string{"third": "first"})
-		if err := classes.Delete(ctx, "first", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, classes.Delete(ctx, "first", metav1.DeleteOptions{}))
 		is("the first is gone", map[string]string{"third": "second"})
 		end()
 	})

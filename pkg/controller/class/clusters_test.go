@@ -34,6 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // teams is a controller with a server of memory for each class, by the class's UID.
@@ -84,15 +85,12 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 			return false, nil, nil
 		})
 		informers, fleet := externalversions.NewSharedInformerFactory(w.client, 0), externalversions.NewSharedInformerFactory(w.client, 0)
-		controller, err := New(Config{
+		controller := must.Get(New(Config{
 			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Registry: w.metrics, Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		informers.StartWithContext(ctx)
 		fleet.StartWithContext(ctx)
 		ended := make(chan error)
@@ -108,22 +106,22 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 	})
 }
 
-func (w *teams) must(err error) {
+func (w *teams) mustSucceed(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *teams) pass(d time.Duration) {
+func (w *teams) passTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// zone makes the next zone, which names a class.
-func (w *teams) zone(namespace string, ref v1alpha1.DNSClassReference) *v1alpha1.Zone {
+// makeZone makes the next zone, which names a class.
+func (w *teams) makeZone(namespace string, ref v1alpha1.DNSClassReference) *v1alpha1.Zone {
 	w.t.Helper()
-	zone := delivered(w.t, w.views, w.zones, "")[0].(*v1alpha1.Zone)
+	zone := putDelivered(w.t, w.views, w.zones, "")[0].(*v1alpha1.Zone)
 	w.zones++
 	before, _ := w.views.Settled(string(zone.UID))
 	header, inherit := content.Header{FQDN: before.FQDN(), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}, content.InheritTTL()
@@ -133,23 +131,23 @@ func (w *teams) zone(namespace string, ref v1alpha1.DNSClassReference) *v1alpha1
 	}
 	removed, added := step.Elements()
 	state, err := sethash.State{}.Update(removed, added)
-	w.must(err)
+	w.mustSucceed(err)
 	step.State = state
-	w.must(w.views.Apply(string(zone.UID), content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()))
+	w.mustSucceed(w.views.Apply(string(zone.UID), content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()))
 	at, _ := w.views.Settled(string(zone.UID))
 	zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = int64(at.Serial()), int64(at.Serial()), at.Hash()
 	zone.Namespace, zone.Spec.DNSClassRefs, zone.Finalizers = namespace, []v1alpha1.DNSClassReference{ref}, nil
-	w.must(w.client.Tracker().Add(zone))
+	w.mustSucceed(w.client.Tracker().Add(zone))
 	return zone
 }
 
-func (w *teams) cluster(namespace, name string, uid types.UID) {
+func (w *teams) makeCluster(namespace, name string, uid types.UID) {
 	w.t.Helper()
-	w.must(w.client.Tracker().Add(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid, ResourceVersion: "1", Generation: 1}}))
+	w.mustSucceed(w.client.Tracker().Add(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid, ResourceVersion: "1", Generation: 1}}))
 }
 
-// has compares which zones a class's server has.
-func (w *teams) has(when string, uid types.UID, zones ...*v1alpha1.Zone) {
+// expectZones compares which zones a class's server has.
+func (w *teams) expectZones(when string, uid types.UID, zones ...*v1alpha1.Zone) {
 	w.t.Helper()
 	var want, got []string
 	for _, zone := range zones {
@@ -166,21 +164,21 @@ func (w *teams) has(when string, uid types.UID, zones ...*v1alpha1.Zone) {
 	}
 }
 
-func (w *teams) ready(when string, zone *v1alpha1.Zone, want string) {
+func (w *teams) expectReady(when string, zone *v1alpha1.Zone, want string) {
 	w.t.Helper()
 	now, err := w.client.KubizoneV1alpha1().Zones(zone.Namespace).Get(w.ctx, zone.Name, metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	if ready := readyOf(now.Status.Conditions); ready == nil || !strings.Contains(ready.Reason+": "+ready.Message, want) {
 		w.t.Errorf("%s: %s/%s is %+v, want %q", when, zone.Namespace, zone.Name, ready, want)
 	}
 }
 
-// labels are the values of the label class in what is counted.
-func (w *teams) labels() []string {
+// listLabels returns the values of the label class in what is counted.
+func (w *teams) listLabels() []string {
 	w.t.Helper()
 	found := map[string]bool{}
 	families, err := w.metrics.Gather()
-	w.must(err)
+	w.mustSucceed(err)
 	for _, family := range families {
 		for _, one := range family.GetMetric() {
 			for _, label := range one.GetLabel() {
@@ -196,7 +194,7 @@ func (w *teams) labels() []string {
 func (w *teams) finalizersOf(namespace, cluster string) []string {
 	w.t.Helper()
 	of, err := w.client.Bind9V1alpha1().Bind9Clusters(namespace).Get(w.ctx, cluster, metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	return of.Finalizers
 }
 
@@ -208,29 +206,29 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "class", ResourceVersion: "1", Generation: 1}}
 	of.Spec.Bind9, of.Spec.Namespaces = &v1alpha1.Bind9Provider{}, &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
 	runTeams(t, func(w *teams) {
-		w.cluster("team-a", "edge", "a")
-		w.cluster("team-b", "edge", "b")
-		w.cluster("team-b", "unused", "u")
-		zoneA, zoneB, zoneC := w.zone("team-a", edgeCluster), w.zone("team-b", edgeCluster), w.zone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
-		absent := w.zone("team-c", edgeCluster) // has no cluster, whatever other teams have
-		w.pass(time.Minute)
-		w.has("at first", "a", zoneA)
-		w.has("at first", "b", zoneB)
-		w.has("at first", "class", zoneC)
-		w.ready("at first", zoneA, "Delivered")
-		w.ready("at first", zoneB, "Delivered")
-		w.ready("at first", absent, "DNSClassNotFound: there is no Bind9Cluster edge; make it")
+		w.makeCluster("team-a", "edge", "a")
+		w.makeCluster("team-b", "edge", "b")
+		w.makeCluster("team-b", "unused", "u")
+		zoneA, zoneB, zoneC := w.makeZone("team-a", edgeCluster), w.makeZone("team-b", edgeCluster), w.makeZone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
+		absent := w.makeZone("team-c", edgeCluster) // has no cluster, whatever other teams have
+		w.passTime(time.Minute)
+		w.expectZones("at first", "a", zoneA)
+		w.expectZones("at first", "b", zoneB)
+		w.expectZones("at first", "class", zoneC)
+		w.expectReady("at first", zoneA, "Delivered")
+		w.expectReady("at first", zoneB, "Delivered")
+		w.expectReady("at first", absent, "DNSClassNotFound: there is no Bind9Cluster edge; make it")
 		if got := w.finalizersOf("team-a", "edge"); !slices.Equal(got, []string{v1alpha1.FinalizerDelivery}) {
 			t.Errorf("finalizers of a cluster that delivers: %q", got)
 		}
 		if got := w.finalizersOf("team-b", "unused"); len(got) != 0 {
 			t.Errorf("finalizers of a cluster that no zone names: %q", got)
 		}
-		if got := w.labels(); !slices.Equal(got, []string{"edge", "team-a/edge", "team-b/edge", "team-c/edge"}) {
+		if got := w.listLabels(); !slices.Equal(got, []string{"edge", "team-a/edge", "team-b/edge", "team-c/edge"}) {
 			t.Errorf("metrics have the classes %q", got)
 		}
 		deliveries, err := w.client.KubizoneV1alpha1().Deliveries("").List(w.ctx, metav1.ListOptions{})
-		w.must(err)
+		w.mustSucceed(err)
 		for _, one := range deliveries.Items {
 			if want := class.DeliveryName(one.Spec.Zone.Name, one.Spec.Zone.UID, one.Spec.ClassRef); one.Name != want || one.Spec.ClassRef.Name != "edge" {
 				t.Errorf("Delivery %s/%s of %+v, want the name %s", one.Namespace, one.Name, one.Spec.ClassRef, want)
@@ -239,39 +237,39 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 
 		// A deleted cluster has its zones withdrawn, then its finalizer goes.
 		w.deleteCluster("team-a", "edge")
-		w.pass(farewellTime - time.Second)
-		w.has("just deleted", "a")
+		w.passTime(farewellTime - time.Second)
+		w.expectZones("just deleted", "a")
 		if got := w.finalizersOf("team-a", "edge"); len(got) != 1 {
 			t.Error("a deleted cluster goes before its servers transfer the catalog without its zones")
 		}
-		w.pass(time.Minute)
-		w.has("deleted", "a")
-		w.has("deleted", "b", zoneB)
-		w.has("deleted", "class", zoneC)
-		w.ready("deleted", zoneA, "DNSClassNotFound")
+		w.passTime(time.Minute)
+		w.expectZones("deleted", "a")
+		w.expectZones("deleted", "b", zoneB)
+		w.expectZones("deleted", "class", zoneC)
+		w.expectReady("deleted", zoneA, "DNSClassNotFound")
 		if got := w.finalizersOf("team-a", "edge"); len(got) != 0 {
 			t.Errorf("finalizers of a cluster that has no zone any more: %q", got)
 		}
-		w.must(w.client.Tracker().Delete(bind9.SchemeGroupVersion.WithResource("bind9clusters"), "team-a", "edge"))
-		w.pass(time.Minute)
-		w.cluster("team-a", "edge", "a2")
-		w.pass(time.Minute)
-		w.has("made again", "a")
-		w.has("made again", "a2", zoneA)
-		w.ready("made again", zoneA, "Delivered")
-		w.ready("made again", zoneB, "Delivered")
+		w.mustSucceed(w.client.Tracker().Delete(bind9.SchemeGroupVersion.WithResource("bind9clusters"), "team-a", "edge"))
+		w.passTime(time.Minute)
+		w.makeCluster("team-a", "edge", "a2")
+		w.passTime(time.Minute)
+		w.expectZones("made again", "a")
+		w.expectZones("made again", "a2", zoneA)
+		w.expectReady("made again", zoneA, "Delivered")
+		w.expectReady("made again", zoneB, "Delivered")
 
 		// A cluster that no zone names any more is forgotten, with its metrics.
 		for _, zone := range []*v1alpha1.Zone{zoneA, absent} {
 			patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}})
-			w.must(err)
+			w.mustSucceed(err)
 			_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-			w.must(err)
+			w.mustSucceed(err)
 		}
-		w.pass(time.Minute)
-		w.has("named no more", "a2")
-		w.has("named no more", "class", zoneA, zoneC, absent)
-		if got := w.labels(); !slices.Equal(got, []string{"edge", "team-b/edge"}) {
+		w.passTime(time.Minute)
+		w.expectZones("named no more", "a2")
+		w.expectZones("named no more", "class", zoneA, zoneC, absent)
+		if got := w.listLabels(); !slices.Equal(got, []string{"edge", "team-b/edge"}) {
 			t.Errorf("metrics have the classes %q", got)
 		}
 	}, of)
@@ -282,29 +280,29 @@ func (w *teams) deleteCluster(namespace, name string) {
 	w.t.Helper()
 	clusters := w.client.Bind9V1alpha1().Bind9Clusters(namespace)
 	of, err := clusters.Get(w.ctx, name, metav1.GetOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 	of = of.DeepCopy()
 	now := metav1.Now()
 	of.DeletionTimestamp = &now
 	_, err = clusters.Update(w.ctx, of, metav1.UpdateOptions{})
-	w.must(err)
+	w.mustSucceed(err)
 }
 
 // S11.30: a cluster that came in the place of another one without having been deleted here has confirmed nothing.
 func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	runTeams(t, func(w *teams) {
-		w.cluster("team-a", "edge", "a")
-		zone := w.zone("team-a", edgeCluster)
-		w.pass(time.Minute)
-		w.has("at first", "a", zone)
+		w.makeCluster("team-a", "edge", "a")
+		zone := w.makeZone("team-a", edgeCluster)
+		w.passTime(time.Minute)
+		w.expectZones("at first", "a", zone)
 		resource := bind9.SchemeGroupVersion.WithResource("bind9clusters")
-		w.must(w.client.Tracker().Delete(resource, "team-a", "edge"))
-		w.pass(time.Second)
-		w.ready("gone", zone, "DNSClassNotFound")
-		w.cluster("team-a", "edge", "a2")
-		w.pass(time.Minute)
-		w.has("made again", "a2", zone)
-		w.ready("made again", zone, "Delivered")
+		w.mustSucceed(w.client.Tracker().Delete(resource, "team-a", "edge"))
+		w.passTime(time.Second)
+		w.expectReady("gone", zone, "DNSClassNotFound")
+		w.makeCluster("team-a", "edge", "a2")
+		w.passTime(time.Minute)
+		w.expectZones("made again", "a2", zone)
+		w.expectReady("made again", zone, "Delivered")
 	})
 }
 
@@ -313,13 +311,10 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
-	controller, err := New(Config{
+	controller := must.Get(New(Config{
 		Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{},
 		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z"}, Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{edgeCluster}}}
 	force := classesOf(zone, nil, controller.index.classByName, nil, nil)
 	if force.wrong != nil || !slices.Equal(force.classes, []string{"team-a/edge"}) {
@@ -338,10 +333,10 @@ func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 	runTeams(t, func(w *teams) {
 		ready := metav1.Condition{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllReady"}
-		w.must(w.client.Tracker().Add(&bind9.Bind9Cluster{
+		w.mustSucceed(w.client.Tracker().Add(&bind9.Bind9Cluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "edge", UID: "a", ResourceVersion: "1", Generation: 1}, Status: bind9.Bind9ClusterStatus{Conditions: []metav1.Condition{ready}},
 		}))
-		w.cluster("team-a", "unused", "u")
+		w.makeCluster("team-a", "unused", "u")
 		writes := func() (n int) {
 			for _, action := range w.client.Actions() {
 				if action.GetResource().Resource == "bind9clusters" && action.GetSubresource() == "status" {
@@ -353,7 +348,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		says := func(when, want string) {
 			t.Helper()
 			now, err := w.client.Bind9V1alpha1().Bind9Clusters("team-a").Get(w.ctx, "edge", metav1.GetOptions{})
-			w.must(err)
+			w.mustSucceed(err)
 			got := ""
 			if delivering := meta.FindStatusCondition(now.Status.Conditions, bind9.ConditionDelivering); delivering != nil {
 				got = string(delivering.Status) + "/" + delivering.Reason + ": " + delivering.Message
@@ -365,30 +360,30 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 				t.Errorf("%s: Ready of the fleet is %+v", when, kept)
 			}
 		}
-		w.pass(time.Minute)
+		w.passTime(time.Minute)
 		says("before a zone names it", "")
-		zone := w.zone("team-a", edgeCluster)
-		w.pass(time.Minute)
+		zone := w.makeZone("team-a", edgeCluster)
+		w.passTime(time.Minute)
 		says("with a zone", "True/ServerHealthy: the provider answers and lets us in")
-		w.pass(time.Hour)
+		w.passTime(time.Hour)
 		if n := writes(); n != 1 {
 			t.Errorf("%d writes in an hour in which nothing changed, want the first one", n)
 		}
 		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Said: "BADKEY"})
-		w.pass(time.Hour)
+		w.passTime(time.Hour)
 		says("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes after the health has changed once, want 2", n)
 		}
 		w.setFault(nil)
-		w.pass(time.Hour)
+		w.passTime(time.Hour)
 		says("with the right again", "True/ServerHealthy: the provider answers and lets us in")
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{}}})
-		w.must(err)
+		w.mustSucceed(err)
 		_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		w.must(err)
-		w.pass(time.Minute)
-		w.has("named no more", "a")
+		w.mustSucceed(err)
+		w.passTime(time.Minute)
+		w.expectZones("named no more", "a")
 		says("named no more", "")
 		if n := writes(); n != 4 {
 			t.Errorf("%d writes, want 4", n)

@@ -15,20 +15,21 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 // The facts of deliveries decide the conditions of a Zone at serial 7 and of its Record of that serial (S6.7): content
 // that a class does not have, or loses, holds both up, and a refused RRset holds up no other Record.
 func TestFacts_decideForZoneAndRecord_S6_7(t *testing.T) {
 	delivered := func(change func(*classFacts)) classFacts {
-		of := classFacts{class: "a", report: report{known: true, state: state(7, delivery.True, delivery.ReasonDelivered)}}
+		of := classFacts{class: "a", report: report{known: true, state: makeState(7, delivery.True, delivery.ReasonDelivered)}}
 		change(&of)
 		return of
 	}
 	nothing := func(*classFacts) {}
-	down := func(of *classFacts) { of.state = state(6, delivery.False, delivery.ReasonServerUnreachable) }
+	down := func(of *classFacts) { of.state = makeState(6, delivery.False, delivery.ReasonServerUnreachable) }
 	refused := func(of *classFacts) {
-		of.state = state(6, delivery.False, delivery.ReasonValidationFailed)
+		of.state = makeState(6, delivery.False, delivery.ReasonValidationFailed)
 		of.state.Failed, of.state.Intent = 1, &delivery.Intent{Serial: 7}
 	}
 	for what, test := range map[string]struct {
@@ -83,7 +84,7 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 		return &v1alpha1.Delivery{Status: statusFor("a", at, nil)}
 	}
 	key := delivery.Key{UID: "u", Class: "a"}
-	older, newer := begun(), begun()
+	older, newer := makeBegunState(), makeBegunState()
 	older.Serial, newer.Serial = 6, 7
 	r.takeDelivery(key, of(older))
 	if got := r.get(key); !got.known || got.observed || got.state.Serial != 6 {
@@ -109,9 +110,7 @@ func TestReadFacts_whatAClassSays(t *testing.T) {
 		of := classAt("public", "here")
 		of.Generation = generation
 		of.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ServerUnreachable", ObservedGeneration: 1}}
-		if err := c.index.classes.GetStore().Add(of); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.index.classes.GetStore().Add(of))
 		if says := c.zones.readFacts(aZone(), inForce{classes: []string{"public"}}).classes[0].says; says != want {
 			t.Errorf("generation %d: %q, want %q", generation, says, want)
 		}
@@ -125,23 +124,17 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone.ResourceVersion = "1"
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": state(7, delivery.True, delivery.ReasonDelivered)})
+	f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": makeState(7, delivery.True, delivery.ReasonDelivered)})
 	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	for range 3 {
-		if err := c.zones.syncStatus(t.Context(), c.zones.memoryOf(at), f); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.zones.syncStatus(t.Context(), c.zones.memoryOf(at), f))
 	}
 	if n := len(client.Actions()); n != 1 {
 		t.Errorf("%d writes: %v", n, client.Actions())
 	}
-	if err := c.records.syncRecords(t.Context(), zone, standingOf(f)); err != nil {
-		t.Fatal(err)
-	}
-	c.reports.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeDelivered, State: begun()})
-	if err := c.zones.forgetZone(t.Context(), at, string(zone.UID)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.records.syncRecords(t.Context(), zone, standingOf(f)))
+	c.reports.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeDelivered, State: makeBegunState()})
+	must.Succeed(t, c.zones.forgetZone(t.Context(), at, string(zone.UID)))
 	if left := len(c.zones.memory) + len(c.records.standings) + len(c.records.untold) + len(c.reports.all); left != 0 {
 		t.Errorf("kept: %v, %v, %v, %v", c.zones.memory, c.records.standings, c.records.untold, c.reports.all)
 	}

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // F30: the Ready of a zone that cannot be proven says so, with the next step, and is written once; a write of its owner
@@ -29,7 +30,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		of := classAt("main", "https://dns.example.net")
 		objects := []runtime.Object{of}
 		for i := range 2 {
-			objects = append(objects, delivered(t, views, i, "me")...)
+			objects = append(objects, putDelivered(t, views, i, "me")...)
 		}
 		client := fake.NewClientset(objects...)
 		var mu sync.Mutex
@@ -49,10 +50,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 			Providers: webhooks(&deliverytest.Memory{Server: deliverytest.NewServer()}, "here"),
 		})
 		ready := func(name string) *metav1.Condition {
-			zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{}))(t)
 			return meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
 		}
 		writes := func() (n int) {
@@ -79,23 +77,16 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 			t.Errorf("%d writes of zones in an hour", n)
 		}
 		// A write of its owner has the server say that it is Pending (S6.7).
-		zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{}))(t)
 		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 8, 8, "2"
 		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending})
-		if _, err := client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}))(t)
 		wait()
 		if c, n := ready("z0"), writes(); c.Reason != v1alpha1.ReasonFrozen || n != 3 {
 			t.Errorf("after a write: %+v, %d writes", c, n)
 		}
 		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 7, 7, "3"
-		if _, err := client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}))(t)
 		freeze()
 		wait()
 		if c := ready("z0"); c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDelivered {

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // told answers as a test says.
@@ -72,7 +73,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				views := zoneview.NewSet(zoneview.Config{})
 				of := classAt("main", "https://dns.example.net")
-				objects := append([]runtime.Object{of}, delivered(t, views, 0, "me")...)
+				objects := append([]runtime.Object{of}, putDelivered(t, views, 0, "me")...)
 				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // of another target, and not Ready
 				client := newClient(objects...)
 				provider := &told{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
@@ -84,10 +85,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
 				says := func(when string, status metav1.ConditionStatus, reason, message string) {
 					t.Helper()
 					synctest.Wait()
-					now, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					now := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
 					ready := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady)
 					if ready == nil || ready.Status != status || ready.Reason != reason || message != "" && ready.Message != message {
 						t.Errorf("%s: %+v", when, ready)
@@ -150,17 +148,14 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 		t.Run(fmt.Sprint(fetched), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				views := zoneview.NewSet(zoneview.Config{})
-				client := newClient(append([]runtime.Object{classAt("main", "here")}, delivered(t, views, 0, "me")...)...)
+				client := newClient(append([]runtime.Object{classAt("main", "here")}, putDelivered(t, views, 0, "me")...)...)
 				provider := &able{&deliverytest.Memory{Server: deliverytest.NewServer()}, delivery.Abilities{Fetched: fetched}}
 				ctx, end := runController(t, client, Config{
 					Views: views, Providers: webhooks(provider, "elsewhere"),
 				})
 				time.Sleep(61 * time.Minute)
 				synctest.Wait()
-				now, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				now := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
 				ready := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady)
 				if ready == nil || (ready.Status == metav1.ConditionUnknown) != fetched {
 					t.Errorf("Ready: %+v", ready)

@@ -24,18 +24,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
-// delivered puts a zone that is Ready into the views, with its Delivery and a Record.
-func delivered(t *testing.T, views *zoneview.Set, i int, holder string) []runtime.Object {
+// putDelivered puts a zone that is Ready into the views, with its Delivery and a Record.
+func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []runtime.Object {
 	t.Helper()
 	uid, fqdn := types.UID(fmt.Sprint("uid-", i)), name.MustParse(fmt.Sprintf("z%d.example.", i))
 	header := content.Header{FQDN: fqdn, TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	step := content.Step{N: 1, Serial: serial.Serial(7), HeaderAfter: &header, State: sethash.State{}}
 	at := zoneview.Zone{UID: string(uid), Namespace: "team", Name: fmt.Sprint("z", i)}
-	if err := views.Apply(string(uid), content.Transaction{Steps: []content.Step{step}, Settled: true}, at); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, views.Apply(string(uid), content.Transaction{Steps: []content.Step{step}, Settled: true}, at))
 	snapshot, _ := views.Settled(string(uid))
 	condition := func(kind, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: 1}
@@ -73,7 +72,7 @@ func TestController_idle(t *testing.T) {
 			of := classAt("main", "https://dns.example.net")
 			objects := []runtime.Object{of}
 			for i := range zones {
-				objects = append(objects, delivered(t, views, i, holder)...)
+				objects = append(objects, putDelivered(t, views, i, holder)...)
 			}
 			client := fake.NewClientset(objects...)
 			_, end := runController(t, client, Config{

@@ -17,6 +17,7 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // TestDriftInterval_countsServers: a comparison costs a question to each server of a zone. A class asks no more than
@@ -32,24 +33,17 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		classes:    informer(&v1alpha1.DNSClass{}, nil),
 		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return keyOf(one).Class })}),
 	}
-	loop, err := delivery.New(delivery.Config{Identity: "me", Views: zoneview.NewSet(zoneview.Config{}), Store: &store{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loop := must.Get(delivery.New(delivery.Config{Identity: "me", Views: zoneview.NewSet(zoneview.Config{}), Store: &store{}}))(t)
 	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: newQuestions()}
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {
 		class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-		if err := x.classes.GetIndexer().Add(class); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.classes.GetIndexer().Add(class))
 		for i := range zones {
 			one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(name, i)}, Spec: v1alpha1.DeliverySpec{ClassRef: apiclass.RefOf(name)}}
 			one.Namespace, _, _ = apiclass.SplitCluster(name)
 			one.Status.Servers = make([]v1alpha1.DeliveryServer, servers)
-			if err := x.deliveries.GetIndexer().Add(one); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, x.deliveries.GetIndexer().Add(one))
 		}
 		return class
 	}

@@ -85,7 +85,7 @@ func TestClassesOf(t *testing.T) {
 	}
 }
 
-func state(at serial.Serial, status delivery.Status, reason delivery.Reason) delivery.State {
+func makeState(at serial.Serial, status delivery.Status, reason delivery.Reason) delivery.State {
 	return delivery.State{Serial: at, Hash: "h", Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
 }
 
@@ -101,7 +101,7 @@ func factsOf(zone *v1alpha1.Zone, force inForce, states map[string]delivery.Stat
 
 // S6.7: Ready is all the other conditions, and every class.
 func TestJudgeZone(t *testing.T) {
-	good, failed := state(7, delivery.True, delivery.ReasonDelivered), state(6, delivery.False, delivery.ReasonAuthenticationFailed)
+	good, failed := makeState(7, delivery.True, delivery.ReasonDelivered), makeState(6, delivery.False, delivery.ReasonAuthenticationFailed)
 	condition := func(kind string) func(*v1alpha1.Zone) {
 		return func(zone *v1alpha1.Zone) {
 			for i := range zone.Status.Conditions {
@@ -119,10 +119,10 @@ func TestJudgeZone(t *testing.T) {
 	}{
 		"all":             {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": good}, "True Delivered"},
 		"one has nothing": {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
-		"one is behind":   {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": state(6, delivery.True, delivery.ReasonDelivered)}, "Unknown Pending"},
+		"one is behind":   {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": makeState(6, delivery.True, delivery.ReasonDelivered)}, "Unknown Pending"},
 		"one fails":       {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": failed}, "False AuthenticationFailed"},
-		"it was refused RRsets, and has the serial": {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
-		"the zone is older than what is delivered":  {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(8, delivery.True, delivery.ReasonDelivered)}, " "},
+		"it was refused RRsets, and has the serial": {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
+		"the zone is older than what is delivered":  {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(8, delivery.True, delivery.ReasonDelivered)}, " "},
 		"no class":                      {nil, inForce{}, nil, "True NoClass"},
 		"no class, and not yet settled": {condition(v1alpha1.ConditionSettled), inForce{}, nil, "Unknown Pending"},
 		"no class, and not servable":    {condition(v1alpha1.ConditionServable), inForce{}, nil, "False NotDelegatedOrServable"},
@@ -133,12 +133,12 @@ func TestJudgeZone(t *testing.T) {
 		"held by a mass deletion": {func(zone *v1alpha1.Zone) {
 			condition(v1alpha1.ConditionSettled)(zone)
 			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
-		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
+		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
 		"held, and not servable": {func(zone *v1alpha1.Zone) {
 			condition(v1alpha1.ConditionServable)(zone)
 			condition(v1alpha1.ConditionSettled)(zone)
 			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
-		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
+		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			zone := aZone()
@@ -255,7 +255,7 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
 	} {
-		failed := state(6, delivery.False, reason)
+		failed := makeState(6, delivery.False, reason)
 		failed.Ready.Message = said
 		j := judgeBy(failed)
 		if j.reason != string(reason) || strings.Contains(j.message, "10.96") || strings.Contains(j.message, "dial") || !strings.HasPrefix(j.message, "outside: ") || !strings.Contains(j.message, "cluster admin") {
@@ -263,7 +263,7 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 		}
 	}
 	for _, reason := range []delivery.Reason{delivery.ReasonValidationFailed, delivery.ReasonConflict} {
-		failed := state(6, delivery.False, reason)
+		failed := makeState(6, delivery.False, reason)
 		if j := judgeBy(failed); j.message != "outside: said" {
 			t.Errorf("%s, which is about the zone's own data: %+v", reason, j)
 		}
@@ -275,7 +275,7 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 func TestReady_besideMoreThanIsListed_S6_7(t *testing.T) {
 	zone, force := aZone(), inForce{classes: []string{"a"}}
 	const many = 300
-	failed := state(7, delivery.False, delivery.ReasonValidationFailed)
+	failed := makeState(7, delivery.False, delivery.ReasonValidationFailed)
 	failed.Failed, failed.Intent = many, &delivery.Intent{Serial: 7, Unlisted: true}
 	failures := map[delivery.RRsetKey]*delivery.Error{}
 	for n := range many {

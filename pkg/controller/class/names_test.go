@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // H7: a class has one zone of a name, whatever their views: of two that had one when the controller began that with
@@ -55,18 +56,14 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 			step.Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: address(i)}}
 			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
 			removed, added := step.Elements()
-			var err error
-			if step.State, err = (sethash.State{}).Update(removed, added); err != nil {
-				t.Fatal(err)
-			}
-			if err := views.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()); err != nil {
-				t.Fatal(err)
-			}
+
+			step.State = must.Get((sethash.State{}).Update(removed, added))(t)
+			must.Succeed(t, views.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()))
 			after, _ := views.Settled(uid)
 			return after
 		}
 		for i := range 2 {
-			made := delivered(t, views, i, "me")
+			made := putDelivered(t, views, i, "me")
 			zone, one := made[0].(*v1alpha1.Zone), made[1].(*v1alpha1.Delivery)
 			at := named(i)
 			zone.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Duration(i) * time.Hour))
@@ -79,7 +76,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 			objects = append(objects, zone, one)
 		}
 		// Whose finalizers were taken away by hand leaves a Delivery behind, the earliest of all: it keeps no name.
-		orphan := delivered(t, zoneview.NewSet(zoneview.Config{}), 9, "me")[1].(*v1alpha1.Delivery)
+		orphan := putDelivered(t, zoneview.NewSet(zoneview.Config{}), 9, "me")[1].(*v1alpha1.Delivery)
 		orphan.Status.FQDN, orphan.CreationTimestamp = org.String(), metav1.NewTime(time.Now().Add(-24*time.Hour))
 		objects = append(objects, orphan)
 		client := newClient(objects...)
@@ -94,10 +91,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		}
 		says := func(what string, i int, reason string) {
 			t.Helper()
-			zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", i), metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", i), metav1.GetOptions{}))(t)
 			if ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason != reason {
 				t.Errorf("%s: z%d is %+v, want %s", what, i, ready, reason)
 			}
@@ -106,24 +100,17 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		synctest.Wait()
 		orphan = orphan.DeepCopy()
 		orphan.Labels = map[string]string{"seen": "again"}
-		if _, err := client.KubizoneV1alpha1().Deliveries("team").Update(ctx, orphan, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.KubizoneV1alpha1().Deliveries("team").Update(ctx, orphan, metav1.UpdateOptions{}))(t)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		has("at the start", address(winner))
 		says("at the start", loser, string(delivery.ReasonConflict))
 		says("at the start", winner, v1alpha1.ReasonDelivered)
 
-		leaves, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		leaves := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{}))(t)
 		leaves = leaves.DeepCopy()
 		leaves.Spec.DNSClassRefs = nil
-		if _, err := client.KubizoneV1alpha1().Zones("team").Update(ctx, leaves, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.KubizoneV1alpha1().Zones("team").Update(ctx, leaves, metav1.UpdateOptions{}))(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		has("without the first", address(loser))

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // readiness is a zone that is delivered by class main, its Record www, and a controller that may be restarted.
@@ -46,7 +47,7 @@ type provider struct {
 	refuse bool
 }
 
-func (p *provider) fails() error {
+func (p *provider) failOnce() error {
 	if p.server[0] >= 'a' {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (p *provider) fails() error {
 }
 
 func (p *provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	if err := p.fails(); err != nil {
+	if err := p.failOnce(); err != nil {
 		return delivery.Report{}, err
 	}
 	report, err := p.Memory.Deliver(ctx, plan, fence)
@@ -65,13 +66,13 @@ func (p *provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 }
 
 func (p *provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	if err := p.fails(); err != nil {
+	if err := p.failOnce(); err != nil {
 		return delivery.Report{}, err
 	}
 	return p.Memory.Withdraw(ctx, plan, fence)
 }
 
-func (p *provider) Health(context.Context) error { return p.fails() }
+func (p *provider) Health(context.Context) error { return p.failOnce() }
 
 func classAt(name, server string) *v1alpha1.DNSClass {
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "class"}, Spec: v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: server}}}
@@ -82,7 +83,7 @@ func classAt(name, server string) *v1alpha1.DNSClass {
 
 func newReadiness(t *testing.T, refuse bool) *readiness {
 	r := &readiness{T: t, views: zoneview.NewSet(zoneview.Config{}), server: deliverytest.NewServer(), refuse: refuse}
-	objects := append(delivered(t, r.views, 0, "me"), classAt("main", "here"), classAt("dead", string(delivery.ReasonServerUnreachable)))
+	objects := append(putDelivered(t, r.views, 0, "me"), classAt("main", "here"), classAt("dead", string(delivery.ReasonServerUnreachable)))
 	if refuse {
 		one := objects[1].(*v1alpha1.Delivery)
 		one.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 7, From: 7, RRsets: []string{"bad.z0.example. A"}}
@@ -97,10 +98,10 @@ func newReadiness(t *testing.T, refuse bool) *readiness {
 	return r
 }
 
-func (r *readiness) start() {
+func (r *readiness) startController() {
 	r.Helper()
 	informers := externalversions.NewSharedInformerFactory(r.client, 0)
-	controller, err := New(Config{
+	controller := must.Get(New(Config{
 		Identity: "me", Client: r.client, Informers: informers, Views: r.views, Secrets: noSecrets{},
 		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 			server := of.Spec.Webhook.Server
@@ -109,10 +110,7 @@ func (r *readiness) start() {
 			}
 			return &provider{&deliverytest.Memory{Server: r.server}, server, r.refuse}, server, nil
 		}},
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
+	}))(r)
 	if r.mass != nil {
 		controller.records.mass, controller.records.wrong = r.mass, r.mass
 	}
@@ -130,13 +128,13 @@ func (r *readiness) start() {
 	}
 }
 
-// after lets time pass.
-func (r *readiness) after(d time.Duration) {
+// passTime lets time pass.
+func (r *readiness) passTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func (r *readiness) zone(change func(*v1alpha1.Zone)) {
+func (r *readiness) changeZone(change func(*v1alpha1.Zone)) {
 	r.Helper()
 	zone, err := r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{})
 	if err == nil {
@@ -150,7 +148,7 @@ func (r *readiness) zone(change func(*v1alpha1.Zone)) {
 	}
 }
 
-func (r *readiness) class(change func(*v1alpha1.DNSClass)) {
+func (r *readiness) changeClass(change func(*v1alpha1.DNSClass)) {
 	r.Helper()
 	of, err := r.client.KubizoneV1alpha1().DNSClasses().Get(r.Context(), "main", metav1.GetOptions{})
 	if err == nil {
@@ -164,17 +162,11 @@ func (r *readiness) class(change func(*v1alpha1.DNSClass)) {
 	}
 }
 
-// ready is what the Zone and the Record www say.
-func (r *readiness) ready() (zone, record metav1.Condition) {
+// readConditions returns what the Zone and the Record www say.
+func (r *readiness) readConditions() (zone, record metav1.Condition) {
 	r.Helper()
-	z, err := r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{})
-	if err != nil {
-		r.Fatal(err)
-	}
-	www, err := r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{})
-	if err != nil {
-		r.Fatal(err)
-	}
+	z := must.Get(r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{}))(r)
+	www := must.Get(r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{}))(r)
 	for _, one := range []struct {
 		of   []metav1.Condition
 		into *metav1.Condition
@@ -186,7 +178,7 @@ func (r *readiness) ready() (zone, record metav1.Condition) {
 	return zone, record
 }
 
-func says(of metav1.Condition) string { return string(of.Status) + " " + of.Reason }
+func describeCondition(of metav1.Condition) string { return string(of.Status) + " " + of.Reason }
 
 func refsOf(names ...string) func(*v1alpha1.Zone) {
 	return func(zone *v1alpha1.Zone) {
@@ -208,28 +200,28 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 		zone, record string
 	}{
 		{"class deleted", func(r *readiness) {
-			r.class(func(of *v1alpha1.DNSClass) { now := metav1.Now(); of.DeletionTimestamp = &now })
+			r.changeClass(func(of *v1alpha1.DNSClass) { now := metav1.Now(); of.DeletionTimestamp = &now })
 		}, "False DNSClassNotFound", "False DNSClassNotFound"},
-		{"no class any more", func(r *readiness) { r.zone(refsOf()) }, "True NoClass", "True NoClass"},
+		{"no class any more", func(r *readiness) { r.changeZone(refsOf()) }, "True NoClass", "True NoClass"},
 		{"no class any more, and the one before is out of reach", func(r *readiness) {
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
-			r.after(time.Second)
-			r.zone(refsOf())
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
+			r.passTime(time.Second)
+			r.changeZone(refsOf())
 		}, "False ServerUnreachable", "False ServerUnreachable"},
-		{"moved to one that is out of reach", func(r *readiness) { r.zone(refsOf("dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
-		{"one out of reach added", func(r *readiness) { r.zone(refsOf("main", "dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
-		{"moved to one that is not there", func(r *readiness) { r.zone(refsOf("none")) }, "False DNSClassNotFound", "False DNSClassNotFound"},
+		{"moved to one that is out of reach", func(r *readiness) { r.changeZone(refsOf("dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
+		{"one out of reach added", func(r *readiness) { r.changeZone(refsOf("main", "dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
+		{"moved to one that is not there", func(r *readiness) { r.changeZone(refsOf("none")) }, "False DNSClassNotFound", "False DNSClassNotFound"},
 		{"redirected to where nothing answers", func(r *readiness) {
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
 		}, "False ServerUnreachable", "False ServerUnreachable"},
 		{"redirected, and its Secret is missing", func(r *readiness) {
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonSecretNotFound) })
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonSecretNotFound) })
 		}, "False SecretNotFound", "False SecretNotFound"},
 		{"redirected", func(r *readiness) {
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "there" })
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "there" })
 		}, "True Delivered", "True Delivered"},
 		{"not for its namespace any more", func(r *readiness) {
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Namespaces.Names = []string{"other"} })
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Namespaces.Names = []string{"other"} })
 		}, "False InvalidConfiguration", "False InvalidConfiguration"},
 	} {
 		for _, refuse := range []bool{false, true} {
@@ -238,15 +230,15 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						r := newReadiness(t, refuse)
 						if !meanwhile {
-							r.start()
-							r.after(time.Minute)
-							if _, record := r.ready(); says(record) != "True Delivered" {
-								t.Fatalf("at the start the Record says %s", says(record))
+							r.startController()
+							r.passTime(time.Minute)
+							if _, record := r.readConditions(); describeCondition(record) != "True Delivered" {
+								t.Fatalf("at the start the Record says %s", describeCondition(record))
 							}
 						}
 						test.change(r)
 						if meanwhile {
-							r.start()
+							r.startController()
 						}
 						wantZone := test.zone
 						if refuse && wantZone == "True Delivered" {
@@ -255,12 +247,12 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 						for _, when := range []time.Duration{2 * time.Minute, 20 * time.Minute, 0} {
 							if when == 0 {
 								r.stop()
-								r.start()
+								r.startController()
 							}
-							r.after(max(when, time.Minute))
-							zone, record := r.ready()
-							if says(zone) != wantZone || says(record) != test.record {
-								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when, says(zone), zone.Message, says(record), record.Message, wantZone, test.record)
+							r.passTime(max(when, time.Minute))
+							zone, record := r.readConditions()
+							if describeCondition(zone) != wantZone || describeCondition(record) != test.record {
+								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when, describeCondition(zone), zone.Message, describeCondition(record), record.Message, wantZone, test.record)
 							}
 							for _, told := range []string{zone.Message, record.Message} {
 								if strings.Contains(told, "192.0.2.99") || strings.Contains(told, "dns/key") {
@@ -287,17 +279,15 @@ func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, refused beside it %v", reason, refuse), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := newReadiness(t, refuse)
-					r.zone(refsOf("main", "late"))
+					r.changeZone(refsOf("main", "late"))
 					late := classAt("late", string(reason))
-					if _, err := r.client.KubizoneV1alpha1().DNSClasses().Create(t.Context(), late, metav1.CreateOptions{}); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(r.client.KubizoneV1alpha1().DNSClasses().Create(t.Context(), late, metav1.CreateOptions{}))(t)
 					for range 2 {
-						r.start()
-						r.after(2 * time.Minute)
-						_, record := r.ready()
-						if says(record) != "False "+string(reason) || !strings.HasPrefix(record.Message, "late: ") || strings.Contains(record.Message, "192.0.2.99") || strings.Contains(record.Message, "dns/key") {
-							t.Errorf("the Record says %s: %s", says(record), record.Message)
+						r.startController()
+						r.passTime(2 * time.Minute)
+						_, record := r.readConditions()
+						if describeCondition(record) != "False "+string(reason) || !strings.HasPrefix(record.Message, "late: ") || strings.Contains(record.Message, "192.0.2.99") || strings.Contains(record.Message, "dns/key") {
+							t.Errorf("the Record says %s: %s", describeCondition(record), record.Message)
 						}
 						r.stop()
 					}
@@ -317,35 +307,37 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
 				meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionServable, Status: status, Reason: "x"})
 			}
 		}
-		r.start()
-		r.zone(refsOf())
-		r.after(time.Minute)
-		r.zone(servable(metav1.ConditionFalse))
-		r.after(time.Minute)
-		if zone, record := r.ready(); says(zone) != "False NotDelegatedOrServable" || says(record) != "Unknown Pending" {
-			t.Errorf("the Zone says %s, the Record %s", says(zone), says(record))
+		r.startController()
+		r.changeZone(refsOf())
+		r.passTime(time.Minute)
+		r.changeZone(servable(metav1.ConditionFalse))
+		r.passTime(time.Minute)
+		if zone, record := r.readConditions(); describeCondition(zone) != "False NotDelegatedOrServable" ||
+			describeCondition(record) != "Unknown Pending" {
+			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
 		r.client.ClearActions()
-		r.zone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{"any": "change"} })
-		r.after(time.Minute)
+		r.changeZone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{"any": "change"} })
+		r.passTime(time.Minute)
 		for _, action := range r.client.Actions() {
 			if action.GetVerb() == "patch" && action.GetResource().Resource == "records" {
 				t.Error("a Record was written when nothing changed")
 			}
 		}
-		r.zone(servable(metav1.ConditionTrue))
-		r.after(time.Minute)
-		if zone, record := r.ready(); says(zone) != "True NoClass" || says(record) != "True NoClass" {
-			t.Errorf("the Zone says %s, the Record %s", says(zone), says(record))
+		r.changeZone(servable(metav1.ConditionTrue))
+		r.passTime(time.Minute)
+		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
+			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
 		// S3.4: a zone that ends does not come to be servable by itself, so its Records say what their Zone says.
-		r.zone(func(zone *v1alpha1.Zone) {
+		r.changeZone(func(zone *v1alpha1.Zone) {
 			zone.Status.EndsAt = &metav1.Time{Time: time.Now().Add(time.Hour)}
 			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionFalse, Reason: "DelegationWithdrawn"})
 		})
-		r.after(time.Minute)
-		if zone, record := r.ready(); says(zone) != "False NotDelegatedOrServable" || says(record) != "False NotDelegatedOrServable" {
-			t.Errorf("of a zone that ends, the Zone says %s, the Record %s", says(zone), says(record))
+		r.passTime(time.Minute)
+		if zone, record := r.readConditions(); describeCondition(zone) != "False NotDelegatedOrServable" ||
+			describeCondition(record) != "False NotDelegatedOrServable" {
+			t.Errorf("of a zone that ends, the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
 		r.stop()
 	})
@@ -356,25 +348,25 @@ func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newReadiness(t, refuse)
-			r.start()
-			r.after(time.Minute)
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonServerUnreachable) })
-			r.after(time.Second)
-			r.zone(func(zone *v1alpha1.Zone) { now := metav1.Now(); zone.DeletionTimestamp = &now })
+			r.startController()
+			r.passTime(time.Minute)
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonServerUnreachable) })
+			r.passTime(time.Second)
+			r.changeZone(func(zone *v1alpha1.Zone) { now := metav1.Now(); zone.DeletionTimestamp = &now })
 			for range 2 {
-				r.after(5 * time.Minute)
-				zone, record := r.ready()
-				if says(zone) != "False ServerUnreachable" || !strings.Contains(zone.Message, "not withdrawn from class main: ") || !strings.Contains(zone.Message, "Retain") || len(zone.Message) > maxZoneMessage {
-					t.Errorf("the Zone says %s: %s", says(zone), zone.Message)
+				r.passTime(5 * time.Minute)
+				zone, record := r.readConditions()
+				if describeCondition(zone) != "False ServerUnreachable" || !strings.Contains(zone.Message, "not withdrawn from class main: ") || !strings.Contains(zone.Message, "Retain") || len(zone.Message) > maxZoneMessage {
+					t.Errorf("the Zone says %s: %s", describeCondition(zone), zone.Message)
 				}
-				if says(record) != says(zone) || strings.Contains(record.Message, "192.0.2.99") {
-					t.Errorf("the Record says %s: %s", says(record), record.Message)
+				if describeCondition(record) != describeCondition(zone) || strings.Contains(record.Message, "192.0.2.99") {
+					t.Errorf("the Record says %s: %s", describeCondition(record), record.Message)
 				}
 				r.stop()
-				r.start()
+				r.startController()
 			}
-			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "here" })
-			r.after(time.Minute)
+			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "here" })
+			r.passTime(time.Minute)
 			left, err := r.client.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
 			if err != nil || len(left.Items) != 0 {
 				t.Errorf("%d Deliveries are left when the server is back, %v", len(left.Items), err)
@@ -384,19 +376,14 @@ func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
 	}
 }
 
-// many makes Records like the first one.
-func (r *readiness) many(records int) {
+// makeRecords makes Records like the first one.
+func (r *readiness) makeRecords(records int) {
 	r.Helper()
-	www, err := r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{})
-	if err != nil {
-		r.Fatal(err)
-	}
+	www := must.Get(r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{}))(r)
 	for i := range records {
 		one := www.DeepCopy()
 		one.Name, one.UID, one.Status.FQDN = fmt.Sprint("m", i), types.UID(fmt.Sprint("m", i)), fmt.Sprintf("m%d.z0.example.", i)
-		if _, err := r.client.KubizoneV1alpha1().Records("team").Create(r.Context(), one, metav1.CreateOptions{}); err != nil {
-			r.Fatal(err)
-		}
+		must.Get(r.client.KubizoneV1alpha1().Records("team").Create(r.Context(), one, metav1.CreateOptions{}))(r)
 	}
 }
 
@@ -410,15 +397,12 @@ func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
 		watch.DefaultChanSize = 8 * records
 		defer func() { watch.DefaultChanSize = size }()
 		r.mass = rate.NewLimiter(second, 10)
-		r.many(records)
-		r.start()
-		r.after(time.Minute)
-		r.zone(refsOf("none"))
+		r.makeRecords(records)
+		r.startController()
+		r.passTime(time.Minute)
+		r.changeZone(refsOf("none"))
 		count := func() (wrong, stalled int) {
-			list, err := r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := must.Get(r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{}))(t)
 			for _, one := range list.Items {
 				if meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) {
 					wrong++
@@ -429,11 +413,11 @@ func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
 			}
 			return wrong, stalled
 		}
-		r.after(records/second*time.Second + 5*time.Second)
+		r.passTime(records/second*time.Second + 5*time.Second)
 		if wrong, stalled := count(); wrong != 0 {
 			t.Errorf("%d Records are wrongly Ready, while %d say Stalled", wrong, stalled)
 		}
-		r.after(10 * time.Minute)
+		r.passTime(10 * time.Minute)
 		if wrong, stalled := count(); wrong != 0 || stalled != records+1 {
 			t.Errorf("%d Records are wrongly Ready, %d of %d say Stalled", wrong, stalled, records+1)
 		}
@@ -450,9 +434,9 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		size := watch.DefaultChanSize
 		watch.DefaultChanSize = 2 * records // The fake client's watches panic when they are full.
 		defer func() { watch.DefaultChanSize = size }()
-		r.many(records)
-		r.start()
-		r.after(time.Minute)
+		r.makeRecords(records)
+		r.startController()
+		r.passTime(time.Minute)
 		r.client.ClearActions()
 		told := func() (n int) {
 			for _, action := range r.client.Actions() {
@@ -465,12 +449,12 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		if n := told(); n != 0 {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}
-		r.zone(refsOf("none"))
+		r.changeZone(refsOf("none"))
 		// The fault is written sooner than Stalled of all of them (S7.4).
 		before := 0
 		for _, rate := range []int{wrongRate, massRate} {
 			for second := range 30 {
-				r.after(time.Second)
+				r.passTime(time.Second)
 				if now, most := told()-before, massBurst+(second+1)*rate; now > most {
 					t.Errorf("%d Records were told in %d seconds, more than %d", now, second+1, most)
 				}
@@ -478,14 +462,11 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			if before = told(); rate == wrongRate && before != records+1 {
 				t.Errorf("%d of %d Records were told, each once", before, records+1)
 			}
-			r.after(stallAfter - 30*time.Second - time.Second)
+			r.passTime(stallAfter - 30*time.Second - time.Second)
 		}
-		list, err := r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{}))(t)
 		for _, one := range list.Items {
-			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); says(*ready) != "False DNSClassNotFound" || !meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionStalled) {
+			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); describeCondition(*ready) != "False DNSClassNotFound" || !meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionStalled) {
 				t.Fatalf("%s says %+v", one.Name, one.Status.Conditions)
 			}
 		}

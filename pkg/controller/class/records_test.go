@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/must"
 )
 
 // S6.7: a Record is written once when it becomes Ready. Serials are confirmed faster than informers tell of what was
@@ -33,10 +34,8 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	// at has the class confirm a serial and says how often Records were written by then.
 	at := func(confirmed serial.Serial) int {
 		t.Helper()
-		f := factsOf(zone, force, map[string]delivery.State{"main": state(confirmed, delivery.True, delivery.ReasonDelivered)})
-		if err := c.records.syncRecords(t.Context(), zone, standingOf(f)); err != nil {
-			t.Fatal(err)
-		}
+		f := factsOf(zone, force, map[string]delivery.State{"main": makeState(confirmed, delivery.True, delivery.ReasonDelivered)})
+		must.Succeed(t, c.records.syncRecords(t.Context(), zone, standingOf(f)))
 		writes := 0
 		for _, action := range client.Actions() {
 			if action.GetVerb() == "patch" {
@@ -47,9 +46,7 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	}
 	heard := func(before, after *v1alpha1.Record) {
 		t.Helper()
-		if err := c.index.records.GetStore().Add(after); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.index.records.GetStore().Add(after))
 		if before != nil {
 			c.recordChanged(before, after)
 		}
@@ -90,10 +87,8 @@ func TestSyncRecords_onceByTwoWorkers_S6_7(t *testing.T) {
 	record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, ObservedGeneration: 1}}
 	client := fake.NewClientset(record)
 	c := newController(t, client)
-	if err := c.index.records.GetStore().Add(record); err != nil {
-		t.Fatal(err)
-	}
-	s := standingOf(factsOf(zone, inForce{classes: []string{"main"}}, map[string]delivery.State{"main": state(7, delivery.True, delivery.ReasonDelivered)}))
+	must.Succeed(t, c.index.records.GetStore().Add(record))
+	s := standingOf(factsOf(zone, inForce{classes: []string{"main"}}, map[string]delivery.State{"main": makeState(7, delivery.True, delivery.ReasonDelivered)}))
 	say, is := c.records.findSaying(record, s) // by the other worker, before the write begins
 	if !is {
 		t.Fatal("there is nothing to say of a Record that became Ready")

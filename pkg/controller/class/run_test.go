@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // newClient has the objects, and gives Deliveries that are made a resourceVersion: one without is one that is not
@@ -39,14 +40,10 @@ func webhooks(provider delivery.Provider, target string) map[string]NewProvider 
 // newController has a controller that does nothing.
 func newController(t *testing.T, client *fake.Clientset) *Controller {
 	t.Helper()
-	c, err := New(Config{
+	return must.Get(New(Config{
 		Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
 		Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	}))(t)
 }
 
 // runController runs the controller of a config until end, which waits for all that it does.
@@ -57,10 +54,7 @@ func runController(t *testing.T, client *fake.Clientset, config Config) (ctx con
 	if config.Secrets == nil {
 		config.Secrets = noSecrets{}
 	}
-	controller, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controller := must.Get(New(config))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)
 	ended := make(chan error)

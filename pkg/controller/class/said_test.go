@@ -18,15 +18,14 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 // logOf is what is logged from now on, each line once.
 func logOf(t *testing.T) *bytes.Buffer {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
-	if err := flags.Set("one_output", "true"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Set("one_output", "true"))
 	log := &bytes.Buffer{}
 	klog.LogToStderr(false)
 	klog.SetOutput(log)
@@ -41,12 +40,10 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	if err := c.index.zones.GetStore().Add(zone); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.index.zones.GetStore().Add(zone))
 	refused := func(said string) delivery.Event {
 		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Said: said}
-		state := begun()
+		state := makeBegunState()
 		state.Error, state.Ready = &delivery.StateError{Reason: e.Reason, Message: e.Message}, delivery.Condition{Status: delivery.False, Reason: e.Reason, Message: e.Message}
 		return delivery.Event{
 			Key: delivery.Key{UID: "u", Class: "main"}, Outcome: delivery.OutcomeDelivered, State: state,
@@ -64,10 +61,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	event := refused("zone 8 is locked")
 	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
 	j, last, _ := judgeRecord(record, standingOf(c.zones.readFacts(zone, inForce{classes: []string{"main"}})))
-	status, err := json.Marshal(statusFor("main", event.State, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(json.Marshal(statusFor("main", event.State, nil)))(t)
 	if all := j.message + last + string(status); strings.Contains(all, "locked") || !strings.Contains(j.message, "the server refuses the record") {
 		t.Errorf("%+v, %s, %s", j, last, status)
 	}
@@ -99,12 +93,10 @@ func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	if err := c.index.zones.GetStore().Add(zone); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.index.zones.GetStore().Add(zone))
 	e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record"}
 	event := delivery.Event{
-		Key: delivery.Key{UID: "u", Class: "main"}, Outcome: delivery.OutcomeDelivered, State: begun(),
+		Key: delivery.Key{UID: "u", Class: "main"}, Outcome: delivery.OutcomeDelivered, State: makeBegunState(),
 		Failed: []delivery.Failure{{Name: name.MustParse("www.example.org."), Type: rdata.A, Err: e}},
 	}
 	c.Observe(event)

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 )
 
 // selection is a provider whose servers come and go, as those of a class with a block bind9 do.
@@ -27,21 +28,21 @@ type selection struct {
 	servers []string
 }
 
-func (s *selection) set(servers ...string) {
+func (s *selection) setServers(servers ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.servers = servers
 }
 
-func (s *selection) list() []string {
+func (s *selection) listServers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string{}, s.servers...)
 }
 
-func (s *selection) rows(of delivery.Plan) ([]delivery.Server, error) {
+func (s *selection) listRows(of delivery.Plan) ([]delivery.Server, error) {
 	rows := []delivery.Server{}
-	for _, server := range s.list() {
+	for _, server := range s.listServers() {
 		rows = append(rows, delivery.Server{Name: server, Serial: of.Serial, At: time.Now()})
 	}
 	if len(rows) == 0 {
@@ -54,17 +55,17 @@ func (s *selection) Deliver(ctx context.Context, plan delivery.Plan, fence deliv
 	if err := fence(ctx); err != nil {
 		return delivery.Report{}, err
 	}
-	rows, err := s.rows(plan)
+	rows, err := s.listRows(plan)
 	return delivery.Report{Confirmed: plan.Serial, Servers: rows, Proven: err == nil}, err
 }
 
 func (s *selection) Verify(_ context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	rows, err := s.rows(plan)
+	rows, err := s.listRows(plan)
 	return delivery.Drift{Servers: rows}, err
 }
 
 func (s *selection) Health(context.Context) error {
-	_, err := s.rows(delivery.Plan{})
+	_, err := s.listRows(delivery.Plan{})
 	return err
 }
 
@@ -76,11 +77,11 @@ func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
 		of := classAt("main", "here")
-		client := newClient(append(delivered(t, views, 0, "me"), of)...)
+		client := newClient(append(putDelivered(t, views, 0, "me"), of)...)
 		provider := &selection{Memory: &deliverytest.Memory{Server: deliverytest.NewServer()}}
 		ctx, end := runController(t, client, Config{
 			Views:     views,
-			Servers:   func(*v1alpha1.DNSClass) []string { return provider.list() },
+			Servers:   func(*v1alpha1.DNSClass) []string { return provider.listServers() },
 			Providers: webhooks(provider, "elsewhere"),
 		})
 		for _, step := range []struct {
@@ -94,17 +95,11 @@ func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
 			{nil, time.Hour, "InvalidConfiguration"},
 			{[]string{"dns/one", "dns/two"}, 20 * time.Second, ""},
 		} {
-			provider.set(step.servers...)
+			provider.setServers(step.servers...)
 			time.Sleep(step.after)
 			synctest.Wait()
-			class, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			class := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
+			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{}))(t)
 			for kind, conditions := range map[string][]metav1.Condition{"class": class.Status.Conditions, "zone": zone.Status.Conditions} {
 				ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 				if ready == nil || (ready.Status == metav1.ConditionTrue) != (step.reason == "") || step.reason != "" && ready.Reason != step.reason {

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 var key = delivery.Key{UID: "u1", Class: "public"}
@@ -80,7 +81,7 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 	}, client
 }
 
-func begun() delivery.State {
+func makeBegunState() delivery.State {
 	return delivery.State{
 		Zone: name.MustParse("example.org."), Target: fingerprint("webhook https://dns.example.net"), Serial: 6, Hash: "abc",
 		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
@@ -103,15 +104,9 @@ func begun() delivery.State {
 // The state that a restart needs comes back as it was (F24).
 func TestStore_keepsStates(t *testing.T) {
 	s, _ := newStore(t)
-	want := begun()
-	version, err := s.Save(t.Context(), key, want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := makeBegunState()
+	version := must.Get(s.Save(t.Context(), key, want))(t)
+	got := must.Get(s.Load(t.Context(), key))(t)
 	if want.Version = version; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -132,23 +127,18 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 // and of where it delivers a fingerprint; one of an older version, which has both, stays confirmed.
 func TestStore_tellsNoTenantWhereTheClassDelivers_S6_7(t *testing.T) {
 	s, client := newStore(t)
-	state := begun()
+	state := makeBegunState()
 	state.Target = "rfc2136 10.96.7.3:53"
 	const said = "server: dial tcp 10.96.7.3:53: connection refused"
 	state.Error = &delivery.StateError{Reason: delivery.ReasonServerUnreachable, Message: said, Time: time.Unix(4000, 0)}
 	state.Ready = delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: said}
-	if _, err := s.Save(t.Context(), key, state); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Save(t.Context(), key, state))(t)
 	list, err := client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%v, %v", list, err)
 	}
 	one := &list.Items[0]
-	text, err := json.Marshal(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(one))(t)
 	if strings.Contains(string(text), "10.96") || strings.Contains(string(text), "dial") {
 		t.Errorf("it has the address: %s", text)
 	}
@@ -168,20 +158,15 @@ func TestStore_tellsNoTenantWhereTheClassDelivers_S6_7(t *testing.T) {
 // F22: of two that read the same state one writes.
 func TestStore_isAFence(t *testing.T) {
 	s, _ := newStore(t)
-	first := begun()
-	version, err := s.Save(t.Context(), key, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := makeBegunState()
+	version := must.Get(s.Save(t.Context(), key, first))(t)
 	if _, err := s.Save(t.Context(), key, first); !errors.Is(err, delivery.ErrConflict) {
 		t.Errorf("made twice: %v", err)
 	}
 	one, other := first, first
 	one.Version, other.Version = version, version
 	one.Serial = 7
-	if _, err := s.Save(t.Context(), key, one); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Save(t.Context(), key, one))(t)
 	if _, err := s.Save(t.Context(), key, other); !errors.Is(err, delivery.ErrConflict) {
 		t.Errorf("the later one wrote: %v", err)
 	}
@@ -195,43 +180,27 @@ func TestStore_isAFence(t *testing.T) {
 func TestStore_holdsWhatItBegins(t *testing.T) {
 	s, client := newStore(t)
 	held := func() (zone, class, one bool) {
-		z, err := client.KubizoneV1alpha1().Zones("dns").Get(t.Context(), "example-org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(client.KubizoneV1alpha1().Zones("dns").Get(t.Context(), "example-org", metav1.GetOptions{}))(t)
 		if !slices.Contains(z.Finalizers, "example.org/other") {
 			t.Errorf("finalizers of others: %q", z.Finalizers)
 		}
-		c, err := client.KubizoneV1alpha1().DNSClasses().Get(t.Context(), "public", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(t.Context(), "public", metav1.GetOptions{}))(t)
+		list := must.Get(client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{}))(t)
 		ours := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
 		return ours(z.Finalizers), ours(c.Finalizers), len(list.Items) == 1 && ours(list.Items[0].Finalizers)
 	}
 	idle := delivery.State{Ready: delivery.Condition{Status: delivery.False, Reason: ReasonDNSClassNotFound, Message: "none"}}
-	version, err := s.Save(t.Context(), key, idle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := must.Get(s.Save(t.Context(), key, idle))(t)
 	if zone, class, one := held(); zone || class || one {
 		t.Errorf("nothing is begun, and held: %v %v %v", zone, class, one)
 	}
-	next := begun()
+	next := makeBegunState()
 	next.Version = version
-	if _, err := s.Save(t.Context(), key, next); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Save(t.Context(), key, next))(t)
 	if zone, class, one := held(); !zone || !class || !one {
 		t.Errorf("begun, and held: %v %v %v", zone, class, one)
 	}
-	if err := s.Delete(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Delete(t.Context(), key))
 	if zone, _, one := held(); zone || one {
 		t.Errorf("over, and held: %v %v", zone, one)
 	}
@@ -258,21 +227,15 @@ func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
 		{&v1alpha1.ZoneDNSSECStatus{Message: "the zone is not signed"}, false},
 		{nil, false},
 	} {
-		state := begun()
-		if _, err := s.Save(t.Context(), key, state); err != nil {
-			t.Fatal(err)
-		}
+		state := makeBegunState()
+		must.Get(s.Save(t.Context(), key, state))(t)
 		live, err := zones.Get(t.Context(), zone.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		live.Status.DNSSEC = tc.status
-		if _, err := zones.UpdateStatus(t.Context(), live, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Delete(t.Context(), key); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(zones.UpdateStatus(t.Context(), live, metav1.UpdateOptions{}))(t)
+		must.Succeed(t, s.Delete(t.Context(), key))
 		if live, err = zones.Get(t.Context(), zone.Name, metav1.GetOptions{}); err != nil || slices.Contains(live.Finalizers, v1alpha1.FinalizerDelivery) != tc.held {
 			t.Errorf("%+v: finalizers %q, want ours: %v; %v", tc.status, live.Finalizers, tc.held, err)
 		}

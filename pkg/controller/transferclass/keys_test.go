@@ -74,12 +74,12 @@ func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 func newController(t *testing.T, secrets secretsOfMaps, general []primary.Key, objects ...runtime.Object) *Controller {
 	t.Helper()
 	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: general})
-	do(t, err)
+	mustSucceed(t, err)
 	t.Cleanup(func() { dns.Close() })
 	informers := externalversions.NewSharedInformerFactory(fake.NewClientset(objects...), 0)
 	api := informers.Kubizone().V1alpha1()
 	c, err := New(Config{Primary: dns, Members: NewMembers(nil), Classes: api.DNSClasses(), Zones: api.Zones(), Secrets: secrets, Servers: NewServers(informers), GeneralKeys: general})
-	do(t, err)
+	mustSucceed(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)
 	t.Cleanup(func() { cancel(); informers.Shutdown(); c.queue.ShutDown() })
@@ -123,7 +123,7 @@ func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
 				secrets["team/a-mallory"] = beside([]string{"next-", "former-"}[at-4], name)
 			}
 			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, func(string, string) (map[string][]byte, error) { return secretOf("general.example", "A"), nil })
-			do(t, err)
+			mustSucceed(t, err)
 			c := newController(t, secrets, []primary.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // what is read again comes to the same
 				for _, class := range order {
@@ -138,11 +138,11 @@ func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
 				}
 			}
 			servers, err := c.Servers.Of(shared)
-			do(t, err)
+			mustSucceed(t, err)
 			selected, err := ReadServers(shared, servers, &c.keys, func(namespace, name string) (map[string][]byte, error) {
 				return secrets.Get(t.Context(), namespace, name)
 			})
-			do(t, err)
+			mustSucceed(t, err)
 			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/a-mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "name the key of the server otherwise, in the Secret team/a-mallory") {
 				t.Errorf("%v with the name %s: waiting %+v", order, name, w)
 			}
@@ -158,7 +158,7 @@ func TestKeys_ofServersOfTwoClasses_S11_13(t *testing.T) {
 			serverOf("a", "one", "192.0.2.1", "one"), serverOf("b", "two", "192.0.2.2", "two"), serverOf("b", "three", "192.0.2.3", "three"))
 		for range 2 {
 			for _, class := range order {
-				do(t, c.syncPeers(t.Context(), class))
+				mustSucceed(t, c.syncPeers(t.Context(), class))
 			}
 		}
 		if one, two := rowsOf(c, "older"), rowsOf(c, "younger"); !slices.Equal(one, []string{"a/one"}) || !slices.Equal(two, []string{"b/three"}) {
@@ -172,7 +172,7 @@ func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
 	key := func(letter string) primary.Key {
 		key, err := Key(v1alpha1.SecretReference{}, func(string, string) (map[string][]byte, error) { return secretOf("k.example", letter), nil })
-		do(t, err)
+		mustSucceed(t, err)
 		return key
 	}
 	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []primary.Key{key(letter)}}} }
@@ -211,7 +211,7 @@ func TestKeys_tellNoOtherNamespace_S11_30(t *testing.T) {
 	}
 	key := func(letter string) primary.Key {
 		key, err := Key(v1alpha1.SecretReference{}, func(string, string) (map[string][]byte, error) { return secretOf("k.example", letter), nil })
-		do(t, err)
+		mustSucceed(t, err)
 		return key
 	}
 	for _, test := range []struct {

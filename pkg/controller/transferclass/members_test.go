@@ -26,18 +26,20 @@ import (
 
 var created = time.Unix(1700000000, 0)
 
-// lone is the resourceVersion of what is written alone at a revision.
-func lone(revision int) string { return fmt.Sprint(subrev.Version(int64(revision), subrev.Last)) }
+// makeVersion returns the resourceVersion of what is written alone at a revision.
+func makeVersion(revision int) string {
+	return fmt.Sprint(subrev.Version(int64(revision), subrev.Last))
+}
 
 // deliveryOf is a Delivery of a zone, by uid and fqdn, with a class, at a revision. An empty fqdn: nothing was begun.
 func deliveryOf(class, uid, fqdn string, revision int) *v1alpha1.Delivery {
-	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid), CreationTimestamp: metav1.NewTime(created), ResourceVersion: lone(revision)}}
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid), CreationTimestamp: metav1.NewTime(created), ResourceVersion: makeVersion(revision)}}
 	one.Spec.Zone, one.Spec.ClassRef = v1alpha1.DeliveredZone{Name: uid, UID: types.UID(uid)}, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: class}
 	one.Status.FQDN = fqdn
 	return one
 }
 
-func text(m primary.Membership) string {
+func describeMembership(m primary.Membership) string {
 	var all []string
 	for _, one := range m.Members {
 		all = append(all, one.UID+"="+one.Zone.String())
@@ -51,7 +53,7 @@ func newMembers() (*Members, *[]string) {
 	return m, told
 }
 
-func do(t *testing.T, err error) {
+func mustSucceed(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -68,55 +70,55 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 		t.Fatal("known before anything was listed")
 	default:
 	}
-	do(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.", 7)}, lone(10)))
+	mustSucceed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(10)))
 	<-m.synced
 	begun := m.Of("red", created)
-	if text(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
-		t.Errorf("%s at %d", text(begun), begun.Serial)
+	if describeMembership(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
+		t.Errorf("%s at %d", describeMembership(begun), begun.Serial)
 	}
-	do(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
-	if now := m.Of("red", created); text(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
-		t.Errorf("%s at %d", text(now), now.Serial)
+	mustSucceed(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
+	if now := m.Of("red", created); describeMembership(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
+		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
 	confirmed := deliveryOf("red", "b", "b.test.", 12)
 	confirmed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
-	do(t, s.Update(confirmed))
+	mustSucceed(t, s.Update(confirmed))
 	if now := m.Of("red", created); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
 		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.Unconfirmed("red"))
 	}
 	// Of a class of servers the catalog says which zones all of them had once: of the present serial, or of an earlier.
 	first := confirmed.DeepCopy()
-	first.ResourceVersion, first.Status.Serial = lone(13), 1
-	do(t, s.Update(first))
+	first.ResourceVersion, first.Status.Serial = makeVersion(13), 1
+	mustSucceed(t, s.Update(first))
 	later := first.DeepCopy()
-	later.ResourceVersion, later.Status.Conditions = lone(14), nil
-	do(t, s.Update(later))
-	if now, plain := m.listServerMembers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) || !maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || text(now) != text(plain) || plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
+	later.ResourceVersion, later.Status.Conditions = makeVersion(14), nil
+	mustSucceed(t, s.Update(later))
+	if now, plain := m.listServerMembers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) || !maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || describeMembership(now) != describeMembership(plain) || plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
 		t.Errorf("servers: %v at %d, others: %v at %d", now.Unconfirmed, now.Serial, plain.Unconfirmed, plain.Serial)
 	}
 	if now := m.listServerMembers("none", created); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
 		t.Errorf("a class of nothing: %v at %d", now.Unconfirmed, now.Serial)
 	}
-	do(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
-	do(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
-	if now := m.Of("red", created); text(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
-		t.Errorf("%s at %d", text(now), now.Serial)
+	mustSucceed(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
+	mustSucceed(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
+	if now := m.Of("red", created); describeMembership(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
+		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
-	if now := m.Of("blue", created); text(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
-		t.Errorf("blue: %s at %d", text(now), now.Serial)
+	if now := m.Of("blue", created); describeMembership(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
+		t.Errorf("blue: %s at %d", describeMembership(now), now.Serial)
 	}
 	if now := m.Of("none", created); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
-		t.Errorf("a class of nothing: %s at %d", text(now), now.Serial)
+		t.Errorf("a class of nothing: %s at %d", describeMembership(now), now.Serial)
 	}
 	// A listing that says the same changes nothing, one that lacks something is all there is.
 	*told = nil
-	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, lone(20)))
+	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
 	if now := m.Of("red", created); now.Serial != serialAt(created, 15) || len(*told) != 0 {
 		t.Errorf("nothing new: %d, told of %v", now.Serial, *told)
 	}
-	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, lone(30)))
+	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, makeVersion(30)))
 	if now := m.Of("blue", created); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
-		t.Errorf("blue: %s at %d, told of %v", text(now), now.Serial, *told)
+		t.Errorf("blue: %s at %d, told of %v", describeMembership(now), now.Serial, *told)
 	}
 	if err := s.Replace(nil, "soon"); err == nil {
 		t.Error("a listing of no revision")
@@ -129,15 +131,15 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
 	for _, list := range [][]any{{late, early}, {early, late}} {
 		m, _ := newMembers()
-		do(t, store{m}.Replace(list, lone(10)))
+		mustSucceed(t, store{m}.Replace(list, makeVersion(10)))
 		of := m.OfClass("red")
-		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") || text(m.Of("red", created)) != "early=x.test. late=x.test." {
-			t.Errorf("%s has it; %s", got, text(m.Of("red", created)))
+		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") || describeMembership(m.Of("red", created)) != "early=x.test. late=x.test." {
+			t.Errorf("%s has it; %s", got, describeMembership(m.Of("red", created)))
 		}
 	}
 	m, _ := newMembers()
 	early.Spec.ClassRef.Name = "blue"
-	do(t, store{m}.Replace([]any{late, early}, lone(10)))
+	mustSucceed(t, store{m}.Replace([]any{late, early}, makeVersion(10)))
 	if m.OfClass("red").Holder(name.MustParse("x.test.")) != "late" || m.HolderAmong([]string{"red", "green", "blue"}, name.MustParse("x.test.")) != "early" {
 		t.Error("of two classes, the zone that was delivered first does not have the name")
 	}
@@ -162,36 +164,36 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 		}
 		watching, _ := newMembers()
 		listed, _ := newMembers()
-		do(t, store{watching}.Replace(nil, lone(1)))
-		do(t, store{listed}.Replace(nil, lone(1)))
+		mustSucceed(t, store{watching}.Replace(nil, makeVersion(1)))
+		mustSucceed(t, store{listed}.Replace(nil, makeVersion(1)))
 		known := map[string]string{}
 		see := func(m *Members) {
 			now := m.Of("red", created)
 			at := fmt.Sprint(now.Serial)
-			if before, ok := known[at]; ok && before != text(now) {
-				t.Fatalf("seed %d, serial %s: %s and %s", seed, at, before, text(now))
+			if before, ok := known[at]; ok && before != describeMembership(now) {
+				t.Fatalf("seed %d, serial %s: %s and %s", seed, at, before, describeMembership(now))
 			}
-			known[at] = text(now)
+			known[at] = describeMembership(now)
 		}
 		for revision := 2; revision < 60; revision++ {
 			uid := fmt.Sprint("u", rnd.IntN(6))
 			if there[uid] != nil && rnd.IntN(3) == 0 {
 				gone := there[uid].DeepCopy()
-				gone.ResourceVersion = lone(revision)
+				gone.ResourceVersion = makeVersion(revision)
 				delete(there, uid)
-				do(t, store{watching}.Delete(gone))
+				mustSucceed(t, store{watching}.Delete(gone))
 			} else {
 				there[uid] = deliveryOf("red", uid, []string{"", uid + ".test.", uid + ".other.test."}[rnd.IntN(3)], revision)
-				do(t, store{watching}.Update(there[uid]))
+				mustSucceed(t, store{watching}.Update(there[uid]))
 			}
 			see(watching)
 			if rnd.IntN(5) == 0 {
-				do(t, store{listed}.Replace(listing(), lone(revision)))
+				mustSucceed(t, store{listed}.Replace(listing(), makeVersion(revision)))
 				see(listed)
 			}
 			if rnd.IntN(10) == 0 {
 				fresh, _ := newMembers()
-				do(t, store{fresh}.Replace(listing(), lone(revision)))
+				mustSucceed(t, store{fresh}.Replace(listing(), makeVersion(revision)))
 				see(fresh)
 			}
 		}
@@ -252,7 +254,7 @@ func TestRevisionOf_isEtcds(t *testing.T) {
 	}
 }
 
-func secrets(of map[string]map[string]string) class.GetSecret {
+func serveSecrets(of map[string]map[string]string) class.GetSecret {
 	return func(_, name string) (map[string][]byte, error) {
 		if of[name] == nil {
 			return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "there is no Secret %s", name)
@@ -269,7 +271,7 @@ const octets = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
 
 // Every field of the block means something: which peers may transfer, with which key, which are notified and awaited.
 func TestReadPeers(t *testing.T) {
-	get := secrets(map[string]map[string]string{
+	get := serveSecrets(map[string]map[string]string{
 		"common": {"name": "common.example", "secret": octets}, "own": {"name": "own.example.", "secret": octets, "algorithm": "HMAC-SHA512"},
 		"twin": {"name": "COMMON.example", "secret": "b3RoZXIgc2VjcmV0IG9mIHRoaXJ0eS10d28gb2N0ZXQ="}, "empty": {"name": "e"}, "odd": {"name": "e", "secret": "canary !"},
 	})
@@ -283,7 +285,7 @@ func TestReadPeers(t *testing.T) {
 		CatalogZone: "catalog.example.", TSIGSecretRef: ref("common"), AlsoNotify: []string{"192.0.2.9", "192.0.2.1"},
 		Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "[2001:db8::1]:5353", TSIGSecretRef: ref("own"), Catalog: v1alpha1.CatalogIgnore}, {Address: "127.0.0.1"}},
 	}), get)
-	do(t, err)
+	mustSucceed(t, err)
 	told := fmt.Sprint(peers.Class.Notify)
 	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false false false} {[2001:db8::1]:5353 own.example. true false false} {192.0.2.9:53 common.example. false false false}]" {
 		t.Errorf("catalog %s, told %s", peers.Catalog, told)
@@ -295,11 +297,11 @@ func TestReadPeers(t *testing.T) {
 		t.Errorf("waited for: %+v", s)
 	}
 	// While a key rotates the other one is taken beside it, and the one that signs is asked and told with.
-	rotates := secrets(map[string]map[string]string{"common": {
+	rotates := serveSecrets(map[string]map[string]string{"common": {
 		"name": "two.example", "secret": octets, "former-name": "one.example", "former-secret": octets, "former-algorithm": "hmac-sha512",
 	}, "broken": {"name": "two.example", "secret": octets, "next-name": "three.example"}})
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("common"), Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}), rotates)
-	do(t, err)
+	mustSucceed(t, err)
 	if got := fmt.Sprint(peers.Class.Allow, peers.Class.Notify); got != "[{[] two.example. false} {[] one.example. false}] [{192.0.2.1:53 two.example. false false false}]" || len(peers.Class.Keys) != 2 || peers.Class.Keys[1].Algorithm != "hmac-sha512." || peers.Secondaries[0].Key.Name != "two.example." {
 		t.Errorf("while keys rotate: %s, %+v", got, peers.Secondaries)
 	}
@@ -310,7 +312,7 @@ func TestReadPeers(t *testing.T) {
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
 	}}), get)
-	do(t, err)
+	mustSucceed(t, err)
 	if told := fmt.Sprint(peers.Class.Notify); told != "[{192.0.2.1:53  false false false} {192.0.2.2:53  false true false}]" {
 		t.Errorf("told %s", told)
 	}
@@ -323,7 +325,7 @@ func TestReadPeers(t *testing.T) {
 	for _, leave := range []bool{false, true} {
 		local.Spec.AllowLocalAddresses = leave
 		peers, err := ReadPeers(local, get)
-		do(t, err)
+		mustSucceed(t, err)
 		want := map[bool]string{false: "[{[192.0.2.1/32]  false}]", true: "[{[192.0.2.1/32]  false} {[127.0.0.1/32]  false}]"}[leave]
 		if got := fmt.Sprint(peers.Class.Allow); got != want || len(peers.Class.Notify) != strings.Count(want, "/32") || len(peers.Secondaries) != 2 {
 			t.Errorf("leave %v: let in %s, told %v", leave, got, peers.Class.Notify)

@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/test/must"
 )
 
 // S11.13: a server without an address, without its key, or with another key of a name holds back no other one.
@@ -41,7 +42,7 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 		server("vm", "broken", "192.0.2.6", "broken"), server("vm", "keyless", "192.0.2.7", "missing"),
 		server("vm", "refused", "192.0.2.8", "refused"),
 	}
-	selected, err := ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
+	selected := must.Get(ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		if data := secrets[namespace+"/"+name]; data != nil {
 			return data, nil
 		}
@@ -49,10 +50,7 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 			return nil, fmt.Errorf("%w: %w", errUnread, apierrors.NewForbidden(v1alpha1.Resource("secrets"), name, errors.New("canary")))
 		}
 		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, name, class.ErrSecretNotFound)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var known []string
 	peers := selected.Peers
 	for _, s := range peers.Secondaries {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // Attack 51: however an address is written, what it stands for decides.
@@ -74,17 +76,11 @@ func TestNew_judgesAfterResolution(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
 		var target string
 		if network == "tcp" {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 			defer listener.Close()
 			target = listener.Addr().String()
 		} else {
-			packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			packets := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 			defer packets.Close()
 			target = packets.LocalAddr().String()
 		}
@@ -110,14 +106,11 @@ func TestNew_judgesAfterResolution(t *testing.T) {
 	}
 }
 
-// names is a DNS server of an attacker: it answers each A question with the next of these addresses, and once more with
-// the last when they are used up.
-func names(t *testing.T, answers ...[]string) *net.Resolver {
+// serveAddresses returns a DNS server of an attacker: it answers each A question with the next of these addresses, and
+// once more with the last when they are used up.
+func serveAddresses(t *testing.T, answers ...[]string) *net.Resolver {
 	t.Helper()
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packets := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	var mu sync.Mutex
 	server := &mdns.Server{PacketConn: packets, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
 		answer := new(mdns.Msg).SetReply(question)
@@ -141,10 +134,7 @@ func names(t *testing.T, answers ...[]string) *net.Resolver {
 // Attack 52, DNS rebinding: a name that has a fine address when it is looked at, and this machine's when it is used, or
 // both at once. The address that is judged is the one that is dialled, at every dial and for each of several.
 func TestNew_isNotFooledByRebinding(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
@@ -158,7 +148,7 @@ func TestNew_isNotFooledByRebinding(t *testing.T) {
 		"local first":    {{"127.0.0.1", "192.0.2.1"}},
 		"metadata later": {{"192.0.2.1"}, {"169.254.169.254"}},
 	} {
-		dialer.Resolver = names(t, answers...)
+		dialer.Resolver = serveAddresses(t, answers...)
 		for range 3 {
 			conn, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("rebinding.example.", port))
 			if conn != nil {

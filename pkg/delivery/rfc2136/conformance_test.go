@@ -11,6 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -30,7 +31,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 		deliverytest.Run(t, deliverytest.Subject{
 			Keeps: !replace,
 			New: func(t *testing.T) delivery.Provider {
-				p := s.provider(t)
+				p := s.makeProvider(t)
 				p.config.Replace = replace
 				return p
 			},
@@ -50,22 +51,16 @@ func TestProvider_passesTheExam(t *testing.T) {
 				for _, data := range set.Data {
 					script += fmt.Sprintf("update add %s %d %s %s\n", set.Name, set.TTL, set.Type, data)
 				}
-				if _, err := rig.Nsupdate(t.Context(), s.addr, &s.key, script+"send\n"); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(rig.Nsupdate(t.Context(), s.addr, &s.key, script+"send\n"))(t)
 			},
 		})
 	}
 	t.Run("BIND", func(t *testing.T) {
-		bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: zones})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { bind.Close() })
+		bind := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: zones}))(t)
 		examine(t, server{"BIND", bind.Addr, rigKey, bind.Log}, false)
 	})
 	t.Run("Knot", func(t *testing.T) {
-		knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: zones})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { knot.Close() })
+		knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: zones}))(t)
 		examine(t, server{"Knot", knot.Addr, rigKey, knot.Log}, true)
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -38,10 +39,7 @@ var (
 
 func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	t.Helper()
-	keys, err := primary.ParseKeys(k.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(primary.ParseKeys(k.Statement()))(t)
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
@@ -53,8 +51,8 @@ type server struct {
 	log  func() string
 }
 
-// servers runs a test against each peer.
-func servers(t *testing.T, text string, test func(t *testing.T, s server)) {
+// runAtServers runs a test against each peer.
+func runAtServers(t *testing.T, text string, test func(t *testing.T, s server)) {
 	t.Run("BIND", func(t *testing.T) {
 		bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: text, UpdateKey: rigKey.Name}}})
 		rig.SkipMissing(t, err)
@@ -69,24 +67,18 @@ func servers(t *testing.T, text string, test func(t *testing.T, s server)) {
 	})
 }
 
-func (s server) provider(t *testing.T) *Provider {
+func (s server) makeProvider(t *testing.T) *Provider {
 	t.Helper()
-	p, err := New(Config{Server: s.addr.String(), Key: keyOf(t, s.key), Dial: anywhere})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Config{Server: s.addr.String(), Key: keyOf(t, s.key), Dial: anywhere}))(t)
 	t.Cleanup(func() { p.Close() })
 	return p
 }
 
-// records of the zone as the server has it, "www.example.org. 300 A 192.0.2.1", without its own SOA and apex NS.
-func (s server) records(t *testing.T) []string {
+// listRecords of the zone as the server has it, "www.example.org. 300 A 192.0.2.1", without its own SOA and apex NS.
+func (s server) listRecords(t *testing.T) []string {
 	t.Helper()
 	key := keyOf(t, s.key)
-	text, err := transfer.Receive(t.Context(), transfer.Source{Server: s.addr.String(), Zone: zoneName, Key: &key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(transfer.Receive(t.Context(), transfer.Source{Server: s.addr.String(), Zone: zoneName, Key: &key}))(t)
 	var out []string
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
@@ -99,7 +91,7 @@ func (s server) records(t *testing.T) []string {
 	return out
 }
 
-func (s server) serial(t *testing.T) string {
+func (s server) readSerial(t *testing.T) string {
 	t.Helper()
 	out, err := rig.Dig{Server: s.addr}.Run(t.Context(), "+short", "+norecurse", "SOA", "example.org.")
 	if f := strings.Fields(out); err == nil && len(f) == 7 {
@@ -109,38 +101,25 @@ func (s server) serial(t *testing.T) string {
 	return ""
 }
 
-// foreign is another client that updates.
-func (s server) foreign(t *testing.T, commands ...string) {
+// updateForeign is another client that updates.
+func (s server) updateForeign(t *testing.T, commands ...string) {
 	t.Helper()
 	script := "zone example.org.\nupdate " + strings.Join(commands, "\nupdate ") + "\nsend\n"
-	if _, err := rig.Nsupdate(t.Context(), s.addr, &s.key, script); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(rig.Nsupdate(t.Context(), s.addr, &s.key, script))(t)
 }
 
-// set is an RRset from "www 300 A 192.0.2.1 192.0.2.2"; values hold no blanks, but for types written with |.
-func set(t *testing.T, text string) delivery.RRset {
+// parseRRset returns an RRset from "www 300 A 192.0.2.1 192.0.2.2"; values hold no blanks, but for types written with
+// |.
+func parseRRset(t *testing.T, text string) delivery.RRset {
 	t.Helper()
 	f := strings.Fields(text)
-	rt, err := rdata.ParseType(f[2])
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := name.ParseIn(f[0], zoneName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rt := must.Get(rdata.ParseType(f[2]))(t)
+	n := must.Get(name.ParseIn(f[0], zoneName))(t)
 	out := delivery.RRset{Name: n, Type: rt}
 	fmt.Sscan(f[1], &out.TTL)
 	for _, word := range f[3:] {
-		v, err := rdata.ParseStored(rt, strings.ReplaceAll(word, "|", " "))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resolved, err := v.Resolve(zoneName)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(rdata.ParseStored(rt, strings.ReplaceAll(word, "|", " ")))(t)
+		resolved := must.Get(v.Resolve(zoneName))(t)
 		out.Data = append(out.Data, resolved)
 	}
 	return out
@@ -149,27 +128,27 @@ func set(t *testing.T, text string) delivery.RRset {
 // version is a zone at a serial.
 type version []delivery.RRset
 
-func zone(t *testing.T, texts ...string) version {
+func makeZone(t *testing.T, texts ...string) version {
 	t.Helper()
 	var v version
 	for _, text := range texts {
-		v = append(v, set(t, text))
+		v = append(v, parseRRset(t, text))
 	}
 	slices.SortFunc(v, func(a, b delivery.RRset) int { return a.Key().Compare(b.Key()) })
 	return v
 }
 
-func (v version) all() iter.Seq[delivery.RRset] { return slices.Values(v) }
+func (v version) iterateRRsets() iter.Seq[delivery.RRset] { return slices.Values(v) }
 
-// plan of a zone of which nothing is known to have been delivered.
-func (v version) plan(at serial.Serial) delivery.Plan {
+// planFull of a zone of which nothing is known to have been delivered.
+func (v version) planFull(at serial.Serial) delivery.Plan {
 	soa := delivery.RRset{Name: zoneName, Type: rdata.SOA, TTL: 300, Data: []string{"ns.example.org. host.example.org. " + at.String() + " 1 1 1 1"}}
-	return delivery.Plan{Zone: zoneName, UID: "u", Serial: at, SOA: soa, All: v.all(), CallTimeout: 10 * time.Second}
+	return delivery.Plan{Zone: zoneName, UID: "u", Serial: at, SOA: soa, All: v.iterateRRsets(), CallTimeout: 10 * time.Second}
 }
 
-// since is the plan that leads from an earlier version.
-func (v version) since(before version, from, at serial.Serial) delivery.Plan {
-	plan := v.plan(at)
+// planSince returns the plan that leads from an earlier version.
+func (v version) planSince(before version, from, at serial.Serial) delivery.Plan {
+	plan := v.planFull(at)
 	plan.Since, plan.Changes = from, []delivery.Change{}
 	was, is := map[delivery.RRsetKey]delivery.RRset{}, map[delivery.RRsetKey]delivery.RRset{}
 	keys := map[delivery.RRsetKey]bool{}
@@ -190,8 +169,8 @@ func (v version) since(before version, from, at serial.Serial) delivery.Plan {
 	return plan
 }
 
-// history leads through versions, one serial each.
-func history(versions ...version) []dns.Change {
+// makeHistory leads through versions, one serial each.
+func makeHistory(versions ...version) []dns.Change {
 	var steps []dns.Change
 	entries := func(v version) (all []dns.Entry) {
 		for _, one := range v {
@@ -210,14 +189,11 @@ func history(versions ...version) []dns.Change {
 	return steps
 }
 
-func open(context.Context) error { return nil }
+func passFence(context.Context) error { return nil }
 
-func deliver(t *testing.T, p *Provider, plan delivery.Plan) delivery.Report {
+func deliverPlan(t *testing.T, p *Provider, plan delivery.Plan) delivery.Report {
 	t.Helper()
-	report, err := p.Deliver(t.Context(), plan, open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(p.Deliver(t.Context(), plan, passFence))(t)
 	if report.Confirmed != plan.Serial {
 		t.Errorf("confirmed %d, want %d", report.Confirmed, plan.Serial)
 	}
@@ -229,12 +205,12 @@ func deliver(t *testing.T, p *Provider, plan delivery.Plan) delivery.Report {
 	return report
 }
 
-// has fails the test unless the server's records are these and the name server that it began with.
-func (s server) has(t *testing.T, want ...string) {
+// expectRecords fails the test unless the server's records are these and the name server that it began with.
+func (s server) expectRecords(t *testing.T, want ...string) {
 	t.Helper()
 	want = append(want, "ns.example.org. 300 A 192.0.2.1")
 	slices.Sort(want)
-	if got := s.records(t); !slices.Equal(got, want) {
+	if got := s.listRecords(t); !slices.Equal(got, want) {
 		t.Fatalf("the server has\n\t%s\nwant\n\t%s\n", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }

@@ -13,14 +13,12 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/test/must"
 )
 
 // Found 7: a server that answers SERVFAIL, REFUSED, NOTIMP or BADTIME has not let us in.
 func TestHealth_isNotAnyAnswer(t *testing.T) {
-	octets, err := base64.StdEncoding.DecodeString(rigKey.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	octets := must.Get(base64.StdEncoding.DecodeString(rigKey.Secret))(t)
 	key := keyOf(t, rigKey)
 	for what, c := range map[string]struct {
 		rcode, tsig int
@@ -70,7 +68,7 @@ func TestHealth_isNotAnyAnswer(t *testing.T) {
 			t.Errorf("%s: two lines: %q", what, err)
 		}
 		// With a zone that was delivered there, all of them are faults but the signed refusal.
-		p.last = zone(t).plan(1).Zone
+		p.last = makeZone(t).planFull(1).Zone
 		if err := p.Health(t.Context()); c.want != "" && !errors.As(err, &e) {
 			t.Errorf("%s, with a zone: %v", what, err)
 		}

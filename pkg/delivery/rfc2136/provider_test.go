@@ -15,84 +15,84 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // A zone arrives, changes and goes; what others have beside it stays, and is told.
 func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		p := s.provider(t)
-		s.foreign(t, "add theirs.example.org. 60 TXT theirs")
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		p := s.makeProvider(t)
+		s.updateForeign(t, "add theirs.example.org. 60 TXT theirs")
 		if err := p.Health(t.Context()); err != nil && !errors.Is(err, delivery.ErrNotProven) { // Knot signs nothing about the root
 			t.Errorf("Health: %v", err)
 		}
-		first := zone(t, "@ 300 NS elsewhere.example.net.", "@ 300 MX 10|mail 20|mail.example.net.", "www 300 A 192.0.2.7 192.0.2.8", "mail 60 A 192.0.2.9",
+		first := makeZone(t, "@ 300 NS elsewhere.example.net.", "@ 300 MX 10|mail 20|mail.example.net.", "www 300 A 192.0.2.7 192.0.2.8", "mail 60 A 192.0.2.9",
 			"alias 60 CNAME www", "stays 60 A 192.0.2.10", `text 60 TXT "a;b\"c"`, `*.wild 60 TXT wild`, `svc 60 HTTPS 1|.|alpn=h2`, `old 60 TYPE65280 \#|2|abcd`)
-		if report := deliver(t, p, first.plan(100)); len(report.Failed) > 0 {
+		if report := deliverPlan(t, p, first.planFull(100)); len(report.Failed) > 0 {
 			t.Fatalf("%v", failedKeys(report))
 		}
 		if err := p.Health(t.Context()); err != nil {
 			t.Errorf("Health: %v", err)
 		}
-		drift, err := p.Verify(t.Context(), first.plan(100))
+		drift, err := p.Verify(t.Context(), first.planFull(100))
 		if err != nil || !drift.Empty() || len(drift.Foreign) != 2 || drift.Foreign[0].Name.String() != "ns.example.org." || drift.Foreign[1].Name.String() != "theirs.example.org." {
 			t.Errorf("after the first delivery: %+v, %v", drift, err)
 		}
-		second := zone(t, "@ 300 MX 10|mail", "www 300 A 192.0.2.8 192.0.2.11", "mail 120 A 192.0.2.9", "alias 60 A 192.0.2.12", "stays 60 A 192.0.2.10", "mail2 60 CNAME mail")
-		deliver(t, p, second.since(first, 100, 101))
-		s.has(t, "example.org. 300 MX 10 mail.example.org.", "www.example.org. 300 A 192.0.2.8", "www.example.org. 300 A 192.0.2.11", "mail.example.org. 120 A 192.0.2.9",
+		second := makeZone(t, "@ 300 MX 10|mail", "www 300 A 192.0.2.8 192.0.2.11", "mail 120 A 192.0.2.9", "alias 60 A 192.0.2.12", "stays 60 A 192.0.2.10", "mail2 60 CNAME mail")
+		deliverPlan(t, p, second.planSince(first, 100, 101))
+		s.expectRecords(t, "example.org. 300 MX 10 mail.example.org.", "www.example.org. 300 A 192.0.2.8", "www.example.org. 300 A 192.0.2.11", "mail.example.org. 120 A 192.0.2.9",
 			"alias.example.org. 60 A 192.0.2.12", "stays.example.org. 60 A 192.0.2.10", "mail2.example.org. 60 CNAME mail.example.org.", `theirs.example.org. 60 TXT "theirs"`)
-		third := zone(t, "alias 60 CNAME www", "stays 60 A 192.0.2.10")
-		deliver(t, p, third.since(second, 101, 102))
-		s.has(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10", `theirs.example.org. 60 TXT "theirs"`)
-		plan := third.plan(102)
+		third := makeZone(t, "alias 60 CNAME www", "stays 60 A 192.0.2.10")
+		deliverPlan(t, p, third.planSince(second, 101, 102))
+		s.expectRecords(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10", `theirs.example.org. 60 TXT "theirs"`)
+		plan := third.planFull(102)
 		plan.Since, plan.Uncertain, plan.Changes, plan.Owed = 102, true, []delivery.Change{}, []delivery.RRsetKey{}
-		if _, err := p.Withdraw(t.Context(), plan, open); err != nil {
-			t.Fatal(err)
-		}
-		s.has(t, `theirs.example.org. 60 TXT "theirs"`)
+		must.Get(p.Withdraw(t.Context(), plan, passFence))(t)
+		s.expectRecords(t, `theirs.example.org. 60 TXT "theirs"`)
 	})
 }
 
 // Promise 1: what others put in the place of an RRset stays; what they put there that we wanted is taken for done; the
 // rest of the zone goes out.
 func TestDeliver_overwritesNothingUnseen(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		p := s.provider(t)
-		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. 60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
-		first := zone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3", "free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		p := s.makeProvider(t)
+		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. 60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
+		first := makeZone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3", "free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
 		conflicts := []string{"beside.example.org. CNAME Conflict", "over.example.org. A Conflict", "taken.example.org. A Conflict"}
-		again := first.since(first, 2, 2)
+		again := first.planSince(first, 2, 2)
 		again.Uncertain, again.History = true, []dns.Change{}
 		for _, one := range first {
 			again.Changes, again.Owed = append(again.Changes, delivery.Change{Before: one, After: one}), append(again.Owed, one.Key())
 		}
-		for how, plan := range map[string]delivery.Plan{"the first delivery": first.plan(2), "nothing before": first.since(nil, 0, 2), "owed, after a restart": again} {
-			p := s.provider(t)
-			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
+		for how, plan := range map[string]delivery.Plan{"the first delivery": first.planFull(2), "nothing before": first.planSince(nil, 0, 2), "owed, after a restart": again} {
+			p := s.makeProvider(t)
+			if got := failedKeys(deliverPlan(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Fatalf("%s: set aside: %q", how, got)
 			}
-			s.has(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
+			s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 				"free.example.org. 60 A 192.0.2.4", "changed.example.org. 60 A 192.0.2.5", "grown.example.org. 60 A 192.0.2.6")
 		}
 		// Other clients change our records, and then we do.
-		s.foreign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. 60 A 203.0.113.6")
-		second := zone(t, "equal 60 A 192.0.2.2", "free 60 A 192.0.2.40", "changed 60 A 192.0.2.50")
-		if got := failedKeys(deliver(t, p, second.since(first, 2, 3))); !slices.Equal(got, []string{"changed.example.org. A Conflict"}) {
+		s.updateForeign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. 60 A 203.0.113.6")
+		second := makeZone(t, "equal 60 A 192.0.2.2", "free 60 A 192.0.2.40", "changed 60 A 192.0.2.50")
+		if got := failedKeys(deliverPlan(t, p, second.planSince(first, 2, 3))); !slices.Equal(got,
+			[]string{"changed.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
-		s.has(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
+		s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 			"free.example.org. 60 A 192.0.2.40", "changed.example.org. 60 A 203.0.113.5", "grown.example.org. 60 A 203.0.113.6")
 		// The answer is the same where something may stand half written, and after a restart, until the other goes.
-		again = second.since(first, 2, 3)
-		again.Uncertain, again.History = true, history(first, second)
-		p = s.provider(t)
-		if got := failedKeys(deliver(t, p, again)); !slices.Contains(got, "changed.example.org. A Conflict") {
+		again = second.planSince(first, 2, 3)
+		again.Uncertain, again.History = true, makeHistory(first, second)
+		p = s.makeProvider(t)
+		if got := failedKeys(deliverPlan(t, p, again)); !slices.Contains(got, "changed.example.org. A Conflict") {
 			t.Errorf("set aside: %q", got)
 		}
-		s.foreign(t, "delete changed.example.org. A")
-		deliver(t, p, again)
-		if got := s.records(t); !slices.Contains(got, "changed.example.org. 60 A 192.0.2.50") {
+		s.updateForeign(t, "delete changed.example.org. A")
+		deliverPlan(t, p, again)
+		if got := s.listRecords(t); !slices.Contains(got, "changed.example.org. 60 A 192.0.2.50") {
 			t.Errorf("the name is free and the zone's record is not there: %q", got)
 		}
 	})
@@ -100,67 +100,67 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 
 // F22, F23: repeating changes nothing, a plan after a crash replaces, and without its fence nothing is written.
 func TestDeliver_isRepeatedAndFenced(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		p := s.provider(t)
-		first := zone(t, "www 60 A 192.0.2.1", "gone 60 A 192.0.2.2", "alias 60 CNAME www")
-		second := zone(t, "www 60 A 192.0.2.3", "alias 90 CNAME www", "new 60 A 192.0.2.4")
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		p := s.makeProvider(t)
+		first := makeZone(t, "www 60 A 192.0.2.1", "gone 60 A 192.0.2.2", "alias 60 CNAME www")
+		second := makeZone(t, "www 60 A 192.0.2.3", "alias 90 CNAME www", "new 60 A 192.0.2.4")
 		fenced := errors.New("another worker")
-		if report, err := p.Deliver(t.Context(), first.plan(1), func(context.Context) error { return fenced }); err != fenced || report.Confirmed != 0 {
+		if report, err := p.Deliver(t.Context(), first.planFull(1), func(context.Context) error { return fenced }); err != fenced || report.Confirmed != 0 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		s.has(t)
-		deliver(t, p, first.plan(1))
-		after := s.serial(t)
-		deliver(t, p, first.plan(1))
-		deliver(t, p, first.since(nil, 0, 1))
-		if got := s.serial(t); got != after {
+		s.expectRecords(t)
+		deliverPlan(t, p, first.planFull(1))
+		after := s.readSerial(t)
+		deliverPlan(t, p, first.planFull(1))
+		deliverPlan(t, p, first.planSince(nil, 0, 1))
+		if got := s.readSerial(t); got != after {
 			t.Errorf("repeating went from serial %s to %s", after, got)
 		}
 		// A crash left www as neither version has it.
-		s.foreign(t, "delete www.example.org. A", "add www.example.org. 60 A 192.0.2.99")
-		plan := second.since(first, 1, 3)
-		plan.Uncertain, plan.History = true, history(first, zone(t, "www 60 A 192.0.2.99", "gone 60 A 192.0.2.2", "alias 60 CNAME www"), second)
-		if report := deliver(t, s.provider(t), plan); len(report.Failed) > 0 {
+		s.updateForeign(t, "delete www.example.org. A", "add www.example.org. 60 A 192.0.2.99")
+		plan := second.planSince(first, 1, 3)
+		plan.Uncertain, plan.History = true, makeHistory(first, makeZone(t, "www 60 A 192.0.2.99", "gone 60 A 192.0.2.2", "alias 60 CNAME www"), second)
+		if report := deliverPlan(t, s.makeProvider(t), plan); len(report.Failed) > 0 {
 			t.Errorf("%v", failedKeys(report))
 		}
 		want := []string{"www.example.org. 60 A 192.0.2.3", "alias.example.org. 90 CNAME www.example.org.", "new.example.org. 60 A 192.0.2.4"}
-		s.has(t, want...)
+		s.expectRecords(t, want...)
 		// Differences that a drift check finds are repaired, and data of another client as the class says.
-		s.foreign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
-		drift, err := p.Verify(t.Context(), second.plan(3))
+		s.updateForeign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
+		drift, err := p.Verify(t.Context(), second.planFull(3))
 		if err != nil || len(drift.Missing) != 1 || len(drift.Differing) != 1 {
 			t.Errorf("%+v, %v", drift, err)
 		}
-		repair := second.since(second, 3, 3)
+		repair := second.planSince(second, 3, 3)
 		repair.Uncertain, repair.History = true, []dns.Change{}
 		for _, one := range slices.Concat(drift.Missing, drift.Differing) {
 			repair.Changes, repair.Owed = append(repair.Changes, delivery.Change{Before: one, After: one}), append(repair.Owed, one.Key())
 		}
-		if got := failedKeys(deliver(t, p, repair)); !slices.Equal(got, []string{"new.example.org. A Conflict"}) {
+		if got := failedKeys(deliverPlan(t, p, repair)); !slices.Equal(got, []string{"new.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
-		s.has(t, append(want, "new.example.org. 60 A 192.0.2.5")...)
+		s.expectRecords(t, append(want, "new.example.org. 60 A 192.0.2.5")...)
 		p.config.Replace = true
-		if got := failedKeys(deliver(t, p, repair)); len(got) > 0 {
+		if got := failedKeys(deliverPlan(t, p, repair)); len(got) > 0 {
 			t.Errorf("set aside: %q", got)
 		}
-		s.has(t, want...)
+		s.expectRecords(t, want...)
 	})
 }
 
 // A conflict that lasts costs no transfer of the zone with each of its changes, and one that ends is seen.
 func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		p := s.provider(t)
-		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs")
-		first := zone(t, "taken 60 A 192.0.2.1", "beside 60 CNAME www", "www 60 A 192.0.2.2")
-		second := zone(t, "taken 60 A 192.0.2.1", "beside 60 CNAME www", "www 60 A 192.0.2.3")
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		p := s.makeProvider(t)
+		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs")
+		first := makeZone(t, "taken 60 A 192.0.2.1", "beside 60 CNAME www", "www 60 A 192.0.2.2")
+		second := makeZone(t, "taken 60 A 192.0.2.1", "beside 60 CNAME www", "www 60 A 192.0.2.3")
 		conflicts := []string{"beside.example.org. CNAME Conflict", "taken.example.org. A Conflict"}
-		if got := failedKeys(deliver(t, p, first.plan(1))); !slices.Equal(got, conflicts) {
+		if got := failedKeys(deliverPlan(t, p, first.planFull(1))); !slices.Equal(got, conflicts) {
 			t.Errorf("set aside: %q", got)
 		}
-		plan := second.since(first, 1, 2)
-		plan.Uncertain, plan.History = true, history(first, second)
+		plan := second.planSince(first, 1, 2)
+		plan.Uncertain, plan.History = true, makeHistory(first, second)
 		for _, one := range second {
 			if one.Name.String() != "www.example.org." {
 				plan.Changes, plan.Owed = append(plan.Changes, delivery.Change{Before: one, After: one}), append(plan.Owed, one.Key())
@@ -169,7 +169,7 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 		at := p.config.TransferServer
 		p.config.TransferServer = "192.0.2.99:53" // no server is there
 		for range 2 {
-			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
+			if got := failedKeys(deliverPlan(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Errorf("set aside: %q", got)
 			}
 			plan.Changes = plan.Changes[1:] // www is done
@@ -177,61 +177,62 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 				t.Fatal("the order is another")
 			}
 		}
-		s.has(t, "taken.example.org. 60 A 203.0.113.1", `beside.example.org. 60 TXT "theirs"`, "www.example.org. 60 A 192.0.2.3")
+		s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", `beside.example.org. 60 TXT "theirs"`, "www.example.org. 60 A 192.0.2.3")
 		p.config.TransferServer = at
-		s.foreign(t, "delete taken.example.org. A", "delete beside.example.org. TXT")
-		plan = second.since(second, 2, 2)
-		plan.Uncertain, plan.History = true, history(second, second)
+		s.updateForeign(t, "delete taken.example.org. A", "delete beside.example.org. TXT")
+		plan = second.planSince(second, 2, 2)
+		plan.Uncertain, plan.History = true, makeHistory(second, second)
 		for _, one := range second {
 			plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
 		}
-		if got := failedKeys(deliver(t, p, plan)); len(got) > 0 {
+		if got := failedKeys(deliverPlan(t, p, plan)); len(got) > 0 {
 			t.Errorf("set aside: %q", got)
 		}
-		s.has(t, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 CNAME www.example.org.", "www.example.org. 60 A 192.0.2.3")
+		s.expectRecords(t, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 CNAME www.example.org.",
+			"www.example.org. 60 A 192.0.2.3")
 	})
 }
 
 // Replace has the zone's RRsets take the place of others', and leaves what is at other names and of other types.
 func TestDeliver_replacesWhereToldSo(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		p := s.provider(t)
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		p := s.makeProvider(t)
 		p.config.Replace = true
-		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs", "add else.example.org. 60 A 203.0.113.2", "add alias.example.org. 60 CNAME www.example.net.")
-		first := zone(t, "taken 60 A 192.0.2.1", "beside 60 A 192.0.2.2", "alias 60 A 192.0.2.3")
-		if got := failedKeys(deliver(t, p, first.plan(1))); !slices.Equal(got, []string{"alias.example.org. A Conflict"}) {
+		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs", "add else.example.org. 60 A 203.0.113.2", "add alias.example.org. 60 CNAME www.example.net.")
+		first := makeZone(t, "taken 60 A 192.0.2.1", "beside 60 A 192.0.2.2", "alias 60 A 192.0.2.3")
+		if got := failedKeys(deliverPlan(t, p, first.planFull(1))); !slices.Equal(got, []string{"alias.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
 		theirs := []string{`beside.example.org. 60 TXT "theirs"`, "else.example.org. 60 A 203.0.113.2", "alias.example.org. 60 CNAME www.example.net."}
-		s.has(t, append(theirs, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
-		plan := first.plan(1)
+		s.expectRecords(t, append(theirs, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
+		plan := first.planFull(1)
 		plan.Since, plan.Uncertain, plan.Changes, plan.History = 1, true, []delivery.Change{}, []dns.Change{}
-		if _, err := p.Withdraw(t.Context(), plan, open); err != nil {
-			t.Fatal(err)
-		}
-		s.has(t, theirs...)
+		must.Get(p.Withdraw(t.Context(), plan, passFence))(t)
+		s.expectRecords(t, theirs...)
 	})
 }
 
 // A history that does not reach back says nothing of what was delivered before: that is the zone's, but what was
 // refused is not.
 func TestDeliver_withoutAHistory(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		first, second := zone(t, "www 60 A 192.0.2.1", "taken 60 A 192.0.2.2"), zone(t, "www 60 A 192.0.2.3", "taken 60 A 192.0.2.4")
-		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1")
-		deliver(t, s.provider(t), first.plan(1))
-		plan := second.plan(90)
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		first, second := makeZone(t, "www 60 A 192.0.2.1", "taken 60 A 192.0.2.2"), makeZone(t, "www 60 A 192.0.2.3",
+			"taken 60 A 192.0.2.4")
+		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1")
+		deliverPlan(t, s.makeProvider(t), first.planFull(1))
+		plan := second.planFull(90)
 		plan.Delivered, plan.Uncertain, plan.Owed = true, true, []delivery.RRsetKey{first[0].Key()}
 		if first[0].Name.String() != "taken.example.org." {
 			t.Fatal(first[0].Name)
 		}
-		if got := failedKeys(deliver(t, s.provider(t), plan)); !slices.Equal(got, []string{"taken.example.org. A Conflict"}) {
+		if got := failedKeys(deliverPlan(t, s.makeProvider(t), plan)); !slices.Equal(got, []string{"taken.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
-		s.has(t, "www.example.org. 60 A 192.0.2.3", "taken.example.org. 60 A 203.0.113.1")
+		s.expectRecords(t, "www.example.org. 60 A 192.0.2.3", "taken.example.org. 60 A 203.0.113.1")
 		// Another server is another matter: nothing was ever delivered there.
-		third := zone(t, "www 60 A 192.0.2.5")
-		if got := failedKeys(deliver(t, s.provider(t), third.plan(91))); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
+		third := makeZone(t, "www 60 A 192.0.2.5")
+		if got := failedKeys(deliverPlan(t, s.makeProvider(t), third.planFull(91))); !slices.Equal(got,
+			[]string{"www.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
 	})
@@ -239,18 +240,18 @@ func TestDeliver_withoutAHistory(t *testing.T) {
 
 // Promise 3: what 64 KiB do not hold goes in several updates, and an RRset that none can hold is set aside.
 func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
-		p := s.provider(t)
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
+		p := s.makeProvider(t)
 		var texts []string
 		for i := range 3000 {
 			texts = append(texts, fmt.Sprintf("host-%d 60 A 10.0.%d.%d", i, i>>8, i&255))
 		}
 		calls := 0
-		report, err := p.Deliver(t.Context(), zone(t, texts...).plan(1), func(context.Context) error { calls++; return nil })
+		report, err := p.Deliver(t.Context(), makeZone(t, texts...).planFull(1), func(context.Context) error { calls++; return nil })
 		if err != nil || len(report.Failed) > 0 || calls < 3 || calls > 10 {
 			t.Fatalf("%v, %v, %d calls", failedKeys(report), err, calls)
 		}
-		if n := len(s.records(t)); n != 3001 {
+		if n := len(s.listRecords(t)); n != 3001 {
 			t.Errorf("%d records", n)
 		}
 		large := func(c string) string {
@@ -262,12 +263,12 @@ func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 				}
 			}), " ")
 		}
-		before, after := append(zone(t, texts...), zone(t, large("a"))...), append(zone(t, texts...), zone(t, large("b"), "small 60 A 192.0.2.1")...)
-		report = deliver(t, p, after.since(before, 1, 2))
+		before, after := append(makeZone(t, texts...), makeZone(t, large("a"))...), append(makeZone(t, texts...), makeZone(t, large("b"), "small 60 A 192.0.2.1")...)
+		report = deliverPlan(t, p, after.planSince(before, 1, 2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"large.example.org. TXT ValidationFailed"}) {
 			t.Errorf("%q", got)
 		}
-		if got := s.records(t); !slices.Contains(got, "small.example.org. 60 A 192.0.2.1") {
+		if got := s.listRecords(t); !slices.Contains(got, "small.example.org. 60 A 192.0.2.1") {
 			t.Error("the RRset beside it is not there")
 		}
 	})
@@ -280,11 +281,12 @@ func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	t.Cleanup(func() { bind.Close() })
 	s := server{"BIND", bind.Addr, rigKey, bind.Log}
 	// BIND takes no addresses of hosts with an underscore in their names.
-	report := deliver(t, s.provider(t), zone(t, "a 60 A 192.0.2.1", "b_c 60 A 192.0.2.2", "d 60 A 192.0.2.3", "e 60 A 192.0.2.4").plan(1))
+	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", "b_c 60 A 192.0.2.2", "d 60 A 192.0.2.3",
+		"e 60 A 192.0.2.4").planFull(1))
 	if got := failedKeys(report); !slices.Equal(got, []string{"b_c.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "REFUSED" {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
-	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
+	s.expectRecords(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
 }
 
 // Attack 8: however much the server refuses, the rest of the zone goes out and is confirmed within a few attempts,
@@ -294,7 +296,7 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	s := server{"BIND", bind.Addr, rigKey, bind.Log}
-	p := s.provider(t)
+	p := s.makeProvider(t)
 	// BIND takes no addresses of hosts with an underscore in their names.
 	const poison, good = 300, 60
 	var lines, arrive []string
@@ -304,12 +306,12 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	for n := range good {
 		lines, arrive = append(lines, fmt.Sprintf("n%02d 60 A 192.0.2.1", n)), append(arrive, fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.1", n))
 	}
-	whole := zone(t, lines...)
+	whole := makeZone(t, lines...)
 	calls := 0
 	counted := func(context.Context) error { calls++; return nil }
 	var report delivery.Report
 	for attempt := range 20 {
-		if report, err = p.Deliver(t.Context(), whole.plan(1), counted); err == nil && len(report.Failed) == poison {
+		if report, err = p.Deliver(t.Context(), whole.planFull(1), counted); err == nil && len(report.Failed) == poison {
 			t.Logf("confirmed with attempt %d, %d updates in all", attempt+1, calls)
 			break
 		}
@@ -321,12 +323,12 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	if err != nil || len(report.Failed) != poison {
 		t.Fatalf("%d are set aside: %v", len(report.Failed), err)
 	}
-	s.has(t, arrive...)
+	s.expectRecords(t, arrive...)
 	// As the Loop asks: a change, and some of what is owed.
 	calls = 0
-	changed := zone(t, append(slices.Clone(lines[:poison+good-1]), fmt.Sprintf("n%02d 60 A 192.0.2.2", good-1))...)
-	plan := changed.since(whole, 1, 2)
-	plan.Uncertain, plan.Delivered, plan.History = true, true, history(whole, changed)
+	changed := makeZone(t, append(slices.Clone(lines[:poison+good-1]), fmt.Sprintf("n%02d 60 A 192.0.2.2", good-1))...)
+	plan := changed.planSince(whole, 1, 2)
+	plan.Uncertain, plan.Delivered, plan.History = true, true, makeHistory(whole, changed)
 	for _, one := range whole[:64] {
 		plan.Owed = append(plan.Owed, one.Key())
 		plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
@@ -337,39 +339,37 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	if calls > 1+2*maxIsolating {
 		t.Errorf("%d updates beside one change", calls)
 	}
-	s.has(t, append(arrive[:good-1], fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.2", good-1))...)
+	s.expectRecords(t, append(arrive[:good-1], fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.2", good-1))...)
 }
 
 // Promise 4: Knot denies a name that the key may not update by NOTAUTH and BADKEY, as it denies a key that it does
 // not know. Where the key is good for other updates that is a refusal of the name: the others go out, and its removal
 // is not owed, for it was never there.
 func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
-	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{
+	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{
 		Key: &sha512, UpdateOwners: []string{"ns", "ok", "www"},
 		Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText + "there.example.org. 60 IN A 192.0.2.5\n", UpdateKey: sha512.Name}},
-	})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { knot.Close() })
+	}))(t)
 	s := server{"Knot", knot.Addr, sha512, knot.Log}
-	p := s.provider(t)
+	p := s.makeProvider(t)
 	lines := []string{"forbidden 60 A 192.0.2.1", "ok 60 A 192.0.2.2", "www 60 A 192.0.2.3", "a.www 60 A 192.0.2.4"}
-	first, second := zone(t, lines...), zone(t, lines[1:]...)
-	report := deliver(t, p, first.plan(1))
+	first, second := makeZone(t, lines...), makeZone(t, lines[1:]...)
+	report := deliverPlan(t, p, first.planFull(1))
 	if got := failedKeys(report); !slices.Equal(got, []string{"forbidden.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "BADKEY" || report.Failed[0].Err.WholeClass {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
-	s.has(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4", "there.example.org. 60 A 192.0.2.5")
+	s.expectRecords(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4", "there.example.org. 60 A 192.0.2.5")
 	// Taken out of the zone, it is not owed: neither by the worker that tried to put it there, nor by one that was
 	// started since.
-	for _, p := range []*Provider{p, s.provider(t)} {
-		removal := second.since(first, 1, 2)
+	for _, p := range []*Provider{p, s.makeProvider(t)} {
+		removal := second.planSince(first, 1, 2)
 		removal.Uncertain, removal.Owed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true
-		if report := deliver(t, p, removal); len(report.Failed) > 0 {
+		if report := deliverPlan(t, p, removal); len(report.Failed) > 0 {
 			t.Errorf("owed: %q", failedKeys(report))
 		}
 	}
 	// Records that stand there, and may not be removed any more, are owed.
-	report = deliver(t, p, second.since(zone(t, append(slices.Clone(lines[1:]), "there 60 A 192.0.2.5")...), 2, 3))
+	report = deliverPlan(t, p, second.planSince(makeZone(t, append(slices.Clone(lines[1:]), "there 60 A 192.0.2.5")...), 2, 3))
 	if got := failedKeys(report); !slices.Equal(got, []string{"there.example.org. A ValidationFailed"}) {
 		t.Errorf("what stands there is not owed: %q", got)
 	}
@@ -377,7 +377,7 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	other := sha512
 	other.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
 	var e *delivery.Error
-	if _, err := (server{"Knot", knot.Addr, other, knot.Log}).provider(t).Deliver(t.Context(), second.since(first, 1, 2), open); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
+	if _, err := (server{"Knot", knot.Addr, other, knot.Log}).makeProvider(t).Deliver(t.Context(), second.planSince(first, 1, 2), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
 		t.Errorf("another key: %v", err)
 	}
 }
@@ -388,23 +388,23 @@ func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	s := server{"BIND", bind.Addr, rigKey, bind.Log}
-	report := deliver(t, s.provider(t), zone(t, "a 60 A 192.0.2.1", `b 60 TYPE66 \#|1|00`, "d 60 A 192.0.2.3", `e 60 TYPE67 \#|0`, "f 60 A 192.0.2.4").plan(1))
+	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", `b 60 TYPE66 \#|1|00`, "d 60 A 192.0.2.3", `e 60 TYPE67 \#|0`, "f 60 A 192.0.2.4").planFull(1))
 	if got := failedKeys(report); !slices.Equal(got, []string{"b.example.org. TYPE66 ValidationFailed", "e.example.org. TYPE67 ValidationFailed"}) || report.Failed[0].Err.Code != "FORMERR" {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
-	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "f.example.org. 60 A 192.0.2.4")
+	s.expectRecords(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "f.example.org. 60 A 192.0.2.4")
 }
 
 // Each way of being refused has the reason that the user reads.
 func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
-	servers(t, zoneText, func(t *testing.T, s server) {
+	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		wrongSecret, unknown, algorithm := s.key, s.key, s.key
 		wrongSecret.Secret = "YW5vdGhlciBzZWNyZXQsIGFzIGxvbmcgYXMgdGhpcyE="
 		unknown.Name = "unknown.example"
 		algorithm.Algorithm = map[string]string{"hmac-sha256": "hmac-sha512", "hmac-sha512": "hmac-sha256"}[s.key.Algorithm]
-		elsewhere := zone(t, "www 60 A 192.0.2.1").plan(1)
+		elsewhere := makeZone(t, "www 60 A 192.0.2.1").planFull(1)
 		elsewhere.Zone = name.MustParse("example.net.")
-		changes := zone(t, "www 60 A 192.0.2.1").since(nil, 1, 2)
+		changes := makeZone(t, "www 60 A 192.0.2.1").planSince(nil, 1, 2)
 		changesElsewhere := changes
 		changesElsewhere.Zone = elsewhere.Zone
 		for _, c := range []struct {
@@ -415,7 +415,8 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 			code string
 		}{
 			{"wrong secret, update", wrongSecret, changes, delivery.ReasonAuthenticationFailed, "BADSIG"},
-			{"wrong secret, transfer", wrongSecret, zone(t, "www 60 A 192.0.2.1").plan(1), delivery.ReasonAuthenticationFailed, "BADSIG"},
+			{"wrong secret, transfer", wrongSecret, makeZone(t, "www 60 A 192.0.2.1").planFull(1), delivery.ReasonAuthenticationFailed,
+				"BADSIG"},
 			{"unknown key", unknown, changes, delivery.ReasonAuthenticationFailed, "BADKEY"},
 			{"another algorithm", algorithm, changes, delivery.ReasonAuthenticationFailed, "BADKEY"},
 			{"another zone, update", s.key, changesElsewhere, delivery.ReasonZoneNotFound, "NOTAUTH"},
@@ -425,20 +426,20 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = provider.Deliver(t.Context(), c.plan, open)
+			_, err = provider.Deliver(t.Context(), c.plan, passFence)
 			var e *delivery.Error
 			if !errors.As(err, &e) || e.Reason != c.want || e.Code != c.code {
 				t.Errorf("%s: %v, want %s (%s)", c.what, err, c.want, c.code)
 			}
 		}
-		provider := s.provider(t)
-		deliver(t, provider, zone(t).plan(1))
+		provider := s.makeProvider(t)
+		deliverPlan(t, provider, makeZone(t).planFull(1))
 		provider.config.Key = keyOf(t, wrongSecret)
 		var e *delivery.Error
 		if err := provider.Health(t.Context()); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
 			t.Errorf("Health with a wrong secret: %v", err)
 		}
-		s.has(t)
+		s.expectRecords(t)
 	})
 }
 
@@ -461,7 +462,7 @@ func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_2(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.Withdraw(t.Context(), zone(t, "www 60 A 192.0.2.1").plan(1), open)
+		_, err = p.Withdraw(t.Context(), makeZone(t, "www 60 A 192.0.2.1").planFull(1), passFence)
 		var e *delivery.Error
 		if errors.As(err, &e) != (c.want != "") || e != nil && e.Reason != c.want {
 			t.Errorf("updates at one that has it %v, transfers %v: %v, want %s", c.server == has, c.transfers == has, err, c.want)
@@ -474,10 +475,7 @@ func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	gone, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := must.Get(rig.FreePort())(t)
 	for _, c := range []struct {
 		config Config
 		want   delivery.Reason
@@ -492,11 +490,11 @@ func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, plan := range map[string]delivery.Plan{"update": zone(t, "www 60 A 192.0.2.1").since(nil, 1, 2), "transfer": zone(t).plan(2)} {
+		for what, plan := range map[string]delivery.Plan{"update": makeZone(t, "www 60 A 192.0.2.1").planSince(nil, 1, 2), "transfer": makeZone(t).planFull(2)} {
 			if what == "transfer" && c.config.Dial != nil && c.want == delivery.ReasonInvalidConfiguration {
 				continue // it hands the zone to any client here
 			}
-			_, err = p.Deliver(t.Context(), plan, open)
+			_, err = p.Deliver(t.Context(), plan, passFence)
 			var e *delivery.Error
 			if !errors.As(err, &e) || e.Reason != c.want {
 				t.Errorf("%s, %s: %v, want %s", c.config.Server, what, err, c.want)

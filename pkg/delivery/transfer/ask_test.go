@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -28,9 +29,7 @@ a IN NS ns
 a 30 IN DS 12345 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0123456789ABCDEF01234567
 b IN NS ns
 `
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.", Text: parent}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
+	bind := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.", Text: parent}}}))(t)
 	for zone, want := range map[string][]string{
 		"a.example.": {"12345 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0123456789ABCDEF01234567"}, "b.example.": nil, "gone.example.": nil,
 	} {
@@ -46,10 +45,7 @@ b IN NS ns
 
 // A server that breaks the connection is the same error each time, so that no status is written for it at each look.
 func TestAskDS_isTheSameErrorEachTime(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	go func() {
 		for {

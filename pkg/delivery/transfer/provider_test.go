@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -71,8 +72,8 @@ func (w *world) Holder(zone name.Name) string {
 	return ""
 }
 
-// store puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
-func (w *world) store(uid string, zone name.Name) {
+// storeMember puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+func (w *world) storeMember(uid string, zone name.Name) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
@@ -83,7 +84,7 @@ func (w *world) store(uid string, zone name.Name) {
 	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
 }
 
-func (w *world) served(uid string) serial.Serial {
+func (w *world) readServed(uid string) serial.Serial {
 	if s, ok := w.Settled(uid); ok {
 		return s.Serial()
 	}
@@ -100,7 +101,7 @@ func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.
 	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
 		err := fence(ctx)
 		if err == nil {
-			s.w.store(plan.UID, plan.Zone)
+			s.w.storeMember(plan.UID, plan.Zone)
 		}
 		return err
 	})
@@ -109,12 +110,12 @@ func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.
 func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	report, err := s.Provider.Withdraw(ctx, plan, fence)
 	if err == nil {
-		s.w.store(plan.UID, name.Name{})
+		s.w.storeMember(plan.UID, name.Name{})
 	}
 	return report, err
 }
 
-func begin(t testing.TB) *world {
+func beginWorld(t testing.TB) *world {
 	t.Helper()
 	keys, err := primary.ParseKeys(rigKey.Statement())
 	if err != nil {
@@ -138,8 +139,8 @@ func begin(t testing.TB) *world {
 	return w
 }
 
-// open makes the class, once it is known where its secondaries are.
-func (w *world) open(t testing.TB, secondaries ...netip.AddrPort) {
+// openClass makes the class, once it is known where its secondaries are.
+func (w *world) openClass(t testing.TB, secondaries ...netip.AddrPort) {
 	t.Helper()
 	var targets []primary.Target
 	for _, at := range secondaries {
@@ -152,30 +153,27 @@ func (w *world) open(t testing.TB, secondaries ...netip.AddrPort) {
 	}
 }
 
-func (w *world) key() *transfer.Key {
+func (w *world) readKey() *transfer.Key {
 	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
 }
 
-func (w *world) provider(t *testing.T, secondaries ...Secondary) stored {
+func (w *world) makeProvider(t *testing.T, secondaries ...Secondary) stored {
 	t.Helper()
-	return w.make(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext})
+	return w.configureProvider(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext})
 }
 
-func (w *world) make(t testing.TB, config Config) stored {
+func (w *world) configureProvider(t testing.TB, config Config) stored {
 	t.Helper()
-	config.Members, config.Catalog, config.Served = w, catalog, w.served
+	config.Members, config.Catalog, config.Served = w, catalog, w.readServed
 	if config.Latest == nil {
-		config.Latest = func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }
+		config.Latest = func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }
 	}
-	p, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(config))(t)
 	return stored{p, w}
 }
 
-// put serves a plan's zone.
-func (w *world) put(t testing.TB, plan delivery.Plan) {
+// putZone serves a plan's zone.
+func (w *world) putZone(t testing.TB, plan delivery.Plan) {
 	t.Helper()
 	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	var sets []content.RRset
@@ -186,10 +184,7 @@ func (w *world) put(t testing.TB, plan delivery.Plan) {
 		}
 		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
 		for _, text := range set.Data {
-			v, err := rdata.Parse(set.Type, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(rdata.Parse(set.Type, text))(t)
 			one.Data = append(one.Data, v.Text)
 		}
 		slices.Sort(one.Data)
@@ -197,11 +192,9 @@ func (w *world) put(t testing.TB, plan delivery.Plan) {
 	}
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
-	var err error
+
 	for _, set := range sets {
-		if state, err = state.Update(nil, set.Elements(nil)); err != nil {
-			t.Fatal(err)
-		}
+		state = must.Get(state.Update(nil, set.Elements(nil)))(t)
 	}
 	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
 }
@@ -212,29 +205,27 @@ func planOf(uid, zone string, at serial.Serial) delivery.Plan {
 	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
 }
 
-func pass(context.Context) error { return nil }
+func passFence(context.Context) error { return nil }
 
 // The exam of providers, with a BIND that follows the catalog and a Knot that does too.
 func TestProvider_passesTheExam(t *testing.T) {
-	w := begin(t)
+	w := beginWorld(t)
 	catalogs := []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Catalogs: catalogs, Options: "serial-query-rate 1000;"})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Catalogs: catalogs})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { knot.Close() })
-	w.open(t, bind.Addr, knot.Addr)
+	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Catalogs: catalogs}))(t)
+	w.openClass(t, bind.Addr, knot.Addr)
 	used := 0
 	deliverytest.Run(t, deliverytest.Subject{
 		New: func(t *testing.T) delivery.Provider {
-			return w.provider(t, Secondary{Name: "bind", Addr: bind.Addr, Key: w.key()}, Secondary{Name: "knot", Addr: knot.Addr})
+			return w.makeProvider(t, Secondary{Name: "bind", Addr: bind.Addr, Key: w.readKey()}, Secondary{Name: "knot", Addr: knot.Addr})
 		},
 		Zone: func(t *testing.T) name.Name {
 			used++
 			return name.MustParse(strings.Repeat("z", used) + ".example.")
 		},
-		Offer: func(t *testing.T, plan delivery.Plan) { w.put(t, plan) },
+		Offer: func(t *testing.T, plan delivery.Plan) { w.putZone(t, plan) },
 		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 			text, err := rig.Dig{Server: bind.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
 			if err != nil {
@@ -297,17 +288,17 @@ func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
 
 // Promises 1 and 3: confirmed is what every secondary has, and each has a row that says how it stands.
 func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	here, behind, silent := newSecondary(t, nil), newSecondary(t, nil), newSecondary(t, nil)
 	here.serial.Store(10)
 	silent.silent.Store(true)
-	p := w.provider(t, Secondary{Name: "here", Addr: here.addr}, Secondary{Name: "behind", Addr: behind.addr}, Secondary{Name: "silent", Addr: silent.addr})
+	p := w.makeProvider(t, Secondary{Name: "here", Addr: here.addr}, Secondary{Name: "behind", Addr: behind.addr}, Secondary{Name: "silent", Addr: silent.addr})
 	plan := planOf("u", "example.org.", 10)
 	plan.CallTimeout = 3 * time.Second
-	w.put(t, plan)
+	w.putZone(t, plan)
 	begun := time.Now()
-	report, err := p.Deliver(t.Context(), plan, pass)
+	report, err := p.Deliver(t.Context(), plan, passFence)
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -360,7 +351,7 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 			t.Errorf("Health with one that answers %d: %v", rcode, err)
 		}
 	}
-	if err := w.provider(t).Health(t.Context()); !errors.Is(err, delivery.ErrNotProven) {
+	if err := w.makeProvider(t).Health(t.Context()); !errors.Is(err, delivery.ErrNotProven) {
 		t.Errorf("Health of a class without secondaries: %v", err)
 	}
 	silent.silent.Store(true)
@@ -374,16 +365,16 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 
 // S6.6: a serial ahead is believed from two signed answers; one that the primary has reached meanwhile is none.
 func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	s := newSecondary(t, &rigKey)
 	s.serial.Store(12)
 	plan := planOf("u", "example.org.", 10)
-	w.put(t, plan)
-	for _, key := range []*transfer.Key{w.key(), nil} {
-		p := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: key})
+	w.putZone(t, plan)
+	for _, key := range []*transfer.Key{w.readKey(), nil} {
+		p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: key})
 		before := s.asked.Load()
-		report, err := p.Deliver(t.Context(), plan, pass)
+		report, err := p.Deliver(t.Context(), plan, passFence)
 		var e *delivery.Error
 		if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || (e.Code == "TSIG") != (key != nil) || report.Confirmed != 0 || report.Servers[0].Serial != 12 || s.asked.Load() != before+2 {
 			t.Errorf("%+v, %v after %d questions", report, err, s.asked.Load()-before)
@@ -396,26 +387,26 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	// It was told before we were, or that cannot be known.
 	latest := serial.Serial(12)
 	var away error
-	elsewhere := w.make(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.key()}}, Dial: dial.New(true).DialContext, Latest: func(context.Context, string) (serial.Serial, error) { return latest, away }})
-	if report, err := elsewhere.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
+	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.readKey()}}, Dial: dial.New(true).DialContext, Latest: func(context.Context, string) (serial.Serial, error) { return latest, away }})
+	if report, err := elsewhere.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on where it is kept: %+v, %v", report, err)
 	}
 	latest, away = 0, errors.New("away")
-	if report, err := elsewhere.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil {
+	if report, err := elsewhere.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil {
 		t.Errorf("no source says how far it is: %+v, %v", report, err)
 	}
-	w.put(t, planOf("u", "example.org.", 12))
-	if report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: w.key()}).Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
+	w.putZone(t, planOf("u", "example.org.", 12))
+	if report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: w.readKey()}).Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on: %+v, %v", report, err)
 	}
-	guarded := w.make(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
+	guarded := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
 	// Attack 51: a class reaches this machine only with leave.
-	if report, err := guarded.Deliver(t.Context(), plan, pass); err != nil || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
+	if report, err := guarded.Deliver(t.Context(), plan, passFence); err != nil || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
 		t.Errorf("a loopback address: %+v, %v", report, err)
 	}
-	other := *w.key()
+	other := *w.readKey()
 	other.Name = "unknown.example."
-	report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: &other}).Deliver(t.Context(), plan, pass)
+	report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: &other}).Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonAuthenticationFailed {
 		t.Errorf("with a key it does not know: %+v, %v", report.Servers, err)
 	}
@@ -423,11 +414,11 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 
 // The fence is asked before a zone becomes visible and before it ceases to be; a name in use is a Conflict.
 func TestDeliver_isFencedWhereItShows(t *testing.T) {
-	w := begin(t)
-	w.open(t)
-	p := w.provider(t)
+	w := beginWorld(t)
+	w.openClass(t)
+	p := w.makeProvider(t)
 	plan := planOf("u", "example.org.", 10)
-	w.put(t, plan)
+	w.putZone(t, plan)
 	lost := errors.New("lost")
 	closed := func(context.Context) error { return lost }
 	if _, err := p.Deliver(t.Context(), plan, closed); err != lost {
@@ -436,14 +427,14 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	if zone := w.Name("u"); !zone.IsZero() {
 		t.Error("it is in the class without its fence")
 	}
-	if report, err := p.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
+	if report, err := p.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("without secondaries: %+v, %v", report, err)
 	}
 	var e *delivery.Error
-	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), pass); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
+	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
 		t.Errorf("another zone of the name: %v", err)
 	}
-	if _, err := p.Deliver(t.Context(), planOf("other", catalog.String(), 3), pass); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
+	if _, err := p.Deliver(t.Context(), planOf("other", catalog.String(), 3), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
 		t.Errorf("a zone named as the catalog: %v", err)
 	}
 	if _, err := New(Config{Members: w, Catalog: plan.Zone}); err == nil || !strings.Contains(err.Error(), "transfer.catalogZone") {
@@ -458,7 +449,7 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	if zone := w.Name("u"); zone != plan.Zone {
 		t.Errorf("%s", zone)
 	}
-	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil {
+	if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil {
 		t.Error(err)
 	}
 	if zone := w.Name("u"); !zone.IsZero() {

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/must"
 )
 
 // signingServer is a secondary that signs, as a script: it serves what it is given with a serial of its own.
@@ -47,14 +48,8 @@ const signerSOA = "86400 7200 3600000 360"
 func newSigningServer(t *testing.T) *signingServer {
 	t.Helper()
 	s := &signingServer{history: map[uint32][]string{}, soa: signerSOA}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	packets, err := net.ListenPacket("udp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	packets := must.Get(net.ListenPacket("udp", listener.Addr().String()))(t)
 	s.addr = netip.MustParseAddrPort(listener.Addr().String())
 	for _, server := range []*mdns.Server{{Listener: listener, Handler: s}, {PacketConn: packets, Handler: s}} {
 		started := make(chan struct{})
@@ -66,22 +61,22 @@ func newSigningServer(t *testing.T) *signingServer {
 	return s
 }
 
-// change changes it, or reads of it.
-func (s *signingServer) change(do func()) {
+// changeServer changes it, or reads of it.
+func (s *signingServer) changeServer(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// transfers are those that it has answered: of the whole zone, of differences.
-func (s *signingServer) transfers() (whole, partial int) {
+// countTransfers returns those that it has answered: of the whole zone, of differences.
+func (s *signingServer) countTransfers() (whole, partial int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.whole, s.partial
 }
 
-// sign has it serve lines, beside signatures, with a serial; 0: the next one.
-func (s *signingServer) sign(at uint32, lines ...string) {
+// signZone has it serve lines, beside signatures, with a serial; 0: the next one.
+func (s *signingServer) signZone(at uint32, lines ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at == 0 {
@@ -166,10 +161,10 @@ func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
 // S12.5: while a signer begins to sign a zone, a secondary has it from the primary, with the zone's serial, or from the
 // signer already, with a later one, which is no sign of a lost store.
 func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	public := newSecondary(t, nil)
-	p := w.make(t, Config{
+	p := w.configureProvider(t, Config{
 		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer", Unsigned: true}}, Dial: dial.New(true).DialContext,
 		Latest: func(context.Context, string) (serial.Serial, error) {
 			t.Error("a serial is compared with that of the zone")
@@ -177,14 +172,14 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 		},
 	})
 	plan, _ := zoneAt(10, "first")
-	w.put(t, plan)
+	w.putZone(t, plan)
 	plan.CallTimeout = time.Second
 	for _, test := range []struct {
 		theirs            uint32
 		serial, confirmed serial.Serial
 	}{{9, 9, 0}, {10, 10, 10}, {1000, 0, 0}} {
 		public.serial.Store(test.theirs)
-		report, err := p.Deliver(t.Context(), plan, pass)
+		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || report.Confirmed != test.confirmed || report.Servers[0].Serial != test.serial || report.Servers[0].Err != nil {
 			t.Errorf("a secondary with serial %d: %+v, %v", test.theirs, report, err)
 		}
@@ -194,11 +189,11 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 // S6.9: a signer has the serial whose data it has, whatever its own serial is; a re-signing is no change, altered data
 // is none of a serial; servers behind it are compared with it; and no serial of it is ever ahead of the zone.
 func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	s, public := newSigningServer(t), newSecondary(t, nil)
 	var changes []dns.Change
-	p := w.make(t, Config{
+	p := w.configureProvider(t, Config{
 		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer"}, {Name: "signer", Addr: s.addr, Signs: true}}, Dial: dial.New(true).DialContext,
 		Latest: func(context.Context, string) (serial.Serial, error) {
 			t.Error("a serial is compared with that of the zone")
@@ -225,7 +220,7 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		if confirmed == 0 {
 			plan.CallTimeout = time.Second // all of it is waited
 		}
-		report, err := p.Deliver(t.Context(), plan, pass)
+		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {
 			t.Fatalf("%s: %+v, %v; want %d, %d", what, report, err, confirmed, rows)
 		}
@@ -236,24 +231,24 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		}
 	}
 	ten, lines := zoneAt(10, "first")
-	w.put(t, ten)
-	s.sign(1000, lines...)
+	w.putZone(t, ten)
+	s.signZone(1000, lines...)
 	public.serial.Store(999)
 	check("a server behind has another serial of its signer", ten, 0, 0, 10)
 	public.serial.Store(1000)
 	check("both have it", ten, 10, 10, 10)
 	for at := range uint32(10) {
-		s.sign(1001+at, lines...)
+		s.signZone(1001+at, lines...)
 		check("signed anew", ten, 10, 10, 10)
 		public.serial.Store(1001 + at)
 	}
-	if whole, partial := s.transfers(); whole != 1 || partial != 10 {
+	if whole, partial := s.countTransfers(); whole != 1 || partial != 10 {
 		t.Errorf("%d transfers of the whole zone, %d differences", whole, partial)
 	}
 	eleven, next := zoneAt(11, "second")
 	change(11, "first", "second")
 	check("the signer is behind", eleven, 0, 10, 10)
-	s.sign(1020, next...)
+	s.signZone(1020, next...)
 	check("the one behind it is", eleven, 0, 10, 11)
 	public.serial.Store(1020)
 	check("both have it", eleven, 11, 11, 11)
@@ -261,8 +256,8 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 	change(13, "third", "fourth")
 	twelve, _ := zoneAt(12, "third")
 	thirteen, fourth := zoneAt(13, "fourth")
-	w.put(t, thirteen)
-	s.sign(1021, fourth...)
+	w.putZone(t, thirteen)
+	s.signZone(1021, fourth...)
 	public.serial.Store(1021)
 	check("they have a later one than the plan", twelve, 12, 13, 13)
 	for what, altered := range map[string]func(line string) string{
@@ -274,30 +269,31 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		for _, line := range fourth {
 			lines = append(lines, altered(line))
 		}
-		s.sign(0, lines...)
+		s.signZone(0, lines...)
 		check("altered: "+what, thirteen, 0, 13, 0)
-		s.sign(0, fourth...)
+		s.signZone(0, fourth...)
 		check("mended: "+what, thirteen, 13, 13, 13)
 	}
-	s.change(func() { s.soa = "1 2 3 4" })
-	s.sign(0, fourth...)
+	s.changeServer(func() { s.soa = "1 2 3 4" })
+	s.signZone(0, fourth...)
 	check("an altered SOA", thirteen, 0, 13, 0)
-	s.change(func() { s.soa = signerSOA })
+	s.changeServer(func() { s.soa = signerSOA })
 	// It has lost its differences, or all it had, or knows no IXFR.
-	s.sign(0, fourth...)
-	s.change(func() { clear(s.history) })
+	s.signZone(0, fourth...)
+	s.changeServer(func() { clear(s.history) })
 	check("no differences", thirteen, 13, 13, 13)
-	s.sign(5, fourth...)
+	s.signZone(5, fourth...)
 	check("begun anew", thirteen, 13, 13, 13)
-	s.change(func() { s.noIXFR = true })
-	s.sign(6, fourth...)
+	s.changeServer(func() { s.noIXFR = true })
+	s.signZone(6, fourth...)
 	check("no IXFR", thirteen, 13, 13, 13)
-	if whole, _ := s.transfers(); whole != 8 { // the first one, one for each altered zone, and these three
+	if whole, _ := s.countTransfers(); whole != 8 { // the first one, one for each altered zone, and these three
 		t.Errorf("%d transfers of the whole zone", whole)
 	}
 	// One look is enough for a server behind, also where the signer is transferred from first, as after a restart.
-	s.change(func() { public.serial.Store(s.serial) })
-	p = w.provider(t, Secondary{Name: "public", Addr: public.addr, Signer: "signer"}, Secondary{Name: "signer", Addr: s.addr, Signs: true})
+	s.changeServer(func() { public.serial.Store(s.serial) })
+	p = w.makeProvider(t, Secondary{Name: "public", Addr: public.addr, Signer: "signer"}, Secondary{Name: "signer", Addr: s.addr,
+		Signs: true})
 	drift, err := p.Verify(t.Context(), thirteen)
 	if err != nil || drift.Servers[0].Serial != 13 || drift.Servers[1].Serial != 13 || drift.Servers[0].Err != nil || drift.Servers[1].Err != nil {
 		t.Errorf("%+v, %v", drift, err)
@@ -311,23 +307,23 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		}
 	}
 	// A new provider, as after a restart, knows nothing and finds the same.
-	if report, err := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}).Deliver(t.Context(), thirteen, pass); err != nil || report.Confirmed != 13 || !report.Proven {
+	if report, err := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}).Deliver(t.Context(), thirteen, passFence); err != nil || report.Confirmed != 13 || !report.Proven {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
 
 // S6.9: a signer that hands out no transfers has no serial, and the row says what to do.
 func TestDeliver_saysWhySignersCannotBeCompared_S6_9(t *testing.T) {
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, "first")
-	w.put(t, plan)
-	s.sign(1000, lines...)
-	s.change(func() { s.refuses = true })
-	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
+	w.putZone(t, plan)
+	s.signZone(1000, lines...)
+	s.changeServer(func() { s.refuses = true })
+	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
 	for range 2 {
-		report, err := p.Deliver(t.Context(), plan, pass)
+		report, err := p.Deliver(t.Context(), plan, passFence)
 		row := report.Servers[0]
 		if err != nil || report.Confirmed != 0 || row.Serial != 0 {
 			t.Fatalf("%+v, %v", report, err)
@@ -341,15 +337,15 @@ func TestDeliver_saysWhySignersCannotBeCompared_S6_9(t *testing.T) {
 // S6.6, S6.9: beside a signer, whose serial is far ahead, a secondary of the zone itself that is ahead is found as
 // ever.
 func TestDeliver_findsLostStoresBesideSigners_S6_9(t *testing.T) {
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	s, one := newSigningServer(t), newSecondary(t, &rigKey)
 	plan, lines := zoneAt(10, "first")
-	w.put(t, plan)
-	s.sign(1000, lines...)
+	w.putZone(t, plan)
+	s.signZone(1000, lines...)
 	one.serial.Store(12)
-	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}, Secondary{Name: "one", Addr: one.addr, Key: w.key()})
-	report, err := p.Deliver(t.Context(), plan, pass)
+	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}, Secondary{Name: "one", Addr: one.addr, Key: w.readKey()})
+	report, err := p.Deliver(t.Context(), plan, passFence)
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || report.Servers[0].Err != nil || report.Servers[0].Serial != 10 || report.Servers[1].Serial != 12 {
 		t.Errorf("%+v, %v", report, err)
@@ -375,13 +371,13 @@ func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
 			t.Errorf("twice %s and %d octets: %s, want %s", c.took, c.octets, got, 2*c.want)
 		}
 	}
-	w := begin(t)
-	w.open(t)
+	w := beginWorld(t)
+	w.openClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, "first")
-	w.put(t, plan)
-	s.sign(1000, lines...)
-	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
+	w.putZone(t, plan)
+	s.signZone(1000, lines...)
+	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
 	p.pace.free = time.Now().Add(time.Hour) // other zones of the class
 	verify := func(want serial.Serial, note string) {
 		t.Helper()
@@ -395,25 +391,25 @@ func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
 	p.pace.free = time.Now().Add(4 * time.Minute)
 	verify(10, "its serial 1000 has the data of 10")
 	p.pace.free = time.Now().Add(time.Hour)
-	s.sign(1001, strings.Replace(strings.Join(lines, "\n"), "first", "forged", 1))
-	s.change(func() { s.lines = strings.Split(s.lines[0], "\n") })
+	s.signZone(1001, strings.Replace(strings.Join(lines, "\n"), "first", "forged", 1))
+	s.changeServer(func() { s.lines = strings.Split(s.lines[0], "\n") })
 	verify(10, "its serial 1001 is compared in 1h0m0s")
 	p.pace.free = time.Time{}
 	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Now().Add(time.Hour)
 	verify(10, "its serial 1001 is compared in 1h0m0s")
 	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Time{}
 	verify(0, "its serial 1001 has not the data of 10")
-	if whole, partial := s.transfers(); whole+partial != 2 {
+	if whole, partial := s.countTransfers(); whole+partial != 2 {
 		t.Errorf("%d transfers, want 2", whole+partial)
 	}
 }
 
 // S6.9: what is known of zones that have left the class does not stay.
 func TestSigned_forgetsZones(t *testing.T) {
-	w := begin(t)
-	w.open(t)
-	p := w.provider(t)
-	w.store("stays", name.MustParse("stays.example."))
+	w := beginWorld(t)
+	w.openClass(t)
+	p := w.makeProvider(t)
+	w.storeMember("stays", name.MustParse("stays.example."))
 	p.findSigned(planOf("stays", "stays.example.", 1))
 	for i := range 3000 {
 		p.findSigned(planOf(fmt.Sprint(i), "gone.example.", 1))
@@ -425,7 +421,7 @@ func TestSigned_forgetsZones(t *testing.T) {
 		t.Error("what is known of a zone of the class is gone")
 	}
 	plan := planOf("stays", "stays.example.", 1)
-	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || p.zones[signedKey{"stays", plan.Zone}] != nil {
+	if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil || p.zones[signedKey{"stays", plan.Zone}] != nil {
 		t.Errorf("a withdrawn zone is known: %v", err)
 	}
 }
@@ -493,10 +489,7 @@ func FuzzDigest_isThatOfTheUnsignedZone_S6_9(f *testing.F) {
 		// A plan of the same data has the same digest.
 		var sets []delivery.RRset
 		for line := range zones[0].lines {
-			rr, err := mdns.NewRR(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rr := must.Get(mdns.NewRR(line))(t)
 			data, err := readData(rr)
 			if err != nil {
 				t.Fatalf("%s: %v", line, err)

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -37,24 +38,19 @@ type files struct {
 	zones map[name.Name]*masterfile.Backend
 }
 
-func (f *files) path(zone name.Name) string { return filepath.Join(f.dir, zone.String()+"zone") }
+func (f *files) pathOf(zone name.Name) string { return filepath.Join(f.dir, zone.String()+"zone") }
 
-func (f *files) make(t *testing.T, zone name.Name) {
+func (f *files) makeZone(t *testing.T, zone name.Name) {
 	t.Helper()
 	text := fmt.Sprintf("%[1]s 3600 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 300\n%[1]s 3600 IN NS ns.example.net.\n", zone)
-	if err := os.WriteFile(f.path(zone), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	backend, err := masterfile.New(masterfile.Config{Files: map[name.Name]string{zone: f.path(zone)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(f.pathOf(zone), []byte(text), 0o600))
+	backend := must.Get(masterfile.New(masterfile.Config{Files: map[name.Name]string{zone: f.pathOf(zone)}}))(t)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.zones[zone] = backend
 }
 
-func (f *files) of(zone name.Name) *masterfile.Backend {
+func (f *files) backendOf(zone name.Name) *masterfile.Backend {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.zones[zone]
@@ -64,7 +60,7 @@ func (f *files) of(zone name.Name) *masterfile.Backend {
 func (f *files) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		switch backend := f.of(zone); {
+		switch backend := f.backendOf(zone); {
 		case backend == nil:
 			results[i] = server.UnknownZone(zone)
 		case strings.HasPrefix(set.Name.String(), "poison."):
@@ -77,7 +73,7 @@ func (f *files) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset
 }
 
 func (f *files) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
-	if backend := f.of(zone); backend != nil {
+	if backend := f.backendOf(zone); backend != nil {
 		return backend.Read(ctx, zone, owner, t)
 	}
 	return protocol.RRset{}, server.UnknownZone(zone)
@@ -85,24 +81,21 @@ func (f *files) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (
 
 func (f *files) Health(context.Context) error { return nil }
 
-// inspect reads the file, past every server and client.
-func (f *files) inspect(t *testing.T, zone name.Name) []delivery.RRset {
+// inspectZone reads the file, past every server and client.
+func (f *files) inspectZone(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
-	return f.read(t, f.path(zone))
+	return f.readZone(t, f.pathOf(zone))
 }
 
-func (*files) read(t *testing.T, path string) []delivery.RRset {
+func (*files) readZone(t *testing.T, path string) []delivery.RRset {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
 	return deliverytest.ReadRRsets(t, file, name.Name{})
 }
 
-// plain is a server that has the protocol and none of its extensions.
-func plain(handler http.Handler) http.Handler {
+// serveUnextended returns a server that has the protocol and none of its extensions.
+func serveUnextended(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		switch request.URL.Path {
 		case "/dns/v1/health":
@@ -118,41 +111,32 @@ func plain(handler http.Handler) http.Handler {
 // Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing,
 // what waits for a later record is not refused for good, and a zone whose name servers are in it can be withdrawn.
 func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
-	checkzone, err := rig.Find("named-checkzone", "hack/install-peers.sh")
-	rig.SkipMissing(t, err)
+	checkzone := rig.Need(rig.Find("named-checkzone", "hack/install-peers.sh"))(t)
 	for _, extended := range []bool{true, false} {
 		t.Run(fmt.Sprintf("extended %v", extended), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "zone")
 			const empty = "example.com. 3600 IN SOA ns.provider.example. host.example.com. 1 3600 600 86400 300\nexample.com. 3600 IN NS ns.provider.example.\n"
-			if err := os.WriteFile(path, []byte(empty), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			backend, err := masterfile.New(masterfile.Config{
+			must.Succeed(t, os.WriteFile(path, []byte(empty), 0o600))
+			backend := must.Get(masterfile.New(masterfile.Config{
 				Files: map[name.Name]string{example: path}, Check: []string{checkzone, "-i", "local", "-k", "fail"},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			handler, err := server.New(server.Config{
+			}))(t)
+			handler := must.Get(server.New(server.Config{
 				Backend: backend, Algorithm: protocol.SHA256, BasePath: "/dns/v1",
 				Secrets: func() ([][]byte, error) { return [][]byte{[]byte(secret)}, nil },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			if !extended {
-				handler = plain(handler)
+				handler = serveUnextended(handler)
 			}
 			server := httptest.NewServer(handler)
 			defer server.Close()
-			provider := connect(t, server.URL+"/dns/v1", nil)
+			provider := connectProvider(t, server.URL+"/dns/v1", nil)
 			whole := planOf(
-				set("@", rdata.NS, "ns1.example.com."), set("@", rdata.MX, "10 mail.example.com."), set("_sip._tcp", rdata.SRV, "1 2 3 sip.example.com."),
-				set("bad_host", rdata.A, "192.0.2.66"),
-				set("mail", rdata.A, "192.0.2.25"), set("ns1", rdata.A, "192.0.2.53"), set("sip", rdata.A, "192.0.2.60"), set("www", rdata.A, "192.0.2.80"),
+				makeRRset("@", rdata.NS, "ns1.example.com."), makeRRset("@", rdata.MX, "10 mail.example.com."), makeRRset("_sip._tcp", rdata.SRV, "1 2 3 sip.example.com."),
+				makeRRset("bad_host", rdata.A, "192.0.2.66"),
+				makeRRset("mail", rdata.A, "192.0.2.25"), makeRRset("ns1", rdata.A, "192.0.2.53"), makeRRset("sip", rdata.A, "192.0.2.60"), makeRRset("www", rdata.A, "192.0.2.80"),
 			)
 			whole.Changes, whole.Since = nil, 0
-			report, err := provider.Deliver(t.Context(), whole, open)
+			report, err := provider.Deliver(t.Context(), whole, passFence)
 			if want := []string{"bad_host ValidationFailed"}; err != nil || !slices.Equal(failedNames(report), want) || report.Confirmed != whole.Serial {
 				t.Fatalf("%q, %v", failedNames(report), err)
 			}
@@ -162,12 +146,12 @@ func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 			}
 			withdrawal := whole
 			withdrawal.Since, withdrawal.Changes, withdrawal.Uncertain = whole.Serial, []delivery.Change{}, true
-			report, err = provider.Withdraw(t.Context(), withdrawal, open)
+			report, err = provider.Withdraw(t.Context(), withdrawal, passFence)
 			if err != nil || len(report.Failed) > 0 || report.Confirmed != whole.Serial {
 				t.Fatalf("%+v, %v", report, err)
 			}
 			var left []string
-			for _, one := range (&files{dir: filepath.Dir(path)}).read(t, path) {
+			for _, one := range (&files{dir: filepath.Dir(path)}).readZone(t, path) {
 				left = append(left, one.Name.String()+" "+one.Type.String())
 			}
 			slices.Sort(left)
@@ -184,16 +168,13 @@ func TestProvider_passesTheExam(t *testing.T) {
 		extended := algorithm == protocol.SHA256
 		t.Run(fmt.Sprintf("%s extended %v", algorithm, extended), func(t *testing.T) {
 			backend := &files{dir: t.TempDir(), zones: map[name.Name]*masterfile.Backend{}}
-			handler, err := server.New(server.Config{
+			handler := must.Get(server.New(server.Config{
 				Backend: backend, Algorithm: algorithm, BasePath: "/dns/v1",
 				Secrets: func() ([][]byte, error) { return [][]byte{[]byte(secret)}, nil },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			var unsupported func(delivery.RRset) bool
 			if !extended {
-				handler = plain(handler)
+				handler = serveUnextended(handler)
 				unsupported = func(set delivery.RRset) bool {
 					// Two MX preferences, octets that are no UTF-8.
 					return set.Type == rdata.MX || set.Name.Labels()[0] == "control"
@@ -204,22 +185,18 @@ func TestProvider_passesTheExam(t *testing.T) {
 			var zones atomic.Int64
 			deliverytest.Run(t, deliverytest.Subject{
 				New: func(t *testing.T) delivery.Provider {
-					provider, err := webhook.New(webhook.Config{
+					return must.Get(webhook.New(webhook.Config{
 						Server: server.URL + "/dns/v1/", AllowLocalAddresses: true,
 						HMAC: &webhook.HMAC{Algorithm: algorithm, Secret: []byte(secret)},
-					})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return provider
+					}))(t)
 				},
 				Zone: func(t *testing.T) name.Name {
 					zone := name.MustParse(fmt.Sprintf("zone%d.example.", zones.Add(1)))
-					backend.make(t, zone)
+					backend.makeZone(t, zone)
 					return zone
 				},
 				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
-					sets := backend.inspect(t, zone)
+					sets := backend.inspectZone(t, zone)
 					if !extended {
 						// Strings of their own are joined by the plain protocol, and that alone.
 						for i, set := range sets {
@@ -233,7 +210,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 					return sets
 				},
 				Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
-					err := backend.of(zone).Apply(context.Background(), zone, []protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
+					err := backend.backendOf(zone).Apply(context.Background(), zone, []protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
 					if err != nil {
 						t.Fatal(err)
 					}

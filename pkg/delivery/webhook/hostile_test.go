@@ -32,13 +32,13 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 				w.Header().Set("Location", location)
 				w.WriteHeader(status)
 			}))
-			provider := connect(t, server.URL, func(c *webhook.Config) {
+			provider := connectProvider(t, server.URL, func(c *webhook.Config) {
 				c.BearerToken = "t0ken"
 				c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 			})
-			plan := planOf(set("www", rdata.A, "192.0.2.1"))
-			_, delivered := provider.Deliver(t.Context(), plan, open)
-			_, withdrawn := provider.Withdraw(t.Context(), plan, open)
+			plan := planOf(makeRRset("www", rdata.A, "192.0.2.1"))
+			_, delivered := provider.Deliver(t.Context(), plan, passFence)
+			_, withdrawn := provider.Withdraw(t.Context(), plan, passFence)
 			_, verified := provider.Verify(t.Context(), plan)
 			for what, err := range map[string]error{"health": provider.Health(t.Context()), "deliver": delivered, "withdraw": withdrawn, "verify": verified} {
 				if failure := asError(t, err); failure.Reason != delivery.ReasonInvalidConfiguration || !strings.Contains(failure.Message, "redirect") || strings.Contains(failure.Error(), "t0ken") {
@@ -62,8 +62,8 @@ func TestProvider_verifyTakesNoOtherRecord(t *testing.T) {
 		"another type":   `"type":"TXT","domain":"example.com","subdomain":"www"`,
 		"no name at all": `"type":"A"`,
 	} {
-		server := serve(t, says(200, `{"success":true,"record":{`+answer+`,"values":["192.0.2.1"],"ttl":300}}`))
-		drift, err := connect(t, server.URL, nil).Verify(t.Context(), planOf(set("www", rdata.A, "192.0.2.1")))
+		server := startPeer(t, answerWith(200, `{"success":true,"record":{`+answer+`,"values":["192.0.2.1"],"ttl":300}}`))
+		drift, err := connectProvider(t, server.URL, nil).Verify(t.Context(), planOf(makeRRset("www", rdata.A, "192.0.2.1")))
 		if err != nil || len(drift.Differing) != 1 {
 			t.Errorf("%s: %+v, %v; want that it differs", what, drift, err)
 		}

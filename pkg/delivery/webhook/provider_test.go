@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 var example = name.MustParse("example.com.")
@@ -44,21 +45,21 @@ type peer struct {
 	seen []seen
 }
 
-func (p *peer) requests() []seen {
+func (p *peer) listRequests() []seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.seen)
 }
 
-func (p *peer) asked() []string {
+func (p *peer) describeRequests() []string {
 	var asked []string
-	for _, s := range p.requests() {
+	for _, s := range p.listRequests() {
 		asked = append(asked, s.method+" "+s.uri)
 	}
 	return asked
 }
 
-func serve(t *testing.T, answer http.HandlerFunc) *peer {
+func startPeer(t *testing.T, answer http.HandlerFunc) *peer {
 	t.Helper()
 	p := new(peer)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -76,13 +77,13 @@ func serve(t *testing.T, answer http.HandlerFunc) *peer {
 	return p
 }
 
-func says(status int, body string) http.HandlerFunc {
+func answerWith(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); io.WriteString(w, body) }
 }
 
 const done = `{"success":true,"message":"ok"}`
 
-func connect(t *testing.T, server string, change func(*webhook.Config)) *webhook.Provider {
+func connectProvider(t *testing.T, server string, change func(*webhook.Config)) *webhook.Provider {
 	t.Helper()
 	config := webhook.Config{
 		Server: server, AllowLocalAddresses: true, Timeout: 5 * time.Second,
@@ -91,15 +92,12 @@ func connect(t *testing.T, server string, change func(*webhook.Config)) *webhook
 	if change != nil {
 		change(&config)
 	}
-	provider, err := webhook.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	provider := must.Get(webhook.New(config))(t)
 	t.Cleanup(func() { provider.Close() })
 	return provider
 }
 
-func set(owner string, t rdata.Type, data ...string) delivery.RRset {
+func makeRRset(owner string, t rdata.Type, data ...string) delivery.RRset {
 	n, err := name.ParseIn(owner, example)
 	if err != nil {
 		panic(err)
@@ -115,7 +113,7 @@ func planOf(sets ...delivery.RRset) delivery.Plan {
 	return plan
 }
 
-func open(context.Context) error { return nil }
+func passFence(context.Context) error { return nil }
 
 func asError(t *testing.T, err error) *delivery.Error {
 	t.Helper()
@@ -128,18 +126,16 @@ func asError(t *testing.T, err error) *delivery.Error {
 
 // A request is signed as it goes over the wire, with a nonce of its own.
 func TestProvider_signsWhatItSends(t *testing.T) {
-	server := serve(t, says(200, done))
-	provider := connect(t, server.URL+"/a%20b/", nil)
-	plan := planOf(set("www", rdata.A, "192.0.2.1"))
-	plan.Changes = append(plan.Changes, delivery.Change{Before: set("*.x/y", rdata.TXT, `"t"`), After: delivery.RRset{Name: set("*.x/y", rdata.TXT).Name, Type: rdata.TXT}})
-	if _, err := provider.Deliver(t.Context(), plan, open); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"GET /a%20b/health", "POST /a%20b/records", "DELETE /a%20b/records/TXT/example.com/*.x%2Fy"}; !slices.Equal(server.asked(), want) {
-		t.Fatalf("%q, expected %q", server.asked(), want)
+	server := startPeer(t, answerWith(200, done))
+	provider := connectProvider(t, server.URL+"/a%20b/", nil)
+	plan := planOf(makeRRset("www", rdata.A, "192.0.2.1"))
+	plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset("*.x/y", rdata.TXT, `"t"`), After: delivery.RRset{Name: makeRRset("*.x/y", rdata.TXT).Name, Type: rdata.TXT}})
+	must.Get(provider.Deliver(t.Context(), plan, passFence))(t)
+	if want := []string{"GET /a%20b/health", "POST /a%20b/records", "DELETE /a%20b/records/TXT/example.com/*.x%2Fy"}; !slices.Equal(server.describeRequests(), want) {
+		t.Fatalf("%q, expected %q", server.describeRequests(), want)
 	}
 	nonces := map[string]bool{}
-	for _, s := range server.requests() {
+	for _, s := range server.listRequests() {
 		nonce := s.header.Get(protocol.HeaderNonce)
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(nonce) || nonces[nonce] {
 			t.Errorf("nonce %q", nonce)
@@ -154,8 +150,8 @@ func TestProvider_signsWhatItSends(t *testing.T) {
 			t.Errorf("%s: signature %q, expected %q", s.uri, got, want)
 		}
 	}
-	if want := `{"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.1"],"ttl":300},"operation":"upsert"}`; server.requests()[1].body != want {
-		t.Errorf("body %s", server.requests()[1].body)
+	if want := `{"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.1"],"ttl":300},"operation":"upsert"}`; server.listRequests()[1].body != want {
+		t.Errorf("body %s", server.listRequests()[1].body)
 	}
 }
 
@@ -207,17 +203,19 @@ func TestProvider_readsAnswers(t *testing.T) {
 		"too long an answer":       {status: 200, body: `{"success":true,"message":"` + strings.Repeat("x", protocol.MaxBody) + `"}`, reason: delivery.ReasonServerError, code: "200"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+			server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
 				if c.header != "" {
 					w.Header().Set("Retry-After", c.header)
 				}
 				if c.status == http.StatusFound {
 					w.Header().Set("Location", "/elsewhere")
 				}
-				says(c.status, c.body)(w, request)
+				answerWith(c.status, c.body)(w, request)
 			})
-			report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(set("www", rdata.A, "192.0.2.1")), open)
-			if slices.Contains(server.asked(), "POST /elsewhere") || slices.Contains(server.asked(), "GET /elsewhere") {
+			report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(makeRRset("www", rdata.A, "192.0.2.1")),
+				passFence)
+			if slices.Contains(server.describeRequests(), "POST /elsewhere") ||
+				slices.Contains(server.describeRequests(), "GET /elsewhere") {
 				t.Error("a redirect was followed")
 			}
 			var failure *delivery.Error
@@ -257,16 +255,16 @@ func TestProvider_readsAnswers(t *testing.T) {
 func TestProvider_signsAnewOnceWhenANonceWasSeen(t *testing.T) {
 	for _, reused := range []int{1, 2} {
 		left := reused
-		server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+		server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
 			if left--; left >= 0 {
-				says(401, `{"success":false,"error":{"code":"NONCE_REUSED","message":""}}`)(w, request)
+				answerWith(401, `{"success":false,"error":{"code":"NONCE_REUSED","message":""}}`)(w, request)
 				return
 			}
-			says(200, done)(w, request)
+			answerWith(200, done)(w, request)
 		})
 		fences := 0
-		report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(set("www", rdata.A, "192.0.2.1")), func(context.Context) error { fences++; return nil })
-		requests := server.requests()
+		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(makeRRset("www", rdata.A, "192.0.2.1")), func(context.Context) error { fences++; return nil })
+		requests := server.listRequests()
 		if len(requests) != 2 || fences != 2 || requests[0].header.Get(protocol.HeaderNonce) == requests[1].header.Get(protocol.HeaderNonce) {
 			t.Errorf("%d requests, %d fences", len(requests), fences)
 		}
@@ -280,7 +278,7 @@ func TestProvider_signsAnewOnceWhenANonceWasSeen(t *testing.T) {
 }
 
 func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
-	gone := delivery.Plan{Zone: example, Serial: 2, Since: 1, Changes: []delivery.Change{{Before: set("www", rdata.A, "192.0.2.1"), After: set("www", rdata.A)}}}
+	gone := delivery.Plan{Zone: example, Serial: 2, Since: 1, Changes: []delivery.Change{{Before: makeRRset("www", rdata.A, "192.0.2.1"), After: makeRRset("www", rdata.A)}}}
 	for what, c := range map[string]struct {
 		status int
 		body   string
@@ -293,8 +291,8 @@ func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
 		"an error of its own":    {404, `{"success":false,"error":{"code":"SERVER_ERROR","message":""}}`, false},
 		"some JSON":              {404, `{"error":"not found"}`, false},
 	} {
-		server := serve(t, says(c.status, c.body))
-		report, err := connect(t, server.URL, nil).Deliver(t.Context(), gone, open)
+		server := startPeer(t, answerWith(c.status, c.body))
+		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), gone, passFence)
 		if (err == nil && report.Confirmed == 2 && len(report.Failed) == 0) != c.done {
 			t.Errorf("%s: %+v, %v", what, report, err)
 		}
@@ -302,8 +300,8 @@ func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
 		if !c.done && !strings.Contains(c.body, "SERVER_ERROR") {
 			want = append(want, "GET /health") // whether it is the record's fault
 		}
-		if !slices.Equal(server.asked(), want) {
-			t.Errorf("%s: %q", what, server.asked())
+		if !slices.Equal(server.describeRequests(), want) {
+			t.Errorf("%s: %q", what, server.describeRequests())
 		}
 	}
 }
@@ -316,7 +314,7 @@ func TestProvider_provesItselfOverTLS(t *testing.T) {
 	}))
 	defer server.Close()
 	withToken := func(c *webhook.Config) { c.BearerToken = "tok\n" }
-	provider := connect(t, server.URL, func(c *webhook.Config) {
+	provider := connectProvider(t, server.URL, func(c *webhook.Config) {
 		withToken(c)
 		c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	})
@@ -324,7 +322,7 @@ func TestProvider_provesItselfOverTLS(t *testing.T) {
 		t.Errorf("%v, %q", err, token)
 	}
 	token = ""
-	failure := asError(t, connect(t, server.URL, withToken).Health(t.Context()))
+	failure := asError(t, connectProvider(t, server.URL, withToken).Health(t.Context()))
 	if failure.Reason != delivery.ReasonServerUnreachable || !strings.Contains(failure.Message, "caBundle") || token != "" {
 		t.Errorf("a server with an untrusted certificate: %v, token %q", failure, token)
 	}
@@ -340,7 +338,7 @@ func TestProvider_provesItselfByACertificate(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	// Any pair does for this server: it takes its own.
-	err := connect(t, server.URL, func(c *webhook.Config) {
+	err := connectProvider(t, server.URL, func(c *webhook.Config) {
 		c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		c.ClientCertificate = &server.TLS.Certificates[0]
 	}).Health(t.Context())
@@ -385,7 +383,7 @@ func TestProvider_connectsToNoLocalAddress(t *testing.T) {
 	defer server.Close()
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "[::ffff:a9fe:a9fe]", "0.0.0.0", "2130706433", "0x7f000001", "127.1"} {
-		provider := connect(t, "http://"+host+port, func(c *webhook.Config) { c.AllowLocalAddresses = false })
+		provider := connectProvider(t, "http://"+host+port, func(c *webhook.Config) { c.AllowLocalAddresses = false })
 		failure := asError(t, provider.Health(t.Context()))
 		// Where the resolver makes no address of an odd form, that is as good.
 		odd := !strings.ContainsAny(host, "[:") && strings.Count(host, ".") != 3 && host != "localhost"
@@ -444,9 +442,9 @@ func TestProvider_survivesWhatServersSend(t *testing.T) {
 			w.Header().Set("X", strings.Repeat("FOREIGN", 1<<16))
 		}, delivery.ReasonServerUnreachable},
 	} {
-		server := serve(t, c.answer)
+		server := startPeer(t, c.answer)
 		began := time.Now()
-		failure := asError(t, connect(t, server.URL, func(c *webhook.Config) { c.Timeout = time.Second }).Health(t.Context()))
+		failure := asError(t, connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = time.Second }).Health(t.Context()))
 		if took := time.Since(began); took > 20*time.Second || failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") {
 			t.Errorf("%s: %v after %s", what, failure, took)
 		}
@@ -469,7 +467,7 @@ func TestProvider_healthSaysWhatIsWrong(t *testing.T) {
 		"not let in":          {401, `{"success":false,"error":{"code":"AUTH_FAILED"}}`, delivery.ReasonAuthenticationFailed},
 		"redirected to login": {302, ``, delivery.ReasonInvalidConfiguration},
 	} {
-		err := connect(t, serve(t, says(c.status, c.body)).URL, nil).Health(t.Context())
+		err := connectProvider(t, startPeer(t, answerWith(c.status, c.body)).URL, nil).Health(t.Context())
 		if c.reason == "" && err == nil {
 			continue
 		}

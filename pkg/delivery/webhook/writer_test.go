@@ -20,12 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
 const healthy = `{"status":"healthy","timestamp":"2025-12-30T10:00:00Z"%s}`
 
-// choosy answers by the path, and by the subdomain in a body.
-func choosy(health string, answer func(subdomain string) (int, string)) http.HandlerFunc {
+// answerByPath answers by the path, and by the subdomain in a body.
+func answerByPath(health string, answer func(subdomain string) (int, string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/health" {
 			fmt.Fprintf(w, healthy, health)
@@ -33,13 +34,13 @@ func choosy(health string, answer func(subdomain string) (int, string)) http.Han
 		}
 		if request.Method == http.MethodDelete {
 			status, body := answer(request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:])
-			says(status, body)(w, request)
+			answerWith(status, body)(w, request)
 			return
 		}
 		var asked protocol.Request
 		json.NewDecoder(request.Body).Decode(&asked)
 		status, body := answer(asked.Record.Subdomain)
-		says(status, body)(w, request)
+		answerWith(status, body)(w, request)
 	}
 }
 
@@ -52,15 +53,13 @@ func failedNames(report delivery.Report) []string {
 }
 
 func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
-	server := serve(t, choosy("", func(string) (int, string) { return 200, done }))
-	was, is := set("www", rdata.TXT, `"x"`), set("www", rdata.CNAME, "a.example.")
-	plan := planOf(set("a", rdata.A, "192.0.2.1"), is)
+	server := startPeer(t, answerByPath("", func(string) (int, string) { return 200, done }))
+	was, is := makeRRset("www", rdata.TXT, `"x"`), makeRRset("www", rdata.CNAME, "a.example.")
+	plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"), is)
 	plan.Changes = append(plan.Changes, delivery.Change{Before: was, After: delivery.RRset{Name: was.Name, Type: was.Type}})
-	if _, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"GET /health", "POST /records", "DELETE /records/TXT/example.com/www", "POST /records"}; !slices.Equal(server.asked(), want) {
-		t.Errorf("%q", server.asked())
+	must.Get(connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence))(t)
+	if want := []string{"GET /health", "POST /records", "DELETE /records/TXT/example.com/www", "POST /records"}; !slices.Equal(server.describeRequests(), want) {
+		t.Errorf("%q", server.describeRequests())
 	}
 }
 
@@ -68,7 +67,7 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	var sets []delivery.RRset
 	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
-		sets = append(sets, set(owner, rdata.A, "192.0.2.1"))
+		sets = append(sets, makeRRset(owner, rdata.A, "192.0.2.1"))
 	}
 	sick := func(owners ...string) func(string) (int, string) {
 		return func(owner string) (int, string) {
@@ -78,18 +77,19 @@ func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 			return 200, done
 		}
 	}
-	report, err := connect(t, serve(t, choosy("", sick("poison", "d", "e"))).URL, nil).Deliver(t.Context(), planOf(sets...), open)
+	report, err := connectProvider(t, startPeer(t, answerByPath("", sick("poison", "d", "e"))).URL, nil).Deliver(t.Context(),
+		planOf(sets...), passFence)
 	if want := []string{"poison ServerError", "d ServerError", "e ServerError"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	server := serve(t, unwell(choosy("", sick("poison", "c", "d", "e"))))
-	report, err = connect(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), open)
-	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.asked()) != 1+4+1 {
-		t.Errorf("%+v, %v, %q", report, err, server.asked())
+	server := startPeer(t, answerUnhealthy(answerByPath("", sick("poison", "c", "d", "e"))))
+	report, err = connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), passFence)
+	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.describeRequests()) != 1+4+1 {
+		t.Errorf("%+v, %v, %q", report, err, server.describeRequests())
 	}
 	// One that makes it silent is set aside too.
-	server = serve(t, silentAbout("poison"))
-	report, err = connect(t, server.URL, func(c *webhook.Config) { c.Timeout = 2 * time.Second }).Deliver(t.Context(), planOf(sets...), open)
+	server = startPeer(t, silentAbout("poison"))
+	report, err = connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = 2 * time.Second }).Deliver(t.Context(), planOf(sets...), passFence)
 	if want := []string{"poison ServerUnreachable"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -97,7 +97,7 @@ func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 
 // silentAbout says nothing to a request with the word, until the client has gone, and does all else.
 func silentAbout(word string) http.HandlerFunc {
-	well := choosy("", func(string) (int, string) { return 200, done })
+	well := answerByPath("", func(string) (int, string) { return 200, done })
 	return func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err != nil || strings.Contains(string(body), word) {
@@ -109,11 +109,11 @@ func silentAbout(word string) http.HandlerFunc {
 	}
 }
 
-// unwell says that it is not healthy.
-func unwell(answer http.HandlerFunc) http.HandlerFunc {
+// answerUnhealthy says that it is not healthy.
+func answerUnhealthy(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/health" {
-			says(503, `{"status":"unhealthy"}`)(w, request)
+			answerWith(503, `{"status":"unhealthy"}`)(w, request)
 			return
 		}
 		answer(w, request)
@@ -125,9 +125,9 @@ func unwell(answer http.HandlerFunc) http.HandlerFunc {
 func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 40 {
-		sets = append(sets, set(fmt.Sprintf("%02d", n), rdata.TXT, `"poison"`))
+		sets = append(sets, makeRRset(fmt.Sprintf("%02d", n), rdata.TXT, `"poison"`))
 	}
-	sets = append(sets, set("www", rdata.A, "192.0.2.1"))
+	sets = append(sets, makeRRset("www", rdata.A, "192.0.2.1"))
 	const slow = 300 * time.Millisecond
 	for what, c := range map[string]struct {
 		status int
@@ -148,7 +148,7 @@ func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	} {
 		for _, features := range []string{"", `,"features":["batch"]`} {
 			t.Run(what+features, func(t *testing.T) {
-				server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+				server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
 					if request.URL.Path != "/health" {
 						var asked struct {
 							Record     protocol.Record
@@ -157,26 +157,26 @@ func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 						json.NewDecoder(request.Body).Decode(&asked)
 						if asked.Record.Type == "TXT" || len(asked.Operations) > 0 {
 							time.Sleep(c.pause)
-							says(c.status, c.body)(w, request)
+							answerWith(c.status, c.body)(w, request)
 							return
 						}
-						says(200, done)(w, request)
+						answerWith(200, done)(w, request)
 						return
 					}
 					fmt.Fprintf(w, healthy, features)
 				})
-				report, err := connect(t, server.URL, func(config *webhook.Config) {
+				report, err := connectProvider(t, server.URL, func(config *webhook.Config) {
 					if c.pause > 0 {
 						config.Timeout = c.pause / 3
 					}
-				}).Deliver(t.Context(), planOf(sets[40-c.most:]...), open)
+				}).Deliver(t.Context(), planOf(sets[40-c.most:]...), passFence)
 				if err != nil || report.Confirmed != 2 || len(report.Failed) != c.most {
 					t.Fatalf("%+v, %v", report, err)
 				}
 				if failure := report.Failed[0].Err; failure.Reason != c.reason || failure.WholeClass {
 					t.Errorf("%+v", failure)
 				}
-				requests := server.requests()
+				requests := server.listRequests()
 				posts := slices.DeleteFunc(slices.Clone(requests), func(s seen) bool { return s.method != "POST" })
 				if last := posts[len(posts)-1]; !strings.Contains(last.body, `"www"`) {
 					t.Errorf("%s", last.body)
@@ -194,9 +194,9 @@ func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 300 {
-		sets = append(sets, set(fmt.Sprintf("%03d", n), rdata.TXT, `"poison"`))
+		sets = append(sets, makeRRset(fmt.Sprintf("%03d", n), rdata.TXT, `"poison"`))
 	}
-	sets = append(sets, set("www", rdata.A, "192.0.2.1"))
+	sets = append(sets, makeRRset("www", rdata.A, "192.0.2.1"))
 	choke := func(owner string) (int, string) {
 		if owner == "www" {
 			return 200, done
@@ -207,19 +207,19 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 		for _, c := range []struct {
 			answer   http.HandlerFunc
 			attempts int
-		}{{choosy("", choke), 1}, {unwell(choosy("", choke)), 101}} {
-			server := serve(t, c.answer)
-			provider := connect(t, server.URL, nil)
+		}{{answerByPath("", choke), 1}, {answerUnhealthy(answerByPath("", choke)), 101}} {
+			server := startPeer(t, c.answer)
+			provider := connectProvider(t, server.URL, nil)
 			plan := planOf(sets...)
 			if whole {
 				plan.Changes, plan.All = nil, slices.Values(sets)
 			}
 			arrived := 0
 			for n := 1; arrived == 0 && n <= c.attempts; n++ {
-				if report, err := provider.Deliver(t.Context(), plan, open); err == nil && (c.attempts > 1 || len(report.Failed) != 300) || err != nil && asError(t, err).Reason != delivery.ReasonServerError {
+				if report, err := provider.Deliver(t.Context(), plan, passFence); err == nil && (c.attempts > 1 || len(report.Failed) != 300) || err != nil && asError(t, err).Reason != delivery.ReasonServerError {
 					t.Fatal(err)
 				}
-				for _, request := range server.requests() {
+				for _, request := range server.listRequests() {
 					if strings.Contains(request.body, `"www"`) {
 						arrived = n
 					}
@@ -228,9 +228,9 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 			if arrived != c.attempts {
 				t.Errorf("%s: the neighbour's record went out in attempt %d, not in %d", what, arrived, c.attempts)
 			}
-			before := len(server.asked())
-			provider.Deliver(t.Context(), plan, open)
-			if asked := len(server.asked()) - before; asked > 1+256+256/3+2 {
+			before := len(server.describeRequests())
+			provider.Deliver(t.Context(), plan, passFence)
+			if asked := len(server.describeRequests()) - before; asked > 1+256+256/3+2 {
 				t.Errorf("%s: %d requests in an attempt of what failed before", what, asked)
 			}
 		}
@@ -240,112 +240,113 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 // A server that takes A and CNAME alone has a zone with name servers, given that the class skips the NS at its apex:
 // they are not sent, not removed and not compared, and NS elsewhere are.
 func TestProvider_skipsTheApexNS(t *testing.T) {
-	simple := choosy("", func(string) (int, string) { return 200, done })
-	server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+	simple := answerByPath("", func(string) (int, string) { return 200, done })
+	server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
 		body, _ := io.ReadAll(request.Body)
 		request.Body = io.NopCloser(strings.NewReader(string(body)))
 		switch refused := `{"success":false,"error":{"code":"INVALID_RECORD","message":"A and CNAME alone"}}`; {
 		case strings.Contains(string(body), `"type":"NS"`), strings.HasPrefix(request.URL.Path, "/records/NS/"):
-			says(400, refused)(w, request)
+			answerWith(400, refused)(w, request)
 		case request.Method == http.MethodGet && strings.HasPrefix(request.URL.Path, "/records/A/"):
-			says(200, `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"ns","values":["192.0.2.53"],"ttl":300}}`)(w, request)
+			answerWith(200, `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"ns","values":["192.0.2.53"],"ttl":300}}`)(w, request)
 		default:
 			simple(w, request)
 		}
 	})
-	sets := []delivery.RRset{set("@", rdata.NS, "ns.example.com."), set("ns", rdata.A, "192.0.2.53")}
+	sets := []delivery.RRset{makeRRset("@", rdata.NS, "ns.example.com."), makeRRset("ns", rdata.A, "192.0.2.53")}
 	for _, whole := range []bool{false, true} {
 		plan := planOf(sets...)
 		if whole {
 			plan.Changes = nil
 		}
 		plan.All = slices.Values(sets)
-		if report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); err != nil || !slices.Equal(failedNames(report), []string{"example ValidationFailed"}) {
+		if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence); err != nil || !slices.Equal(failedNames(report), []string{"example ValidationFailed"}) {
 			t.Errorf("delivered: %+v, %v", report, err)
 		}
-		skips := connect(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true })
-		asked := len(server.asked())
-		if report, err := skips.Deliver(t.Context(), plan, open); err != nil || report.Confirmed != 2 || len(report.Failed) > 0 {
+		skips := connectProvider(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true })
+		asked := len(server.describeRequests())
+		if report, err := skips.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 2 || len(report.Failed) > 0 {
 			t.Errorf("skipped: %+v, %v", report, err)
 		}
 		if drift, err := skips.Verify(t.Context(), plan); err != nil || !drift.Empty() {
 			t.Errorf("compared: %+v, %v", drift, err)
 		}
-		if report, err := skips.Withdraw(t.Context(), plan, open); err != nil || len(report.Failed) > 0 {
+		if report, err := skips.Withdraw(t.Context(), plan, passFence); err != nil || len(report.Failed) > 0 {
 			t.Errorf("withdrawn: %+v, %v", report, err)
 		}
-		for _, request := range server.requests()[asked:] {
+		for _, request := range server.listRequests()[asked:] {
 			if strings.Contains(request.body+request.uri, "NS") {
 				t.Errorf("asked %s %s %s", request.method, request.uri, request.body)
 			}
 		}
 	}
 	// NS that are not at the apex are a delegation, and not the provider's.
-	plan := planOf(set("sub", rdata.NS, "ns.example.net."))
-	if report, err := connect(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan, open); err != nil || len(report.Failed) != 1 {
+	plan := planOf(makeRRset("sub", rdata.NS, "ns.example.net."))
+	if report, err := connectProvider(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan, passFence); err != nil || len(report.Failed) != 1 {
 		t.Errorf("a delegation: %+v, %v", report, err)
 	}
 }
 
 // A call ends within the plan's bound, whatever the class allows.
 func TestProvider_keepsThePlansTimeout(t *testing.T) {
-	server := serve(t, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
-	plan := planOf(set("a", rdata.A, "192.0.2.1"))
+	server := startPeer(t, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
+	plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"))
 	plan.CallTimeout = 50 * time.Millisecond
 	began := time.Now()
-	if report, _ := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); len(report.Failed) != 1 || time.Since(began) > 20*time.Second || !strings.Contains(report.Failed[0].Err.Message, "no answer within 50ms") {
+	if report, _ := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence); len(report.Failed) != 1 || time.Since(began) > 20*time.Second || !strings.Contains(report.Failed[0].Err.Message, "no answer within 50ms") {
 		t.Errorf("%+v after %s", report, time.Since(began))
 	}
 }
 
 // With the quota used up, what takes no room goes on, and what is new is not asked for one by one.
 func TestProvider_goesOnWithinAQuota(t *testing.T) {
-	server := serve(t, choosy("", func(owner string) (int, string) {
+	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		if strings.HasPrefix(owner, "new") {
 			return 429, `{"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"x"}}`
 		}
 		return 200, done
 	}))
-	plan := planOf(set("new1", rdata.A, "192.0.2.1"), set("new2", rdata.A, "192.0.2.1"), set("old", rdata.A, "192.0.2.1"))
-	plan.Changes[2].Before = set("old", rdata.A, "192.0.2.9")
-	plan.Changes = append(plan.Changes, delivery.Change{Before: set("x", rdata.A, "192.0.2.1"), After: set("x", rdata.A)})
-	report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open)
+	plan := planOf(makeRRset("new1", rdata.A, "192.0.2.1"), makeRRset("new2", rdata.A, "192.0.2.1"), makeRRset("old", rdata.A, "192.0.2.1"))
+	plan.Changes[2].Before = makeRRset("old", rdata.A, "192.0.2.9")
+	plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset("x", rdata.A, "192.0.2.1"), After: makeRRset("x", rdata.A)})
+	report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence)
 	if want := []string{"new1 QuotaExceeded", "new2 QuotaExceeded"}; err != nil || !slices.Equal(failedNames(report), want) || report.Failed[1].Err.RetryAfter != 10*time.Minute {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x"}; !slices.Equal(server.asked(), want) {
-		t.Errorf("%q", server.asked())
+	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x"}; !slices.Equal(server.describeRequests(), want) {
+		t.Errorf("%q", server.describeRequests())
 	}
 }
 
 func TestProvider_saysWhichValuesDoNotFit(t *testing.T) {
-	mixed := set("@", rdata.MX, "10 mx1.example.com.", "20 mx2.example.com.")
-	server := serve(t, choosy("", func(string) (int, string) { return 200, done }))
-	report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), open)
+	mixed := makeRRset("@", rdata.MX, "10 mx1.example.com.", "20 mx2.example.com.")
+	server := startPeer(t, answerByPath("", func(string) (int, string) { return 200, done }))
+	report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), passFence)
 	if err != nil || report.Skipped != 1 || len(report.Failed) != 1 || report.Failed[0].Err.Reason != delivery.ReasonValidationFailed ||
 		!strings.Contains(report.Failed[0].Err.Message, `"10 mx1.example.com.", "20 mx2.example.com."`) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if want := []string{"GET /health"}; !slices.Equal(server.asked(), want) {
-		t.Errorf("%q", server.asked())
+	if want := []string{"GET /health"}; !slices.Equal(server.describeRequests(), want) {
+		t.Errorf("%q", server.describeRequests())
 	}
 	// Where the server does not say what it has, nothing is known, and nothing is refused for good.
-	server = serve(t, says(500, "x"))
-	report, err = connect(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), open)
+	server = startPeer(t, answerWith(500, "x"))
+	report, err = connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), passFence)
 	if err != nil || len(report.Failed) != 1 || report.Failed[0].Err.Reason != delivery.ReasonServerError || report.Skipped != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	server = serve(t, choosy(`,"features":["value-metadata"]`, func(string) (int, string) { return 200, done }))
-	if report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), open); err != nil || len(report.Failed) != 0 {
+	server = startPeer(t, answerByPath(`,"features":["value-metadata"]`, func(string) (int, string) { return 200, done }))
+	if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), passFence); err != nil ||
+		len(report.Failed) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if want := `"values":["mx1.example.com","mx2.example.com"],"ttl":300,"metadata":[{"priority":10},{"priority":20}]}`; !strings.Contains(server.requests()[1].body, want) {
-		t.Errorf("%s", server.requests()[1].body)
+	if want := `"values":["mx1.example.com","mx2.example.com"],"ttl":300,"metadata":[{"priority":10},{"priority":20}]}`; !strings.Contains(server.listRequests()[1].body, want) {
+		t.Errorf("%s", server.listRequests()[1].body)
 	}
 }
 
 func TestProvider_fallsBackFromBatches(t *testing.T) {
-	plan := planOf(set("a", rdata.A, "192.0.2.1"), set("b", rdata.A, "192.0.2.1"))
+	plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"), makeRRset("b", rdata.A, "192.0.2.1"))
 	for what, c := range map[string]struct {
 		status int
 		body   string
@@ -359,23 +360,23 @@ func TestProvider_fallsBackFromBatches(t *testing.T) {
 		"not let in":           {401, `{"success":false,"error":{"code":"AUTH_FAILED","message":"x"}}`, false, true},
 		"limited in the midst": {200, `{"success":false,"results":[{"status":200,"success":true},{"status":429,"success":false,"error":{"code":"RATE_LIMITED","message":"x"}}]}`, false, true},
 	} {
-		server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+		server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
 			switch request.URL.Path {
 			case "/health":
 				fmt.Fprintf(w, healthy, `,"features":["batch"]`)
 			case "/records/batch":
-				says(c.status, c.body)(w, request)
+				answerWith(c.status, c.body)(w, request)
 			default:
 				io.WriteString(w, done)
 			}
 		})
-		report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open)
+		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence)
 		want := []string{"GET /health", "POST /records/batch"}
 		if c.alone {
 			want = append(want, "POST /records", "POST /records")
 		}
-		if (err != nil) != c.fails || (report.Confirmed == 2) == c.fails || !slices.Equal(server.asked(), want) {
-			t.Errorf("%s: %+v, %v, %q", what, report, err, server.asked())
+		if (err != nil) != c.fails || (report.Confirmed == 2) == c.fails || !slices.Equal(server.describeRequests(), want) {
+			t.Errorf("%s: %+v, %v, %q", what, report, err, server.describeRequests())
 		}
 	}
 }
@@ -383,10 +384,10 @@ func TestProvider_fallsBackFromBatches(t *testing.T) {
 func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 	var sets []delivery.RRset
 	for i := range 250 {
-		sets = append(sets, set(fmt.Sprintf("n%03d", i), rdata.A, "192.0.2.1"))
+		sets = append(sets, makeRRset(fmt.Sprintf("n%03d", i), rdata.A, "192.0.2.1"))
 	}
 	var sizes []int
-	server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+	server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/health" {
 			fmt.Fprintf(w, healthy, `,"features":["batch"]`)
 			return
@@ -397,7 +398,8 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 		fmt.Fprintf(w, `{"success":true,"results":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"status":200,"success":true},`, len(batch.Operations)), ","))
 	})
 	fences := 0
-	report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), func(context.Context) error { fences++; return nil })
+	report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(sets...),
+		func(context.Context) error { fences++; return nil })
 	if err != nil || report.Confirmed != 2 || !slices.Equal(sizes, []int{100, 100, 50}) || fences != 3 {
 		t.Errorf("%+v, %v, sizes %v, %d fences", report, err, sizes, fences)
 	}
@@ -405,16 +407,16 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 	sizes = nil
 	var big []delivery.RRset
 	for i := range 60 {
-		s := set(fmt.Sprintf("n%03d", i), rdata.TXT)
+		s := makeRRset(fmt.Sprintf("n%03d", i), rdata.TXT)
 		for j := range 100 {
 			s.Data = append(s.Data, fmt.Sprintf(`"%03d%s"`, j, strings.Repeat("x", 240)))
 		}
 		big = append(big, s)
 	}
-	if report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(big...), open); err != nil || len(report.Failed) > 0 || len(sizes) != 2 {
+	if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(big...), passFence); err != nil || len(report.Failed) > 0 || len(sizes) != 2 {
 		t.Errorf("%+v, %v, sizes %v", report.Failed, err, sizes)
 	}
-	for _, s := range server.requests() {
+	for _, s := range server.listRequests() {
 		if len(s.body) > protocol.MaxBody {
 			t.Errorf("a body of %d octets", len(s.body))
 		}
@@ -423,38 +425,39 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 
 func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
 	for what, answer := range map[string]http.HandlerFunc{
-		"no such path": says(404, "404 page not found"), "no such method": says(405, ""), "a success without a record": says(200, done),
+		"no such path": answerWith(404, "404 page not found"), "no such method": answerWith(405, ""),
+		"a success without a record": answerWith(200, done),
 	} {
-		_, err := connect(t, serve(t, answer).URL, nil).Verify(t.Context(), planOf(set("a", rdata.A, "192.0.2.1")))
+		_, err := connectProvider(t, startPeer(t, answer).URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.A, "192.0.2.1")))
 		if !errors.Is(err, delivery.ErrCannotList) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for what, answer := range map[string]http.HandlerFunc{"a failure": says(500, `{"success":false,"error":{"code":"SERVER_ERROR"}}`), "a foreign one": says(200, "[]")} {
-		drift, err := connect(t, serve(t, answer).URL, nil).Verify(t.Context(), planOf(set("a", rdata.A, "192.0.2.1")))
+	for what, answer := range map[string]http.HandlerFunc{"a failure": answerWith(500, `{"success":false,"error":{"code":"SERVER_ERROR"}}`), "a foreign one": answerWith(200, "[]")} {
+		drift, err := connectProvider(t, startPeer(t, answer).URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.A, "192.0.2.1")))
 		if asError(t, err).Reason != delivery.ReasonServerError || !drift.Empty() {
 			t.Errorf("%s: %+v, %v", what, drift, err)
 		}
 	}
 	// Spelling is no difference, TTL is one.
-	server := serve(t, choosy("", nil))
-	server.Config.Handler = says(200, `{"success":true,"record":{"type":"AAAA","domain":"EXAMPLE.com","subdomain":"A","values":["2001:DB8:0::1"],"ttl":300}}`)
-	drift, err := connect(t, server.URL, nil).Verify(t.Context(), planOf(set("a", rdata.AAAA, "2001:db8::1")))
+	server := startPeer(t, answerByPath("", nil))
+	server.Config.Handler = answerWith(200, `{"success":true,"record":{"type":"AAAA","domain":"EXAMPLE.com","subdomain":"A","values":["2001:DB8:0::1"],"ttl":300}}`)
+	drift, err := connectProvider(t, server.URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.AAAA, "2001:db8::1")))
 	if err != nil || !drift.Empty() {
 		t.Errorf("%+v, %v", drift, err)
 	}
-	server.Config.Handler = says(200, `{"success":true,"record":{"type":"AAAA","domain":"example.com","subdomain":"a","values":["2001:db8::1"],"ttl":60}}`)
-	if drift, err = connect(t, server.URL, nil).Verify(t.Context(), planOf(set("a", rdata.AAAA, "2001:db8::1"))); err != nil || len(drift.Differing) != 1 {
+	server.Config.Handler = answerWith(200, `{"success":true,"record":{"type":"AAAA","domain":"example.com","subdomain":"a","values":["2001:db8::1"],"ttl":60}}`)
+	if drift, err = connectProvider(t, server.URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.AAAA, "2001:db8::1"))); err != nil || len(drift.Differing) != 1 {
 		t.Errorf("%+v, %v", drift, err)
 	}
 }
 
 // The zone stays at the provider when it is withdrawn, and with it the name servers that it cannot be without.
 func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
-	server := serve(t, choosy("", func(owner string) (int, string) {
+	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		return 400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`
 	}))
-	report, err := connect(t, server.URL, nil).Withdraw(t.Context(), planOf(set("@", rdata.NS, "ns.example.", "ns.example.com."), set("ns", rdata.A, "192.0.2.53"), set("a", rdata.A, "192.0.2.1")), open)
+	report, err := connectProvider(t, server.URL, nil).Withdraw(t.Context(), planOf(makeRRset("@", rdata.NS, "ns.example.", "ns.example.com."), makeRRset("ns", rdata.A, "192.0.2.53"), makeRRset("a", rdata.A, "192.0.2.1")), passFence)
 	if want := []string{"a ValidationFailed"}; err != nil || !slices.Equal(failedNames(report), want) || report.Confirmed != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -462,11 +465,11 @@ func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
 
 // A large zone is compared in portions, and all of it in the end.
 func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
-	server := serve(t, says(404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"x"}}`))
-	provider := connect(t, server.URL, func(c *webhook.Config) { c.VerifyAtMost = 2 })
+	server := startPeer(t, answerWith(404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"x"}}`))
+	provider := connectProvider(t, server.URL, func(c *webhook.Config) { c.VerifyAtMost = 2 })
 	var sets []delivery.RRset
 	for _, owner := range []string{"a", "b", "c", "d", "e"} {
-		sets = append(sets, set(owner, rdata.A, "192.0.2.1"))
+		sets = append(sets, makeRRset(owner, rdata.A, "192.0.2.1"))
 	}
 	for _, want := range []string{"a b", "c d", "e", "a b"} {
 		drift, err := provider.Verify(t.Context(), planOf(sets...))
@@ -486,34 +489,34 @@ func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
 	sets := func(count int) (sets []delivery.RRset) {
 		for n := range count {
-			sets = append(sets, set(poison(n), rdata.A, "192.0.2.66"))
+			sets = append(sets, makeRRset(poison(n), rdata.A, "192.0.2.66"))
 		}
-		return append(sets, set("www", rdata.A, "192.0.2.1"))
+		return append(sets, makeRRset("www", rdata.A, "192.0.2.1"))
 	}
-	choking := serve(t, choosy("", func(owner string) (int, string) {
+	choking := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		if strings.HasPrefix(owner, "poison") {
 			return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
 		}
 		return 200, done
 	}))
-	provider := connect(t, choking.URL, nil)
+	provider := connectProvider(t, choking.URL, nil)
 	for range 3 {
-		if report, err := provider.Deliver(t.Context(), planOf(sets(600)...), open); err != nil || report.Confirmed != 2 || len(report.Failed) != 600 {
+		if report, err := provider.Deliver(t.Context(), planOf(sets(600)...), passFence); err != nil || report.Confirmed != 2 || len(report.Failed) != 600 {
 			t.Fatalf("%d failed, confirmed %d: %v", len(report.Failed), report.Confirmed, err)
 		}
 	}
-	silent := serve(t, silentAbout("poison"))
+	silent := startPeer(t, silentAbout("poison"))
 	defer webhook.SetLeast(200 * time.Millisecond)()
 	const many = 13
-	provider = connect(t, silent.URL, func(c *webhook.Config) { c.Timeout = 800 * time.Millisecond })
+	provider = connectProvider(t, silent.URL, func(c *webhook.Config) { c.Timeout = 800 * time.Millisecond })
 	tried := map[string]bool{}
 	for attempt := 0; len(tried) < many && attempt <= many/6+1; attempt++ {
-		before := len(silent.asked())
-		report, err := provider.Deliver(t.Context(), planOf(sets(many)...), open)
+		before := len(silent.describeRequests())
+		report, err := provider.Deliver(t.Context(), planOf(sets(many)...), passFence)
 		if err != nil || report.Confirmed != 2 || len(report.Failed) != many {
 			t.Fatalf("attempt %d: %d failed, confirmed %d: %v", attempt, len(report.Failed), report.Confirmed, err)
 		}
-		for _, request := range silent.requests()[before:] {
+		for _, request := range silent.listRequests()[before:] {
 			for n := range many {
 				if attempt > 0 && strings.Contains(request.body, poison(n)) {
 					tried[poison(n)] = true

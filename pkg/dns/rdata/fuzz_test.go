@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 // FuzzParseValue: no input panics, and what is accepted keeps the promises.
@@ -34,7 +35,7 @@ func FuzzParseValue(f *testing.F) {
 		v, err := Parse(rt, text)
 		if rt == TXT && bareIsLiteral(text) && len(text) < 4000 {
 			wire, packErr := v.Pack(origin)
-			if err != nil || packErr != nil || !bytes.Equal(joined(t, wire), []byte(text)) {
+			if err != nil || packErr != nil || !bytes.Equal(joinStrings(t, wire), []byte(text)) {
 				t.Fatalf("S5.2: bare text %q is %q, %v, %v", text, v.Text, err, packErr)
 			}
 		}
@@ -51,8 +52,8 @@ func FuzzParseValue(f *testing.F) {
 	})
 }
 
-// joined is the text that character-strings carry together.
-func joined(t interface{ Fatal(...any) }, wire []byte) []byte {
+// joinStrings returns the text that character-strings carry together.
+func joinStrings(t interface{ Fatal(...any) }, wire []byte) []byte {
 	var all []byte
 	for d := newDecoder(wire, noMark); len(d.rest) > 0; {
 		all = append(all, d.readString()...)
@@ -68,14 +69,8 @@ func FuzzDecode(f *testing.F) {
 	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
 		for _, text := range samples[mnemonic] {
 			rt := mustType(f, mnemonic)
-			v, err := Parse(rt, text)
-			if err != nil {
-				f.Fatal(err)
-			}
-			wire, err := v.Pack(origin)
-			if err != nil {
-				f.Fatal(err)
-			}
+			v := must.Get(Parse(rt, text))(f)
+			wire := must.Get(v.Pack(origin))(f)
 			f.Add(uint16(rt), wire)
 		}
 	}
@@ -151,14 +146,8 @@ func TestEncode_twin(t *testing.T) {
 // TestDecode_mutated breaks the octets of every sample in every place.
 func TestDecode_mutated(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
-		v, err := Parse(rt, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wire, err := v.Pack(origin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Parse(rt, text))(t)
+		wire := must.Get(v.Pack(origin))(t)
 		for i := range min(len(wire), 64) {
 			for _, c := range []byte{0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff} {
 				broken := bytes.Clone(wire)
@@ -183,9 +172,7 @@ func TestParse_allocations(t *testing.T) {
 		{MX, "10 mail", 0}, {SRV, "0 5 5060 sip", 0}, {TXT, `"v=spf1 -all"`, 0}, {TXT, "v=spf1 -all", 1}, {CAA, `0 issue "a"`, 0},
 	} {
 		if n := testing.AllocsPerRun(200, func() {
-			if _, err := Parse(tc.rt, tc.text); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Parse(tc.rt, tc.text))(t)
 		}); n > tc.most {
 			t.Errorf("%s %s: %v allocations, want at most %v", tc.rt, tc.text, n, tc.most)
 		}

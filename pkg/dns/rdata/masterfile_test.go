@@ -3,7 +3,11 @@
 
 package rdata
 
-import "testing"
+import (
+	"testing"
+
+	"kubi.zone/kubizone/test/must"
+)
 
 // TestMasterFile_isReadByAll holds the forms that BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 agree on (S5.7): each
 // line was refused by one of them in another form.
@@ -23,10 +27,7 @@ func TestMasterFile_isReadByAll(t *testing.T) {
 		{"SVCB", `1 . alpn="h2" dohpath="/q{?dns}"`, "SVCB", `1 . alpn="h2" key7="/q{?dns}"`},
 		{"TXT", `"+ (a) ; \"b\""`, "TXT", `"+ (a) ; \"b\""`},
 	} {
-		rt, err := ParseType(tc.typ)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rt := must.Get(ParseType(tc.typ))(t)
 		v := Value{Type: rt, Text: tc.text}
 		rtype, data, err := v.MasterFile()
 		if rtype != tc.rtype || data != tc.data || err != nil {

@@ -16,17 +16,14 @@ import (
 	"pgregory.net/rapid"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 var origin = name.MustParse("zone.example.")
 
 func mustType(t testing.TB, text string) Type {
 	t.Helper()
-	rt, err := ParseType(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rt
+	return must.Get(ParseType(text))(t)
 }
 
 // eachSample calls do with every sample, in a stable order.
@@ -61,10 +58,7 @@ func TestParse_everyType(t *testing.T) {
 			t.Fatalf("S5.2: %v", err)
 		}
 		checkValue(t, v)
-		wire, err := v.Pack(origin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		wire := must.Get(v.Pack(origin))(t)
 		if rt.ByNumber() || v.Text == `1 . ipv6hint="::ffff:198.51.100.100,2001:db8::1"` { // which miekg/dns refuses
 			return
 		}
@@ -79,10 +73,7 @@ func TestParse_everyType(t *testing.T) {
 			t.Fatalf("the library packs %x as %x, %v", wire, buffer[11:end], err)
 		}
 		// And it reads the resolved text as the same octets.
-		resolved, err := v.Resolve(origin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resolved := must.Get(v.Resolve(origin))(t)
 		if rt == LOC {
 			return // floating point: see loc.go
 		}
@@ -284,7 +275,7 @@ func TestParse_TXTOctets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			back := joined(t, wire)
+			back := joinStrings(t, wire)
 			if !bytes.Equal(back, data) {
 				t.Fatalf("S5.2: %q came back as %q", data, back)
 			}
@@ -430,8 +421,8 @@ func TestParse_refusals(t *testing.T) {
 		{"HTTPS", `1 . alpn="h2,\255"`, "printable"},
 		{"HTTPS", `1 . dohpath="/q"`, "{?dns}"},
 		{"HTTPS", `1 . dohpath="/\255{?dns}"`, "{?dns}"},
-		{"SVCB", "1 . " + numbered(63), "62"},
-		{"HTTPS", "1 . alpn=h2 " + numbered(62), "62"},
+		{"SVCB", "1 . " + numberParameters(63), "62"},
+		{"HTTPS", "1 . alpn=h2 " + numberParameters(62), "62"},
 		{"HTTPS", `1 . alpn="(h2"`, "parenthesis"},
 		{"HTTPS", `1 . alpn=h2 key65280="a)"`, "parenthesis"},
 		{"HTTPS", `1 . key65280="a;b"`, "semicolon"},
@@ -482,8 +473,8 @@ func TestParse_refusals(t *testing.T) {
 	}
 }
 
-// numbered are n parameters of a service.
-func numbered(n int) string {
+// numberParameters returns n parameters of a service.
+func numberParameters(n int) string {
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("key%d=x", 60000+i)
@@ -494,8 +485,8 @@ func numbered(n int) string {
 // TestParse_mostFields: as many fields as every server reads are taken (S5.7).
 func TestParse_mostFields(t *testing.T) {
 	for _, tc := range []struct{ typ, text string }{
-		{"SVCB", "1 . " + numbered(62)},
-		{"HTTPS", "1 . alpn=h2 " + numbered(61)},
+		{"SVCB", "1 . " + numberParameters(62)},
+		{"HTTPS", "1 . alpn=h2 " + numberParameters(61)},
 	} {
 		if _, err := Parse(mustType(t, tc.typ), tc.text); err != nil {
 			t.Errorf("S5.7: %v", err)
@@ -520,10 +511,7 @@ func TestParse_cutNames(t *testing.T) {
 
 // TestResolve_length proves S1.4 for names in rdata.
 func TestResolve_length(t *testing.T) {
-	v, err := Parse(MX, "10 mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(Parse(MX, "10 mail"))(t)
 	long := name.MustParse(strings.Repeat("a.", 125)) // 251 octets
 	if text, err := v.Resolve(long); err == nil {
 		t.Errorf("S1.4: %q", text)
@@ -563,10 +551,7 @@ func TestTarget_types(t *testing.T) {
 		{"A", "192.0.2.1", ""},
 		{"SOA", "ns root 1 2 3 4 5", ""},
 	} {
-		v, err := Parse(mustType(t, tc.typ), tc.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Parse(mustType(t, tc.typ), tc.text))(t)
 		if n, ok := v.Target(origin); ok != (tc.want != "") || n.String() != tc.want {
 			t.Errorf("the target of %s %s is %q, %t; want %q", tc.typ, v, n, ok, tc.want)
 		}
@@ -578,10 +563,7 @@ func TestTarget_types(t *testing.T) {
 
 // TestPack_canonical proves RFC 4034 §6.2: names in lower case, uncompressed.
 func TestPack_canonical(t *testing.T) {
-	v, err := Parse(MX, "10 Mail.Zone.EXAMPLE.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(Parse(MX, "10 Mail.Zone.EXAMPLE."))(t)
 	wire, err := v.Pack(origin)
 	if want := "\x00\x0a\x04mail\x04zone\x07example\x00"; err != nil || string(wire) != want {
 		t.Errorf("RFC 4034 §6.2: %q, %v; want %q", wire, err, want)
@@ -592,10 +574,7 @@ func TestPack_canonical(t *testing.T) {
 // one, for every sample and for names at the limits (S1.4).
 func TestPacker_twin(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
-		v, err := Parse(rt, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Parse(rt, text))(t)
 		for _, zone := range []name.Name{origin, name.Root, name.MustParse("*.a."), name.MustParse(strings.Repeat("a.", 120)), name.MustParse(strings.Repeat("a.", 127)), {}} {
 			front := []byte("front")
 			got, gotErr := NewPacker(zone).Append(front, v)
@@ -621,10 +600,7 @@ func TestAppendName_wire(t *testing.T) {
 	for _, text := range []string{".", "a.", "www.example.org.", "*._tcp.xn--bcher-kva.example.", strings.Repeat("a.", 127), strings.Repeat(strings.Repeat("x", 61)+".", 4)} {
 		n := name.MustParse(text)
 		want := make([]byte, 256)
-		end, err := mdns.PackDomainName(text, want, 0, nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		end := must.Get(mdns.PackDomainName(text, want, 0, nil, false))(t)
 		if got := AppendName(nil, n); !bytes.Equal(got, want[:end]) || len(got) != n.WireLen() {
 			t.Errorf("RFC 1035 §3.1: %s is %q, want %q", text, got, want[:end])
 		}

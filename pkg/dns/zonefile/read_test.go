@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// render reads a file and writes down what came out, a line for each.
-func render(text string, opts ReadOptions) []string {
+// renderFile reads a file and writes down what came out, a line for each.
+func renderFile(text string, opts ReadOptions) []string {
 	var out []string
 	for rr, err := range Read(strings.NewReader(text), opts) {
 		var bad *LineError
@@ -117,7 +117,7 @@ func TestRead_syntax(t *testing.T) {
 			"1! $GENERATE is not expanded | let BIND write the records out: named-compilezone -o EXPANDED ZONE FILE", "2 a.example.org. 5 A 192.0.2.1"}},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
-			if got := render(tc.text, tc.opts); !slices.Equal(got, tc.want) {
+			if got := renderFile(tc.text, tc.opts); !slices.Equal(got, tc.want) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tc.want, "\n\t"))
 			}
 		})
@@ -126,7 +126,7 @@ func TestRead_syntax(t *testing.T) {
 
 func TestRead_longLine(t *testing.T) {
 	text := "a. 5 TXT \"" + strings.Repeat("x", maxLine) + "\"\nb. 5 A 192.0.2.1\nc. 5 TXT (" + strings.Repeat(" x\n", maxLine) + ")\n"
-	got := render(text, ReadOptions{})
+	got := renderFile(text, ReadOptions{})
 	if len(got) < 3 || !strings.Contains(got[0], "a line of more than") || got[1] != "2 b. 5 A 192.0.2.1" || !strings.Contains(got[2], "3! a parenthesis is not closed") {
 		t.Errorf("%.300q", got[:min(3, len(got))])
 	}
@@ -135,7 +135,7 @@ func TestRead_longLine(t *testing.T) {
 // TestRead_openParentheses: what must be read again is bounded, or a file of
 // opening parentheses would take for ever.
 func TestRead_openParentheses(t *testing.T) {
-	got := render(strings.Repeat("a. 5 TXT ( x\n\n;\n", 2000), ReadOptions{})
+	got := renderFile(strings.Repeat("a. 5 TXT ( x\n\n;\n", 2000), ReadOptions{})
 	if len(got) == 0 {
 		t.Fatal("no line was reported")
 	}

@@ -20,13 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 var zone = name.MustParse("zone.example.")
 
-// apex is what every zone has to begin with.
-func apex() []dns.Entry {
+// makeApex returns what every zone has to begin with.
+func makeApex() []dns.Entry {
 	return []dns.Entry{
 		{Name: zone, Type: rdata.SOA, TTL: 360, Data: "ns.zone.example. hostmaster.zone.example. 2026112000 86400 7200 3600000 360"},
 		{Name: zone, Type: rdata.NS, TTL: 360, Data: "ns.zone.example."},
@@ -36,27 +37,18 @@ func apex() []dns.Entry {
 
 // sampleValues yields the values of rdata's testdata that may be Records.
 func sampleValues(t *testing.T) iter.Seq[rdata.Value] {
-	text, err := os.ReadFile("../rdata/testdata/values.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../rdata/testdata/values.txt"))(t)
 	return func(yield func(rdata.Value) bool) {
 		for line := range strings.Lines(string(text)) {
 			mnemonic, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 			if !ok || line[0] == '#' {
 				continue
 			}
-			rt, err := rdata.ParseType(mnemonic)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rt := must.Get(rdata.ParseType(mnemonic))(t)
 			if rt.CheckRecord() != nil {
 				continue
 			}
-			v, err := rdata.Parse(rt, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(rdata.Parse(rt, text))(t)
 			if !yield(v) {
 				return
 			}
@@ -67,14 +59,11 @@ func sampleValues(t *testing.T) iter.Seq[rdata.Value] {
 // entryOf puts a value at an owner of its own, so that no two get in each
 // other's way.
 func entryOf(t *testing.T, n int, v rdata.Value) dns.Entry {
-	data, err := v.Resolve(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(v.Resolve(zone))(t)
 	return dns.Entry{Name: name.MustParse(fmt.Sprintf("n%d.zone.example.", n)), Type: v.Type, TTL: uint32(n), Data: data}
 }
 
-func write(t testing.TB, entries []dns.Entry) []byte {
+func writeZone(t testing.TB, entries []dns.Entry) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	n, err := Write(&out, slices.Values(entries))
@@ -84,7 +73,7 @@ func write(t testing.TB, entries []dns.Entry) []byte {
 	return out.Bytes()
 }
 
-func read(t testing.TB, text []byte) []dns.Entry {
+func readZone(t testing.TB, text []byte) []dns.Entry {
 	t.Helper()
 	var entries []dns.Entry
 	for rr, err := range Read(bytes.NewReader(text), ReadOptions{}) {
@@ -99,13 +88,13 @@ func read(t testing.TB, text []byte) []dns.Entry {
 // checkLine writes one record and reads it back.
 func checkLine(t testing.TB, rr RR) {
 	entry := dns.Entry{Name: rr.Name, Type: rr.Type, TTL: rr.TTL, Data: rr.Data}
-	if back := read(t, write(t, []dns.Entry{entry})); len(back) != 1 || back[0] != entry {
+	if back := readZone(t, writeZone(t, []dns.Entry{entry})); len(back) != 1 || back[0] != entry {
 		t.Fatalf("%s is written and read as %v", entry, back)
 	}
 }
 
 func TestWrite_form(t *testing.T) {
-	entries := append(apex(),
+	entries := append(makeApex(),
 		dns.Entry{Name: name.MustParse("a.zone.example."), Type: rdata.TXT, TTL: 0, Data: `"v=DMARC1; p=none"`},
 		dns.Entry{Name: name.MustParse("a.zone.example."), Type: 65280, TTL: 1, Data: `\# 2 ABCD`},
 	)
@@ -114,7 +103,7 @@ func TestWrite_form(t *testing.T) {
 		"ns.zone.example.\t360\tIN\tA\t192.0.2.53\n" +
 		"a.zone.example.\t0\tIN\tTXT\t\"v=DMARC1; p=none\"\n" +
 		"a.zone.example.\t1\tIN\tTYPE65280\t\\# 2 ABCD\n"
-	if got := string(write(t, entries)); got != want {
+	if got := string(writeZone(t, entries)); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	if got := entries[0].String(); got+"\n" != want[:len(got)+1] {
@@ -124,11 +113,11 @@ func TestWrite_form(t *testing.T) {
 
 // TestWrite_read: what Write writes, Read reads back, for every type.
 func TestWrite_read(t *testing.T) {
-	entries := apex()
+	entries := makeApex()
 	for v := range sampleValues(t) {
 		entries = append(entries, entryOf(t, len(entries), v))
 	}
-	if back := read(t, write(t, entries)); !slices.Equal(back, entries) {
+	if back := readZone(t, writeZone(t, entries)); !slices.Equal(back, entries) {
 		for i := range min(len(back), len(entries)) {
 			if back[i] != entries[i] {
 				t.Errorf("%s is read as %s", entries[i], back[i])
@@ -148,10 +137,10 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 }
 
 func TestWrite_fails(t *testing.T) {
-	if _, err := Write(&failingWriter{after: 10}, slices.Values(apex())); err == nil || !strings.Contains(err.Error(), "disk full") {
+	if _, err := Write(&failingWriter{after: 10}, slices.Values(makeApex())); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("a writer that fails at the end: %v", err)
 	}
-	many := slices.Repeat(apex(), 2000)
+	many := slices.Repeat(makeApex(), 2000)
 	n, err := Write(&failingWriter{after: 70 << 10}, slices.Values(many))
 	if err == nil || n == 0 || n >= len(many) {
 		t.Errorf("a writer that fails underway: %d entries, %v", n, err)
@@ -165,13 +154,10 @@ func TestWrite_fails(t *testing.T) {
 // compileZone has BIND read a file and write it out again.
 func compileZone(t *testing.T, text []byte) []byte {
 	t.Helper()
-	tool, err := rig.Find("named-compilezone", "hack/install-peers.sh")
-	rig.SkipMissing(t, err)
+	tool := rig.Need(rig.Find("named-compilezone", "hack/install-peers.sh"))(t)
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.zone"), filepath.Join(dir, "out.zone")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(in, text, 0o600))
 	// Our own judgement of names and of what stands beside what is elsewhere.
 	report, err := exec.Command(tool, "-i", "none", "-k", "ignore", "-n", "ignore", "-m", "ignore", "-r", "ignore", "-s", "full", "-o", out, zone.String(), in).CombinedOutput()
 	if err != nil {
@@ -187,17 +173,13 @@ func compileZone(t *testing.T, text []byte) []byte {
 		}
 		t.Fatalf("S5.7: BIND refuses the zone: %v\n%.6000s", err, strings.Join(refused, "\n"))
 	}
-	compiled, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
+	return must.Get(os.ReadFile(out))(t)
 }
 
 func checkBIND(t *testing.T, entries []dns.Entry) {
 	t.Helper()
-	compiled := compileZone(t, write(t, entries))
-	back := read(t, compiled)
+	compiled := compileZone(t, writeZone(t, entries))
+	back := readZone(t, compiled)
 	sorted := func(entries []dns.Entry) []string {
 		lines := make([]string, len(entries))
 		for i, e := range entries {
@@ -223,13 +205,10 @@ func checkBIND(t *testing.T, entries []dns.Entry) {
 // also of unusual values: every sample with octets changed, cut and repeated, as far as rdata accepts it.
 func TestWrite_BIND(t *testing.T) {
 	random := rand.New(rand.NewPCG(1035, 3597))
-	entries := apex()
+	entries := makeApex()
 	for v := range sampleValues(t) {
 		entries = append(entries, entryOf(t, len(entries), v))
-		wire, err := v.Pack(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		wire := must.Get(v.Pack(zone))(t)
 		for range 100 {
 			strange := bytes.Clone(wire)
 			for range 1 + random.IntN(3) {

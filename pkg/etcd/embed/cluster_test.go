@@ -26,6 +26,7 @@ import (
 	"go.etcd.io/etcd/client/v3/snapshot"
 	"go.uber.org/zap"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -45,10 +46,7 @@ func newPeers(t *testing.T, names ...string) *peers {
 	p := &peers{t: t, listen: map[string]string{}, paths: map[string]string{}, running: map[string]*Member{}, dirs: map[string]*Dir{}, files: peerFiles(t)}
 	var initial []string
 	for _, name := range names {
-		at, err := rig.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(rig.FreePort())(t)
 		p.listen[name] = "https://" + at.String()
 		p.paths[name] = filepath.Join(t.TempDir(), name)
 		initial = append(initial, name+"="+p.listen[name])
@@ -57,14 +55,14 @@ func newPeers(t *testing.T, names ...string) *peers {
 	return p
 }
 
-func (p *peers) cluster(name string) *Cluster {
+func (p *peers) configureCluster(name string) *Cluster {
 	c := p.files
 	c.MemberName, c.InitialCluster, c.ListenPeer = name, p.initial, p.listen[name]
 	return &c
 }
 
-// start starts members together, for the first of them is ready only with the second.
-func (p *peers) start(names ...string) map[string]error {
+// startMembers starts members together, for the first of them is ready only with the second.
+func (p *peers) startMembers(names ...string) map[string]error {
 	p.t.Helper()
 	type result struct {
 		name   string
@@ -73,12 +71,12 @@ func (p *peers) start(names ...string) map[string]error {
 	}
 	results := make(chan result)
 	for _, name := range names {
-		dir := open(p.t, p.paths[name])
+		dir := openDirectory(p.t, p.paths[name])
 		p.dirs[name] = dir
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			m, err := Start(ctx, Config{Dir: dir, Cluster: p.cluster(name)})
+			m, err := Start(ctx, Config{Dir: dir, Cluster: p.configureCluster(name)})
 			if err != nil {
 				dir.Close()
 			}
@@ -100,27 +98,27 @@ func (p *peers) start(names ...string) map[string]error {
 
 func (p *peers) mustStart(names ...string) {
 	p.t.Helper()
-	if failed := p.start(names...); len(failed) > 0 {
+	if failed := p.startMembers(names...); len(failed) > 0 {
 		p.t.Fatal(failed)
 	}
 }
 
-func (p *peers) stop(name string) {
+func (p *peers) stopMember(name string) {
 	p.running[name].Stop()
 	p.dirs[name].Close()
 }
 
-func (p *peers) client(name string) *clientv3.Client {
+func (p *peers) connectMember(name string) *clientv3.Client {
 	p.t.Helper()
-	return client(p.t, p.running[name])
+	return connectMember(p.t, p.running[name])
 }
 
-func (p *peers) put(by, key string) {
+func (p *peers) putKey(by, key string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		_, err := p.client(by).Put(ctx, key, "v")
+		_, err := p.connectMember(by).Put(ctx, key, "v")
 		if err == nil {
 			return
 		}
@@ -130,8 +128,8 @@ func (p *peers) put(by, key string) {
 	}
 }
 
-// replace lets a member in by a member that is alive, and starts it.
-func (p *peers) replace(alive, joins string) {
+// replaceMember lets a member in by a member that is alive, and starts it.
+func (p *peers) replaceMember(alive, joins string) {
 	p.t.Helper()
 	replaced := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
@@ -156,21 +154,21 @@ func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 	t.Parallel() // they wait, for the most part
 	p := newPeers(t, "a", "b", "c")
 	p.mustStart("a", "b")
-	p.put("a", "before")
+	p.putKey("a", "before")
 	p.mustStart("c") // one of the first, and only late
-	p.stop("c")
-	p.put("b", "meanwhile")
+	p.stopMember("c")
+	p.putKey("b", "meanwhile")
 
 	// Its flags say other things of the others now; what is stored decides.
 	p.initial = "c=" + p.listen["c"]
 	p.mustStart("c")
 	for _, key := range []string{"before", "meanwhile"} {
-		answer, err := p.client("c").Get(t.Context(), key)
+		answer, err := p.connectMember("c").Get(t.Context(), key)
 		if err != nil || len(answer.Kvs) != 1 {
 			t.Errorf("%s on the member that is back: %v, %v", key, answer, err)
 		}
 	}
-	p.put("c", "after")
+	p.putKey("c", "after")
 }
 
 // E6: a member that lost its disk is told what to do, and does not vote in its own name; let in again, it follows.
@@ -178,31 +176,30 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	t.Parallel() // they wait, for the most part
 	p := newPeers(t, "a", "b", "c")
 	p.mustStart("a", "b", "c")
-	p.put("a", "k")
-	p.stop("c")
-	if err := os.RemoveAll(p.paths["c"]); err != nil {
-		t.Fatal(err)
-	}
+	p.putKey("a", "k")
+	p.stopMember("c")
+	must.Succeed(t, os.RemoveAll(p.paths["c"]))
 	var lost *LostMemberError
-	if err := p.start("c")["c"]; !errors.As(err, &lost) || !lost.Known || !strings.Contains(err.Error(), "kubizone replace-member c") {
+	if err := p.startMembers("c")["c"]; !errors.As(err, &lost) || !lost.Known ||
+		!strings.Contains(err.Error(), "kubizone replace-member c") {
 		t.Fatalf("the empty member started: %v", err)
 	}
 
-	p.replace("a", "c")
-	p.stop("a")
-	p.put("c", "with the vote of the new member")
+	p.replaceMember("a", "c")
+	p.stopMember("a")
+	p.putKey("c", "with the vote of the new member")
 
 	// The member that carries it out cannot be replaced by it, and a sole member has no place to give.
 	if err := Replace(t.Context(), p.paths["b"], "b", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "run this on another member") {
 		t.Errorf("a member replaced itself: %v", err)
 	}
-	p.put("b", "as ever")
+	p.putKey("b", "as ever")
 	path := t.TempDir()
-	sole := start(t, open(t, path))
+	sole := startMember(t, openDirectory(t, path))
 	if err := Replace(t.Context(), path, "c", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "runs alone") {
 		t.Errorf("a sole member let another one in: %v", err)
 	}
-	if list, err := client(t, sole).MemberList(t.Context()); err != nil || len(list.Members) != 1 {
+	if list, err := connectMember(t, sole).MemberList(t.Context()); err != nil || len(list.Members) != 1 {
 		t.Errorf("members of one that is alone: %v, %v", list, err)
 	}
 }
@@ -211,37 +208,31 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 // say; one that was not let in does not begin a cluster of its own.
 func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 	t.Parallel() // they wait, for the most part
-	sole := start(t, open(t, t.TempDir()))
-	if _, err := client(t, sole).Put(t.Context(), "kept", "v"); err != nil {
-		t.Fatal(err)
-	}
+	sole := startMember(t, openDirectory(t, t.TempDir()))
+	must.Get(connectMember(t, sole).Put(t.Context(), "kept", "v"))(t)
 	file := filepath.Join(t.TempDir(), "snapshot")
-	if _, err := snapshot.SaveWithVersion(t.Context(), zap.NewNop(), clientv3.Config{Endpoints: sole.Endpoints()}, file); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(snapshot.SaveWithVersion(t.Context(), zap.NewNop(), clientv3.Config{Endpoints: sole.Endpoints()}, file))(t)
 	sole.Stop()
 
 	p := newPeers(t, "a", "b")
 	const bump = 1e15
-	dir := open(t, p.paths["a"])
-	if err := dir.Restore(Snapshot{Path: file, Bump: bump, MemberName: "a", InitialCluster: p.initial}); err != nil {
-		t.Fatal(err)
-	}
+	dir := openDirectory(t, p.paths["a"])
+	must.Succeed(t, dir.Restore(Snapshot{Path: file, Bump: bump, MemberName: "a", InitialCluster: p.initial}))
 	if err := dir.Restore(Snapshot{Path: file}); err == nil || !strings.Contains(err.Error(), "has data") {
 		t.Errorf("restored over data: %v", err)
 	}
 	dir.Close()
 	p.mustStart("a")
 	var lost *LostMemberError
-	if err := p.start("b")["b"]; !errors.As(err, &lost) || lost.Known {
+	if err := p.startMembers("b")["b"]; !errors.As(err, &lost) || lost.Known {
 		t.Fatalf("b began: %v", err)
 	}
-	p.replace("a", "b")
+	p.replaceMember("a", "b")
 	// It answers once it has caught up and votes.
 	var answer *clientv3.GetResponse
 	var err error
 	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		answer, err = p.client("b").Get(t.Context(), "kept")
+		answer, err = p.connectMember("b").Get(t.Context(), "kept")
 		if err == nil || !strings.Contains(err.Error(), "learner") || time.Now().After(until) {
 			break
 		}
@@ -258,30 +249,28 @@ func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
 	if _, err := OpenDir(p.paths["a"], 1); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a second member on one directory: %v", err)
 	}
-	p.stop("a")
+	p.stopMember("a")
 
 	other := newPeers(t, "b")
 	other.paths["b"] = p.paths["a"]
-	if err := other.start("b")["b"]; err == nil || !strings.Contains(err.Error(), "holds member a of a cluster, not b") {
+	if err := other.startMembers("b")["b"]; err == nil || !strings.Contains(err.Error(), "holds member a of a cluster, not b") {
 		t.Errorf("as another member: %v", err)
 	}
-	sole := open(t, p.paths["a"])
+	sole := openDirectory(t, p.paths["a"])
 	if m, err := Start(t.Context(), Config{Dir: sole}); err == nil || !strings.Contains(err.Error(), "holds member a") {
 		m.Stop()
 		t.Errorf("as the only member: %v", err)
 	}
 	sole.Close()
-	if err := os.WriteFile(filepath.Join(p.paths["a"], formatFile), fmt.Appendf(nil, "%d\n", Format+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(p.paths["a"], formatFile), fmt.Appendf(nil, "%d\n", Format+1), 0o600))
 	var newer *NewerFormatError
 	if _, err := OpenDir(p.paths["a"], 1); !errors.As(err, &newer) {
 		t.Errorf("of a newer format: %v", err)
 	}
 
-	single := open(t, t.TempDir())
-	start(t, single).Stop()
-	if _, err := Start(t.Context(), Config{Dir: single, Cluster: p.cluster("a")}); err == nil || !strings.Contains(err.Error(), "holds a store of one member") {
+	single := openDirectory(t, t.TempDir())
+	startMember(t, single).Stop()
+	if _, err := Start(t.Context(), Config{Dir: single, Cluster: p.configureCluster("a")}); err == nil || !strings.Contains(err.Error(), "holds a store of one member") {
 		t.Errorf("a sole member's data as one of several: %v", err)
 	}
 }
@@ -291,10 +280,7 @@ func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
 	p := newPeers(t, "a")
 	p.mustStart("a")
 	stranger := peerFiles(t)
-	pair, err := tls.LoadX509KeyPair(stranger.CertFile, stranger.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must.Get(tls.LoadX509KeyPair(stranger.CertFile, stranger.KeyFile))(t)
 	for what, certificates := range map[string][]tls.Certificate{"none": nil, "another CA's": {pair}} {
 		conn, err := tls.Dial("tcp", strings.TrimPrefix(p.listen["a"], "https://"), &tls.Config{InsecureSkipVerify: true, Certificates: certificates})
 		if err == nil {
@@ -311,10 +297,8 @@ func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
 }
 
 func TestCluster_Validate_saysAllThatIsWrong(t *testing.T) {
-	good := newPeers(t, "a", "b").cluster("a")
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	good := newPeers(t, "a", "b").configureCluster("a")
+	must.Succeed(t, good.Validate())
 	for want, change := range map[string]func(*Cluster){
 		`it names no member`:                                 func(c *Cluster) { c.InitialCluster = "" },
 		`member "a" must have one URL, and an https`:         func(c *Cluster) { c.InitialCluster = "a=http://127.0.0.1:2380" },
@@ -341,17 +325,11 @@ func peerFiles(t *testing.T) Cluster {
 	dir := t.TempDir()
 	write := func(name, kind string, der []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 		return path
 	}
 	sign := func(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
+		return must.Get(x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by))(t)
 	}
 	authority, key := newKey(t), newKey(t)
 	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peers"}, IsCA: true, BasicConstraintsValid: true,
@@ -359,10 +337,7 @@ func peerFiles(t *testing.T) Cluster {
 	peer := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "peer"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must.Get(x509.MarshalECPrivateKey(key))(t)
 	return Cluster{
 		CAFile:   write("ca.crt", "CERTIFICATE", sign(ca, ca, authority, authority)),
 		CertFile: write("peer.crt", "CERTIFICATE", sign(peer, ca, key, authority)),
@@ -372,9 +347,5 @@ func peerFiles(t *testing.T) Cluster {
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }

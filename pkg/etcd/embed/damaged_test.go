@@ -10,18 +10,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-// damaged is a directory that etcd has written and closed, and then another program wrote into.
-func damaged(t *testing.T, damage func(t *testing.T, etcd string)) *Dir {
+// makeDamagedDirectory returns a directory that etcd has written and closed, and then another program wrote into.
+func makeDamagedDirectory(t *testing.T, damage func(t *testing.T, etcd string)) *Dir {
 	t.Helper()
 	path := t.TempDir()
-	dir := open(t, path)
-	m := start(t, dir)
+	dir := openDirectory(t, path)
+	m := startMember(t, dir)
 	for _, key := range []string{"a", "b", "c"} {
-		if _, err := client(t, m).Put(t.Context(), key, strings.Repeat("v", 4096)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(connectMember(t, m).Put(t.Context(), key, strings.Repeat("v", 4096)))(t)
 	}
 	m.Stop()
 	damage(t, filepath.Join(path, etcdDir))
@@ -37,26 +37,21 @@ func walFile(t *testing.T, etcd string) string {
 	return files[0]
 }
 
-func overwrite(t *testing.T, path string, at int64) {
+func overwriteFile(t *testing.T, path string, at int64) {
 	t.Helper()
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.OpenFile(path, os.O_WRONLY, 0))(t)
 	defer file.Close()
-	if _, err := file.WriteAt([]byte(strings.Repeat("damage", 2000)), at); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(file.WriteAt([]byte(strings.Repeat("damage", 2000)), at))(t)
 }
 
 // E4: the error does not advise starting again where that does not help.
 func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, etcd string){
-		"database":        func(t *testing.T, etcd string) { overwrite(t, filepath.Join(etcd, "member", "snap", "db"), 0) },
-		"write-ahead log": func(t *testing.T, etcd string) { overwrite(t, walFile(t, etcd), 600) },
+		"database":        func(t *testing.T, etcd string) { overwriteFile(t, filepath.Join(etcd, "member", "snap", "db"), 0) },
+		"write-ahead log": func(t *testing.T, etcd string) { overwriteFile(t, walFile(t, etcd), 600) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := damaged(t, damage)
+			dir := makeDamagedDirectory(t, damage)
 			m, err := Start(t.Context(), Config{Dir: dir})
 			if err == nil {
 				m.Stop()
@@ -76,10 +71,8 @@ func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 
 // An etcd that waits for entries its log has lost never takes writes. Stop does not wait with it.
 func TestStart_isStoppedWhereItCannotBecomeReady(t *testing.T) {
-	dir := damaged(t, func(t *testing.T, etcd string) {
-		if err := os.Truncate(walFile(t, etcd), 4000); err != nil {
-			t.Fatal(err)
-		}
+	dir := makeDamagedDirectory(t, func(t *testing.T, etcd string) {
+		must.Succeed(t, os.Truncate(walFile(t, etcd), 4000))
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

@@ -17,55 +17,46 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-func open(t *testing.T, path string) *Dir {
+func openDirectory(t *testing.T, path string) *Dir {
 	t.Helper()
-	dir, err := OpenDir(path, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(OpenDir(path, 1))(t)
 	t.Cleanup(func() { dir.Close() })
 	return dir
 }
 
-func start(t *testing.T, dir *Dir) *Member {
+func startMember(t *testing.T, dir *Dir) *Member {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, err := Start(ctx, Config{Dir: dir, Log: func(line string) { t.Log(line) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Start(ctx, Config{Dir: dir, Log: func(line string) { t.Log(line) }}))(t)
 	t.Cleanup(m.Stop)
 	return m
 }
 
-func client(t *testing.T, m *Member) *clientv3.Client {
+func connectMember(t *testing.T, m *Member) *clientv3.Client {
 	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: m.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(clientv3.New(clientv3.Config{Endpoints: m.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()}))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
 func TestMember_keepsWhatItStoredOverARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
-	dir := open(t, path)
-	m := start(t, dir)
-	if _, err := client(t, m).Put(t.Context(), "k", "v"); err != nil {
-		t.Fatal(err)
-	}
+	dir := openDirectory(t, path)
+	m := startMember(t, dir)
+	must.Get(connectMember(t, m).Put(t.Context(), "k", "v"))(t)
 	m.Stop()
 	if err := m.Err(); err != nil {
 		t.Fatalf("a graceful stop counts as a failure: %v", err)
 	}
 	dir.Close()
 
-	again := start(t, open(t, path))
-	answer, err := client(t, again).Get(t.Context(), "k")
+	again := startMember(t, openDirectory(t, path))
+	answer, err := connectMember(t, again).Get(t.Context(), "k")
 	if err != nil || len(answer.Kvs) != 1 || string(answer.Kvs[0].Value) != "v" {
 		t.Fatalf("after the restart: %v, %v", answer, err)
 	}
@@ -74,10 +65,8 @@ func TestMember_keepsWhatItStoredOverARestart(t *testing.T) {
 // E3: the socket is in a directory of mode 0700, also where that directory was there before and open to every user.
 func TestMember_isReachedByItsOwnerOnly(t *testing.T) {
 	path := t.TempDir()
-	if err := os.Mkdir(filepath.Join(path, "etcd"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	m := start(t, open(t, path))
+	must.Succeed(t, os.Mkdir(filepath.Join(path, "etcd"), 0o777))
+	m := startMember(t, openDirectory(t, path))
 	socket, ok := strings.CutPrefix(m.Endpoints()[0], "unix://")
 	if !ok {
 		t.Fatalf("endpoint %s is no unix socket", m.Endpoints()[0])
@@ -90,10 +79,8 @@ func TestMember_isReachedByItsOwnerOnly(t *testing.T) {
 
 func TestMember_startsInADirectoryTooDeepForASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60))
-	m := start(t, open(t, path))
-	if _, err := client(t, m).Put(t.Context(), "k", "v"); err != nil {
-		t.Fatal(err)
-	}
+	m := startMember(t, openDirectory(t, path))
+	must.Get(connectMember(t, m).Put(t.Context(), "k", "v"))(t)
 	m.Stop()
 	if _, err := os.Stat(m.ephemeral); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is left behind: %v", m.ephemeral, err)
@@ -103,7 +90,7 @@ func TestMember_startsInADirectoryTooDeepForASocket(t *testing.T) {
 // E1
 func TestOpenDir_refusesADirectoryInUseAndNamesTheProcess(t *testing.T) {
 	path := t.TempDir()
-	first := open(t, path)
+	first := openDirectory(t, path)
 	_, err := OpenDir(path, 1)
 	var inUse *InUseError
 	if !errors.As(err, &inUse) || inUse.PID != os.Getpid() || inUse.Dir != path {
@@ -115,28 +102,24 @@ func TestOpenDir_refusesADirectoryInUseAndNamesTheProcess(t *testing.T) {
 		}
 	}
 	first.Close()
-	open(t, path)
+	openDirectory(t, path)
 }
 
 // E2
 func TestOpenDir_refusesANewerFormat(t *testing.T) {
 	path := t.TempDir()
-	open(t, path).Close()
+	openDirectory(t, path).Close()
 	written, err := os.ReadFile(filepath.Join(path, formatFile))
 	if err != nil || string(written) != fmt.Sprintf("%d\n", Format) {
 		t.Fatalf("format file: %q, %v", written, err)
 	}
-	if err := os.WriteFile(filepath.Join(path, formatFile), fmt.Appendf(nil, "%d\n", Format+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(path, formatFile), fmt.Appendf(nil, "%d\n", Format+1), 0o600))
 	_, err = OpenDir(path, 1)
 	var newer *NewerFormatError
 	if !errors.As(err, &newer) || newer.Found != Format+1 || !strings.Contains(err.Error(), path) {
 		t.Fatalf("open: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(path, formatFile), []byte("poem"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(path, formatFile), []byte("poem"), 0o600))
 	if _, err := OpenDir(path, 1); err == nil || !strings.Contains(err.Error(), "poem") {
 		t.Fatalf("open of a foreign directory: %v", err)
 	}
@@ -149,14 +132,12 @@ func TestOpenDir_refusesAFullDiskBeforeEtcdMeetsIt(t *testing.T) {
 	if !errors.As(err, &full) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "disk is full") {
 		t.Fatalf("open: %v", err)
 	}
-	open(t, path) // the refusal released the lock
+	openDirectory(t, path) // the refusal released the lock
 }
 
 func TestOpenDir_saysWhatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, nil, 0o600))
 	path := filepath.Join(file, "data")
 	if _, err := OpenDir(path, 1); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cannot be written") {
 		t.Fatalf("open: %v", err)

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func heapInUse() int64 {
@@ -26,21 +28,19 @@ func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
 		t.Skip("-short: memory is not measured under the race detector, which has its own")
 	}
 	const each, writes, bound = 96 << 10, snapshotEvery * 3 / 2, 64 << 20
-	dir := open(t, filepath.Join(t.TempDir(), "data"))
-	m := start(t, dir)
-	c := client(t, m)
+	dir := openDirectory(t, filepath.Join(t.TempDir(), "data"))
+	m := startMember(t, dir)
+	c := connectMember(t, m)
 	before := heapInUse()
 	zone := strings.Repeat("z", each)
 	for n := range writes {
-		if _, err := c.Put(t.Context(), "zone", fmt.Sprint(n)+zone); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Put(t.Context(), "zone", fmt.Sprint(n)+zone))(t)
 	}
 	running := heapInUse() - before
 	c.Close()
 	m.Stop()
 	stopped := heapInUse()
-	start(t, dir)
+	startMember(t, dir)
 	again := heapInUse() - stopped
 	t.Logf("after %d writes of %d KiB the heap has %d MiB more; after a restart %d MiB more than without a member", writes, each>>10, running>>20, again>>20)
 	if running > bound {

@@ -27,47 +27,39 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
 const prefix = "/registry/kubizone"
 
-func sole(t *testing.T, quota int64) (path string, endpoint string, stop func()) {
+func startSoleMember(t *testing.T, quota int64) (path string, endpoint string, stop func()) {
 	t.Helper()
 	path = t.TempDir()
-	endpoint, stop = run(t, path, quota)
+	endpoint, stop = runMember(t, path, quota)
 	return path, endpoint, stop
 }
 
-func run(t *testing.T, path string, quota int64) (endpoint string, stop func()) {
+func runMember(t *testing.T, path string, quota int64) (endpoint string, stop func()) {
 	t.Helper()
-	dir, err := embed.OpenDir(path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(embed.OpenDir(path, 0))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, err := embed.Start(ctx, embed.Config{Dir: dir, QuotaBytes: quota})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(embed.Start(ctx, embed.Config{Dir: dir, QuotaBytes: quota}))(t)
 	stop = func() { m.Stop(); dir.Close() }
 	t.Cleanup(stop)
 	return m.Endpoints()[0], stop
 }
 
-func connect(t *testing.T, endpoint string) *clientv3.Client {
+func connectClient(t *testing.T, endpoint string) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()}))(t)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
-// quick is a Keeper that looks often.
-func quick(client *clientv3.Client) *Keeper {
+// makeKeeper returns a Keeper that looks often.
+func makeKeeper(client *clientv3.Client) *Keeper {
 	return quickMeasured(client, metrics.NewKubeRegistry())
 }
 
@@ -77,7 +69,7 @@ func quickMeasured(client *clientv3.Client, registry metrics.KubeRegistry) *Keep
 	return k
 }
 
-func keep(t *testing.T, k *Keeper) (stop func()) {
+func runKeeper(t *testing.T, k *Keeper) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = k.Run(ctx) }()
@@ -86,25 +78,19 @@ func keep(t *testing.T, k *Keeper) (stop func()) {
 	return stop
 }
 
-// explaining is a server whose client is as the API server's.
-func explaining(t *testing.T, endpoint string) *store.Server {
+// startServer returns a server whose client is as the API server's.
+func startServer(t *testing.T, endpoint string) *store.Server {
 	t.Helper()
-	client, err := (&store.Etcd{Endpoint: endpoint}).Client()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get((&store.Etcd{Endpoint: endpoint}).Client())(t)
 	t.Cleanup(func() { client.Close() })
 	client.KV = Explain(client.KV)
-	server, err := store.NewServer(t.Context(), client, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(store.NewServer(t.Context(), client, prefix))(t)
 	server.T = t
 	return server
 }
 
-// fill writes through the ledger until etcd is full; it returns the refusal.
-func fill(t *testing.T, write func(n int) error) error {
+// fillStore writes through the ledger until etcd is full; it returns the refusal.
+func fillStore(t *testing.T, write func(n int) error) error {
 	t.Helper()
 	for n := range 100_000 {
 		if err := write(n); err != nil {
@@ -133,13 +119,13 @@ func mustBeNoSpace(t *testing.T, err error) {
 
 // M2, M4: full of history, it says so, reads go on, it frees itself, writes go on and fsck is clean.
 func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
-	_, endpoint, _ := sole(t, 6<<20)
+	_, endpoint, _ := startSoleMember(t, 6<<20)
 	s := store.On(t, &store.Etcd{Endpoint: endpoint}, prefix)
-	server := explaining(t, endpoint)
+	server := startServer(t, endpoint)
 	store.Must(server.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 	store.Must(server.CreateRecord(t.Context(), store.Record("app", "www", "www.example.org.", "TXT", "first")))
-	mustBeNoSpace(t, fill(t, func(n int) error {
-		_, err := server.UpdateRecord(t.Context(), "app", "www", func(r *v1alpha1.Record) { r.Spec.Values = long(n) })
+	mustBeNoSpace(t, fillStore(t, func(n int) error {
+		_, err := server.UpdateRecord(t.Context(), "app", "www", func(r *v1alpha1.Record) { r.Spec.Values = makeValues(n) })
 		return err
 	}))
 	before := server.Record("app", "www")
@@ -148,17 +134,15 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 	}
 
 	registry := metrics.NewKubeRegistry()
-	k := quickMeasured(connect(t, endpoint), registry)
-	if _, err := k.checkMembers(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	k := quickMeasured(connectClient(t, endpoint), registry)
+	must.Get(k.checkMembers(t.Context()))(t)
 	if err := k.Checks()[0].Check(nil); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
 		t.Errorf("the health check says: %v", err)
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP kubizone_etcd_nospace [BETA] 1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.\n# TYPE kubizone_etcd_nospace gauge\nkubizone_etcd_nospace 1\n"), "kubizone_etcd_nospace"); err != nil {
 		t.Error(err)
 	}
-	keep(t, k)
+	runKeeper(t, k)
 	store.Eventually(t, "it takes writes again", func() bool { return k.Checks()[0].Check(nil) == nil })
 	if after := server.Record("app", "www"); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the record went from %s to %s", before.ResourceVersion, after.ResourceVersion)
@@ -169,9 +153,9 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 
 // M2, M4: full of what is alive, nothing is deleted, and the log's next step is the one that helps: more quota.
 func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
-	path, endpoint, stop := sole(t, 4<<20)
-	client := connect(t, endpoint)
-	k := quick(client)
+	path, endpoint, stop := startSoleMember(t, 4<<20)
+	client := connectClient(t, endpoint)
+	k := makeKeeper(client)
 	n := 0
 	for made, err := 0, error(nil); err == nil; made++ { // as long as pages that bbolt left free make room
 		var refused error
@@ -192,10 +176,10 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	alive := store.Must(client.Get(t.Context(), "alive/", clientv3.WithPrefix(), clientv3.WithCountOnly())).Count
 	stop()
 
-	endpoint, _ = run(t, path, 64<<20)
-	client = connect(t, endpoint)
-	k = quick(client)
-	keep(t, k)
+	endpoint, _ = runMember(t, path, 64<<20)
+	client = connectClient(t, endpoint)
+	k = makeKeeper(client)
+	runKeeper(t, k)
 	store.Eventually(t, "the raised quota is used", func() bool {
 		_, err := client.Put(t.Context(), "more", "v")
 		return err == nil
@@ -209,9 +193,9 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 	notUnderRace(t)
 	const quota = 32 << 20
-	_, endpoint, _ := sole(t, quota)
-	client := connect(t, endpoint)
-	k := quick(client)
+	_, endpoint, _ := startSoleMember(t, quota)
+	client := connectClient(t, endpoint)
+	k := makeKeeper(client)
 	k.keepHistory = 0
 	var first int64
 	for n := range 3 * quota / (256 << 10) {
@@ -241,16 +225,14 @@ func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 // History that takes little stays for watches that resume.
 func TestKeeper_leavesShortHistory(t *testing.T) {
 	notUnderRace(t)
-	_, endpoint, _ := sole(t, 0)
-	client := connect(t, endpoint)
-	k := quick(client)
+	_, endpoint, _ := startSoleMember(t, 0)
+	client := connectClient(t, endpoint)
+	k := makeKeeper(client)
 	k.keepHistory = 0
 	first := store.Must(client.Put(t.Context(), "k", "v")).Header.Revision
 	for n := range 100 {
 		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
-		if _, err := k.checkMembers(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(k.checkMembers(t.Context()))(t)
 	}
 	if _, err := client.Get(t.Context(), "k", clientv3.WithRev(first)); err != nil {
 		t.Errorf("6 MiB of 8 GiB were compacted: %v", err)
@@ -272,8 +254,8 @@ func countFree(t *testing.T, client *clientv3.Client, endpoint string) {
 // again for hours.
 func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	notUnderRace(t)
-	_, endpoint, _ := sole(t, 16<<20)
-	client := connect(t, endpoint)
+	_, endpoint, _ := startSoleMember(t, 16<<20)
+	client := connectClient(t, endpoint)
 	for n := range 150 {
 		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
 	}
@@ -283,7 +265,7 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	countFree(t, client, endpoint)
 	big := size()
 
-	k := quick(client)
+	k := makeKeeper(client)
 	k.keepHistory = time.Hour
 	if _, err := k.checkMembers(t.Context()); err != nil || size() != big {
 		t.Fatalf("a small store was stopped for little: %d from %d, %v", size(), big, err)
@@ -291,15 +273,11 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	k.minReclaim = 1 << 20
 	session := store.Must(concurrency.NewSession(client))
 	other := concurrency.NewMutex(session, k.lockKey)
-	if err := other.Lock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.Lock(t.Context()))
 	if _, err := k.checkMembers(t.Context()); err != nil || size() != big {
 		t.Fatalf("defragmented beside another server: %d from %d, %v", size(), big, err)
 	}
-	if err := session.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, session.Close())
 	if _, err := k.checkMembers(t.Context()); err != nil || size() > big/2 {
 		t.Fatalf("not given back: %d from %d, %v", size(), big, err)
 	}
@@ -316,15 +294,11 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 
 // M3, M6: a real etcd passes, and is written once alone, where its log begins; a store for Kubernetes alone is named.
 func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
-	_, endpoint, _ := sole(t, 0)
-	client := connect(t, endpoint)
-	if err := Probe(t.Context(), client, prefix); err != nil {
-		t.Fatal(err)
-	}
+	_, endpoint, _ := startSoleMember(t, 0)
+	client := connectClient(t, endpoint)
+	must.Succeed(t, Probe(t.Context(), client, prefix))
 	before := store.Must(client.Get(t.Context(), "x")).Header.Revision
-	if err := Probe(t.Context(), client, prefix); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Probe(t.Context(), client, prefix))
 	if after := store.Must(client.Get(t.Context(), "x")).Header.Revision; after != before {
 		t.Errorf("revision %d after %d: it wrote", after, before)
 	}
@@ -333,12 +307,12 @@ func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 		errors.New("unsupported transaction: compare:<target:CREATE>"),
 		status.Error(codes.InvalidArgument, "etcdserver: unsupported operations in txn request"),
 	} {
-		err := Probe(t.Context(), connect(t, kubernetesOnly(t, refusal)), prefix)
+		err := Probe(t.Context(), connectClient(t, kubernetesOnly(t, refusal)), prefix)
 		if err == nil || !strings.Contains(err.Error(), "is it kine") || !strings.Contains(err.Error(), "--etcd-servers of a real etcd") {
 			t.Errorf("%v: %v", refusal, err)
 		}
 	}
-	away := connect(t, "http://127.0.0.1:1")
+	away := connectClient(t, "http://127.0.0.1:1")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := Probe(ctx, away, prefix); err == nil || strings.Contains(err.Error(), "kine") {
@@ -349,10 +323,7 @@ func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 // kubernetesOnly answers every transaction as kine answers those it does not know.
 func kubernetesOnly(t *testing.T, refusal error) (endpoint string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := grpc.NewServer()
 	pb.RegisterKVServer(server, refusing{err: refusal})
 	go server.Serve(listener)
@@ -367,7 +338,7 @@ type refusing struct {
 
 func (r refusing) Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error) { return nil, r.err }
 
-func long(n int) (values []string) {
+func makeValues(n int) (values []string) {
 	for i := range 40 {
 		values = append(values, strings.Repeat("x", 200)+fmt.Sprint(i, " ", n))
 	}
@@ -385,16 +356,13 @@ func notUnderRace(t *testing.T) {
 
 // An etcd whose members disagree answers nothing: the health check, the log and a metric say why (ledger A18).
 func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
-	_, endpoint, _ := sole(t, 0)
-	client := connect(t, endpoint)
+	_, endpoint, _ := startSoleMember(t, 0)
+	client := connectClient(t, endpoint)
 	registry := metrics.NewKubeRegistry()
 	k := NewKeeper(client, prefix, registry)
 	look := func() (string, error) {
 		_, _ = k.checkMembers(t.Context())
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := must.Get(registry.Gather())(t)
 		for _, f := range families {
 			if f.GetName() == "kubizone_etcd_corrupt" {
 				return fmt.Sprint(f.GetMetric()[0].GetGauge().GetValue()), k.Checks()[1].Check(nil)

@@ -21,12 +21,13 @@ import (
 
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
 
-// three runs three members of one etcd, each of which its own server alone reaches.
-func three(t *testing.T, quota int64) (endpoints []string) {
+// startThreeMembers runs three members of one etcd, each of which its own server alone reaches.
+func startThreeMembers(t *testing.T, quota int64) (endpoints []string) {
 	t.Helper()
 	dir := t.TempDir()
 	authority := store.Must(pki.Issue(nil, pki.Authority("peers"), time.Now(), time.Hour))
@@ -35,9 +36,7 @@ func three(t *testing.T, quota int64) (endpoints []string) {
 	peer := store.Must(pki.Issue(authority, template, time.Now(), time.Hour))
 	files := embed.Cluster{CAFile: filepath.Join(dir, "ca.crt"), CertFile: filepath.Join(dir, "peer.crt"), KeyFile: filepath.Join(dir, "peer.key")}
 	for file, content := range map[string][]byte{files.CAFile: authority.CertPEM, files.CertFile: peer.CertPEM, files.KeyFile: peer.KeyPEM} {
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, content, 0o600))
 	}
 	members := make([]embed.Cluster, 3)
 	var initial []string
@@ -80,7 +79,7 @@ func TestKeeper_handsOverBeforeTheLeaderIsDefragmented(t *testing.T) {
 	notUnderRace(t)
 	var asked []string // by the server that looks
 	var clients []*clientv3.Client
-	for _, endpoint := range three(t, 16<<20) {
+	for _, endpoint := range startThreeMembers(t, 16<<20) {
 		client := store.Must(clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{
 			grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 				if name := path.Base(method); name == "MoveLeader" || name == "Defragment" {
@@ -115,13 +114,11 @@ func TestKeeper_handsOverBeforeTheLeaderIsDefragmented(t *testing.T) {
 	led := leader()
 	before := status(led).Header.MemberId
 	look := func(client *clientv3.Client) (calls []string, gave bool) {
-		k := quick(client)
+		k := makeKeeper(client)
 		k.minReclaim, k.keepHistory = 1<<20, time.Hour
 		size := status(client).DbSize
 		asked = nil
-		if _, err := k.checkMembers(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(k.checkMembers(t.Context()))(t)
 		return asked, status(client).DbSize < size/2
 	}
 	if calls, gave := look(led); !gave || !slices.Equal(calls, []string{"MoveLeader", "Defragment"}) {

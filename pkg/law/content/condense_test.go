@@ -13,15 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A condensed step does what its steps do, has nothing that came and went, and condenses with those that follow as
 // they do.
 func TestCondense(t *testing.T) {
-	owner, err := name.ParseRel("www")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := must.Get(name.ParseRel("www"))(t)
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		rows, ttls := map[content.Row]bool{}, map[rdata.Type]content.TTL{}
@@ -67,9 +65,7 @@ func TestCondense(t *testing.T) {
 				is := header
 				step.HeaderBefore, step.HeaderAfter = &was, &is
 			}
-			if state, err = state.Update(step.Elements()); err != nil {
-				t.Fatal(err)
-			}
+			state = must.Get(state.Update(step.Elements()))(t)
 			step.State = state
 			steps = append(steps, step)
 		}

@@ -15,11 +15,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/test/must"
 	"pgregory.net/rapid"
 )
 
-// header is example.org. with the defaults of S6.3.
-func header() Header {
+// makeHeader returns example.org. with the defaults of S6.3.
+func makeHeader() Header {
 	return Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 }
 
@@ -53,7 +54,7 @@ func parseSets(t rapid.TB, lines ...string) []RRset {
 	return sets
 }
 
-func show(entries []dns.Entry) string {
+func showEntries(entries []dns.Entry) string {
 	var lines []string
 	for _, entry := range entries {
 		lines = append(lines, strings.ReplaceAll(entry.String(), "\t", " "))
@@ -94,7 +95,7 @@ func TestSOA_S6_3(t *testing.T) {
 		{"unusable contact", func(h *Header) { h.Contact = "a b" }, "", "ns.example.org. hostmaster.example.org."},
 	} {
 		t.Run(row.what, func(t *testing.T) {
-			h := header()
+			h := makeHeader()
 			row.change(&h)
 			got := h.SOA(7, row.firstNS)
 			want := dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: 360, Data: row.want + tail}
@@ -114,7 +115,7 @@ func TestSOA_S6_3(t *testing.T) {
 			t.Errorf("S5.7: IsMailbox(%q) is %t", text, !want)
 		}
 	}
-	h := header()
+	h := makeHeader()
 	h.FQDN, h.TTL, h.NegativeResponseCache = name.Root, 1000, 5
 	if got, want := h.SOA(1, "").String(), ".\t1000\tIN\tSOA\tns. hostmaster. 1 86400 7200 3600000 5"; got != want {
 		t.Errorf("root: %q, want %q", got, want)
@@ -123,7 +124,7 @@ func TestSOA_S6_3(t *testing.T) {
 
 func TestContactName_refusals(t *testing.T) {
 	for _, text := range []string{"@example.org", `"a b"@example.org`, "a@b@", "a@", "a b", "a@b c", strings.Repeat("a", 64) + "@example.org"} {
-		if got, err := ContactName(text, header().FQDN); err == nil {
+		if got, err := ContactName(text, makeHeader().FQDN); err == nil {
 			t.Errorf("%q became %s", text, got)
 		}
 	}
@@ -133,7 +134,7 @@ func TestContactName_refusals(t *testing.T) {
 func TestContactName_isOneLabelAndTheDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		local := rapid.StringMatching(`[!-~]{1,20}`).Filter(func(s string) bool { return !strings.ContainsAny(s, "\"\\") }).Draw(t, "local")
-		rname, err := ContactName(local+"@example.com", header().FQDN)
+		rname, err := ContactName(local+"@example.com", makeHeader().FQDN)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestContactName_isOneLabelAndTheDomain(t *testing.T) {
 }
 
 func TestNameServerRRsets_S6_2(t *testing.T) {
-	h := header()
+	h := makeHeader()
 	h.NameServers = []NameServer{
 		{Name: "ns2", Addresses: []string{"192.0.2.2", "2001:DB8::2"}},
 		{Name: "NS1.Example.ORG.", Addresses: []string{"192.0.2.1"}},
@@ -245,26 +246,20 @@ func TestResolve_S6_4_spellingsAreOneEntry(t *testing.T) {
 	if len(set.Data) != 4 {
 		t.Fatalf("%d rows, want 4: %q", len(set.Data), set.Data)
 	}
-	entries, err := Resolve(header(), set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	equalLines(t, show(entries), "example.org. 30 IN MX 5 a.example.org.", "example.org. 30 IN MX 5 b.example.org.", "example.org. 30 IN MX 10 mail.example.org.")
+	entries := must.Get(Resolve(makeHeader(), set))(t)
+	equalLines(t, showEntries(entries), "example.org. 30 IN MX 5 a.example.org.", "example.org. 30 IN MX 5 b.example.org.", "example.org. 30 IN MX 10 mail.example.org.")
 }
 
 // RFC 4034 §6.3 compares octets, not text: 192.0.2.10 comes after 192.0.2.9.
 func TestResolve_canonicalRdataOrder(t *testing.T) {
-	entries, err := Resolve(header(), parseSets(t, "www inherit A 192.0.2.10", "www inherit A 192.0.2.9")[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	equalLines(t, show(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
+	entries := must.Get(Resolve(makeHeader(), parseSets(t, "www inherit A 192.0.2.10", "www inherit A 192.0.2.9")[0]))(t)
+	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
 // A record that the law would refuse is an error of Resolve, left out of Entries
 // and named by Check; the rest is served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
-	h := header()
+	h := makeHeader()
 	long := strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 49)+".", 4), ".")
 	h.FQDN = name.MustParse(strings.Repeat(strings.Repeat("z", 49)+".", 1) + "example.org.")
 	sets := parseSets(t, long+" inherit A 192.0.2.1", "x inherit MX 10 "+long, "x inherit MX 10 ok", "y inherit CNAME "+long, "z inherit A 192.0.2.1")
@@ -283,18 +278,18 @@ func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	}
 	entries := slices.Collect(Entries(h, 1, slices.Values(sets)))
 	if len(entries) != 3 || entries[1].Type != rdata.MX || entries[2].Type != rdata.A {
-		t.Errorf("entries:\n%s", show(entries))
+		t.Errorf("entries:\n%s", showEntries(entries))
 	}
 	if err := Check(h, slices.Values(sets)); err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("Check: %v, want three lines", err)
 	}
-	if err := Check(header(), slices.Values(parseSets(t, "z inherit A 192.0.2.1"))); err != nil {
+	if err := Check(makeHeader(), slices.Values(parseSets(t, "z inherit A 192.0.2.1"))); err != nil {
 		t.Errorf("Check of a sound zone: %v", err)
 	}
 }
 
 func TestEntries_S6_1(t *testing.T) {
-	h := header()
+	h := makeHeader()
 	sets := parseSets(t,
 		"www 60 A 192.0.2.1", "z.a inherit A 192.0.2.1", "a inherit A 192.0.2.1", "* inherit A 192.0.2.1", "www inherit AAAA 2001:db8::1",
 		"@ inherit TXT \"x\"", "@ inherit NS ns.example.net.", "@ 100 NS ns2", "ns2 20 A 192.0.2.2", "ns2 inherit A 192.0.2.9",
@@ -315,7 +310,7 @@ func TestEntries_S6_1(t *testing.T) {
 		"www.example.org. 60 IN A 192.0.2.1",
 		"www.example.org. 360 IN AAAA 2001:db8::1",
 	}
-	equalLines(t, show(slices.Collect(Entries(h, 9, slices.Values(sets)))), want...)
+	equalLines(t, showEntries(slices.Collect(Entries(h, 9, slices.Values(sets)))), want...)
 
 	// S6.2: nameServers add to NS Records and to addresses at the same names.
 	h.NameServers = []NameServer{{Name: "ns2.example.org.", Addresses: []string{"192.0.2.3", "192.0.2.2"}}, {Name: "zz", Addresses: []string{"192.0.2.4"}}}
@@ -325,7 +320,7 @@ func TestEntries_S6_1(t *testing.T) {
 	want = slices.Insert(want, 2, "example.org. 100 IN NS zz.example.org.")
 	want = slices.Insert(want, 11, "ns2.example.org. 20 IN A 192.0.2.3")
 	want = append(want, "zz.example.org. 360 IN A 192.0.2.4")
-	equalLines(t, show(entries), want...)
+	equalLines(t, showEntries(entries), want...)
 
 	for i, entry := range entries {
 		rel, _ := entry.Name.Rel(h.FQDN)
@@ -341,7 +336,7 @@ func TestEntries_S6_1(t *testing.T) {
 		}
 		got := slices.Collect(EntriesFrom(h, rel, slices.Values(tail)))
 		if !slices.Equal(got, entries[first:]) {
-			t.Errorf("from entry %d (%s):\n%s", i, entry.Name, show(got))
+			t.Errorf("from entry %d (%s):\n%s", i, entry.Name, showEntries(got))
 		}
 	}
 	for range Entries(h, 9, slices.Values(sets)) {
@@ -350,14 +345,14 @@ func TestEntries_S6_1(t *testing.T) {
 }
 
 func TestEntries_ofAnEmptyZone(t *testing.T) {
-	entries := slices.Collect(Entries(header(), 3, slices.Values([]RRset(nil))))
-	equalLines(t, show(entries), "example.org. 360 IN SOA ns.example.org. hostmaster.example.org. 3 86400 7200 3600000 360")
+	entries := slices.Collect(Entries(makeHeader(), 3, slices.Values([]RRset(nil))))
+	equalLines(t, showEntries(entries), "example.org. 360 IN SOA ns.example.org. hostmaster.example.org. 3 86400 7200 3600000 360")
 }
 
 // A name server at or below the cut without an address is the child's matter alone (attack 70).
 func TestCut_S6_1(t *testing.T) {
 	parent := name.MustParse("example.org.")
-	child := header()
+	child := makeHeader()
 	child.FQDN, child.TTL = name.MustParse("dev.example.org."), 77
 	child.NameServers = []NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1", "2001:db8::1"}}, {Name: "ns.example.org.", Addresses: []string{"192.0.2.50"}}, {Name: "ns.example.net."}}
 	sets := parseSets(t, "@ 40 NS ns2", "@ inherit NS ns1.dev.example.org.", "@ inherit NS ns1-b", "ns2 inherit A 192.0.2.2", "ns2 inherit TXT \"no\"", "ns1 9 A 192.0.2.3", "www inherit A 192.0.2.4")
@@ -418,7 +413,7 @@ func TestCut_S6_1(t *testing.T) {
 // the definition does not.
 func TestHash_S6_4_header(t *testing.T) {
 	base := func() Header {
-		h := header()
+		h := makeHeader()
 		h.PrimaryNameServer, h.Contact = "ns1", "dns@example.org"
 		h.NameServers = []NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1", "192.0.2.2"}}, {Name: "ns2.example.net."}}
 		return h
@@ -472,10 +467,7 @@ func TestHash_S6_4_header(t *testing.T) {
 		}
 		hashes[hash] = what
 	}
-	state, err := sethash.State{}.Update(nil, []sethash.Element{sethash.NewElement("x")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(sethash.State{}.Update(nil, []sethash.Element{sethash.NewElement("x")}))(t)
 	if hash := base().Hash(state); hashes[hash] != "" || len(hash) != 64 {
 		t.Errorf("hash %s with another content state", hash)
 	}
@@ -487,17 +479,14 @@ func TestHash_S6_4_header(t *testing.T) {
 
 // The hash stands in objects and is compared across versions.
 func TestHash_isPinned(t *testing.T) {
-	h := header()
+	h := makeHeader()
 	h.NameServers = []NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 	sets := parseSets(t, "www inherit A 192.0.2.1", "www 60 TXT \"x\"", "x min(inherit,5) TYPE65400 \\# 1 00")
 	var elements []sethash.Element
 	for _, set := range sets {
 		elements = set.Elements(elements)
 	}
-	state, err := sethash.State{}.Update(nil, elements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(sethash.State{}.Update(nil, elements))(t)
 	if got, want := h.Hash(state), "5aa268bde83ddd9ef6dfe8f1ecfa5109af322b2f28499f590668a4e38964ca0a"; got != want {
 		t.Errorf("hash %s, want %s", got, want)
 	}
@@ -552,13 +541,10 @@ func TestElement_kindsAreApart(t *testing.T) {
 }
 
 func TestTransaction_jsonRoundTrip(t *testing.T) {
-	before, after := header(), header()
+	before, after := makeHeader(), makeHeader()
 	after.TTL, after.NameServers = 5, []NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 	inherit, n60 := InheritTTL(), ExplicitTTL(60).Merge(InheritTTL())
-	state, err := sethash.State{}.Update(nil, []sethash.Element{sethash.NewElement("x")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(sethash.State{}.Update(nil, []sethash.Element{sethash.NewElement("x")}))(t)
 	tx := Transaction{Settled: true, Steps: []Step{
 		{
 			N: 7, From: 2026112000, Serial: 2026112001, State: state, HeaderBefore: &before, HeaderAfter: &after,
@@ -569,46 +555,32 @@ func TestTransaction_jsonRoundTrip(t *testing.T) {
 		{N: 8, From: 2026112001, Serial: 2026112002},
 	}}
 	for _, tx := range []Transaction{tx, {Gone: true}, {After: 8, Settled: true}, {}} {
-		data, err := json.Marshal(tx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(tx))(t)
 		var back Transaction
-		if err := json.Unmarshal(data, &back); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(data, &back))
 		if !reflect.DeepEqual(back, tx) {
 			t.Errorf("%s\ncame back as %+v", data, back)
 		}
 	}
 	// The common step is small: it is written with every record.
 	step := Step{N: 7, From: 2026112000, Serial: 2026112001, State: state, Added: []Row{{name.MustRel("www"), rdata.A, "192.0.2.1"}}, TTLs: []TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}}
-	data, err := json.Marshal(Transaction{Steps: []Step{step}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(Transaction{Steps: []Step{step}}))(t)
 	if len(data) > 200 {
 		t.Errorf("%d bytes: %s", len(data), data)
 	}
 }
 
-// unpack is what Pack says as entries, read back from the octets.
-func unpack(t *testing.T, h Header, sets []RRset) []dns.Entry {
+// unpackEntries returns what Pack says as entries, read back from the octets.
+func unpackEntries(t *testing.T, h Header, sets []RRset) []dns.Entry {
 	t.Helper()
 	var entries []dns.Entry
 	for packed, err := range Pack(h, 7, slices.Values(sets)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		owner, err := packed.Owner.In(h.FQDN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		owner := must.Get(packed.Owner.In(h.FQDN))(t)
 		for _, wire := range packed.Rdata {
-			value, err := rdata.Parse(packed.Type, fmt.Sprintf(`\# %d %x`, len(wire), wire))
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(rdata.Parse(packed.Type, fmt.Sprintf(`\# %d %x`, len(wire), wire)))(t)
 			entries = append(entries, dns.Entry{Name: owner, Type: packed.Type, TTL: packed.TTL, Data: value.Text})
 		}
 	}
@@ -625,12 +597,12 @@ func TestPack_isEntries(t *testing.T) {
 		long+" 5 A 192.0.2.3", "x 5 NS "+long, "x 5 NS short", "y 5 CNAME "+long)
 	for _, fqdn := range []string{"example.org.", ".", "a-long.example.org."} {
 		for _, servers := range [][]NameServer{nil, {{Name: "ns1", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns9.example.net."}}} {
-			h := header()
+			h := makeHeader()
 			h.FQDN, h.NameServers = name.MustParse(fqdn), servers
 			for _, some := range [][]RRset{sets, nil, sets[:1]} {
 				want := slices.Collect(Entries(h, 7, slices.Values(some)))
-				if got := unpack(t, h, some); !slices.Equal(got, want) {
-					t.Errorf("S6.1: in %s packed\n%s\nlisted\n%s", fqdn, show(got), show(want))
+				if got := unpackEntries(t, h, some); !slices.Equal(got, want) {
+					t.Errorf("S6.1: in %s packed\n%s\nlisted\n%s", fqdn, showEntries(got), showEntries(want))
 				}
 			}
 		}
@@ -639,7 +611,7 @@ func TestPack_isEntries(t *testing.T) {
 
 // TestPack_endsWithItsReader: the sequence stops when told to, and runs again.
 func TestPack_endsWithItsReader(t *testing.T) {
-	sequence := Pack(header(), 7, slices.Values(parseSets(t, "@ inherit NS ns1", "a inherit A 192.0.2.1", "b inherit A 192.0.2.2")))
+	sequence := Pack(makeHeader(), 7, slices.Values(parseSets(t, "@ inherit NS ns1", "a inherit A 192.0.2.1", "b inherit A 192.0.2.2")))
 	for most := 1; most <= 4; most++ {
 		n := 0
 		for range sequence {
@@ -658,7 +630,7 @@ func TestPack_unpackable(t *testing.T) {
 	sets := []RRset{{Owner: name.MustRel("a"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"nonsense"}}, {Owner: name.MustRel("b"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"192.0.2.1"}}}
 	n := 0
 	var last error
-	for _, err := range Pack(header(), 7, slices.Values(sets)) {
+	for _, err := range Pack(makeHeader(), 7, slices.Values(sets)) {
 		n, last = n+1, err
 	}
 	if n != 2 || last == nil || !strings.Contains(last.Error(), "a.example.org. A") {

@@ -9,25 +9,18 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"pgregory.net/rapid"
 )
 
 func mustParse(t testing.TB, text string) Pattern {
 	t.Helper()
-	p, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(Parse(text))(t)
 }
 
-func in(t testing.TB, text, zone string) name.Name {
+func nameIn(t testing.TB, text, zone string) name.Name {
 	t.Helper()
-	n, err := name.ParseIn(text, name.MustParse(zone))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must.Get(name.ParseIn(text, name.MustParse(zone)))(t)
 }
 
 // S4.4, its table row by row and then each of its sentences.
@@ -82,12 +75,12 @@ func TestMatch_S4_4(t *testing.T) {
 		p := mustParse(t, row.pattern)
 		zone := name.MustParse("example.org.")
 		for _, text := range strings.Fields(row.allows) {
-			if !p.Match(in(t, text, "example.org."), zone) {
+			if !p.Match(nameIn(t, text, "example.org."), zone) {
 				t.Errorf("%q refuses %q", row.pattern, text)
 			}
 		}
 		for _, text := range strings.Fields(row.refuses) {
-			if p.Match(in(t, text, "example.org."), zone) {
+			if p.Match(nameIn(t, text, "example.org."), zone) {
 				t.Errorf("%q allows %q", row.pattern, text)
 			}
 		}
@@ -149,16 +142,16 @@ func TestNamesUnderscore_S4_7(t *testing.T) {
 		{"_443.*.www", "_443._tcp.www", false},
 		{"a_b", "a_b", false}, // "_" does not begin the label
 	} {
-		if got := mustParse(t, row.pattern).NamesUnderscore(in(t, row.name, "example.org."), name.MustParse("example.org.")); got != row.want {
+		if got := mustParse(t, row.pattern).NamesUnderscore(nameIn(t, row.name, "example.org."), name.MustParse("example.org.")); got != row.want {
 			t.Errorf("%q names the underscore of %q: %v, want %v", row.pattern, row.name, got, row.want)
 		}
 	}
 	// The zone's own labels have no holder in this zone.
 	zone := name.MustParse("_tcp.example.org.")
-	if mustParse(t, "www._tcp.example.org.").NamesUnderscore(in(t, "www", "_tcp.example.org."), zone) {
+	if mustParse(t, "www._tcp.example.org.").NamesUnderscore(nameIn(t, "www", "_tcp.example.org."), zone) {
 		t.Error("www in _tcp.example.org. has no underscore label below the zone")
 	}
-	if !mustParse(t, "_x.*.example.org.").NamesUnderscore(in(t, "_x", "_tcp.example.org."), zone) {
+	if !mustParse(t, "_x.*.example.org.").NamesUnderscore(nameIn(t, "_x", "_tcp.example.org."), zone) {
 		t.Error("_x is named; the zone's _tcp need not be")
 	}
 }
@@ -284,10 +277,10 @@ func drawName(t *rapid.T, zone string) string {
 	if rapid.IntRange(0, 9).Draw(t, "wildcard") == 0 {
 		below[0] = "*"
 	}
-	return under(below, zone)
+	return joinName(below, zone)
 }
 
-func under(labels []string, zone string) string {
+func joinName(labels []string, zone string) string {
 	return strings.Join(labels, ".") + "." + strings.TrimPrefix(zone, ".")
 }
 
@@ -334,7 +327,7 @@ func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		witness := ""
-		for _, below := range candidates(text, zone) {
+		for _, below := range listCandidates(text, zone) {
 			if bruteMatch(text, below, zone) {
 				witness = below
 			}
@@ -345,9 +338,9 @@ func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 	})
 }
 
-// candidates are names in the zone, one of which matches if any does: below
+// listCandidates returns names in the zone, one of which matches if any does: below
 // the zone, each pattern label with its stars as nothing or as "x".
-func candidates(pattern, zone string) []string {
+func listCandidates(pattern, zone string) []string {
 	all := []string{zone}
 	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(pattern, ".@"), "."), ".")
 	for i := range labels {
@@ -357,7 +350,7 @@ func candidates(pattern, zone string) []string {
 		labels[i] = strings.ReplaceAll(labels[i], "*", "")
 	}
 	for keep := 1; keep <= len(labels); keep++ {
-		all = append(all, under(labels[:keep], zone))
+		all = append(all, joinName(labels[:keep], zone))
 	}
 	return all
 }
@@ -422,13 +415,13 @@ func FuzzPattern(f *testing.F) {
 }
 
 // The worst pattern and label there can be: a backtracking matcher takes years.
-func pathological(t testing.TB) (Pattern, name.Name, name.Name) {
+func makeWorstPattern(t testing.TB) (Pattern, name.Name, name.Name) {
 	zone := name.MustParse("example.org.")
-	return mustParse(t, strings.Repeat("*a", 31)+"*b"), in(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+strings.Repeat("a", 63), "example.org."), zone
+	return mustParse(t, strings.Repeat("*a", 31)+"*b"), nameIn(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+strings.Repeat("a", 63), "example.org."), zone
 }
 
 func TestMatch_isLinear(t *testing.T) {
-	p, n, zone := pathological(t)
+	p, n, zone := makeWorstPattern(t)
 	start := time.Now()
 	for range 1000 {
 		if p.Match(n, zone) {
@@ -443,7 +436,7 @@ func TestMatch_isLinear(t *testing.T) {
 func BenchmarkMatch(b *testing.B) {
 	b.Run("plain", func(b *testing.B) {
 		p, zone := mustParse(b, "*.env-*"), name.MustParse("example.org.")
-		n := in(b, "a.b.env-dev", "example.org.")
+		n := nameIn(b, "a.b.env-dev", "example.org.")
 		b.ReportAllocs()
 		for b.Loop() {
 			p.Match(n, zone)
@@ -452,7 +445,7 @@ func BenchmarkMatch(b *testing.B) {
 	// ns/op must grow with the length, not faster.
 	for _, stars := range []int{4, 8, 16, 31} {
 		p, zone := mustParse(b, strings.Repeat("*a", stars)+"*b"), name.MustParse("example.org.")
-		n := in(b, strings.Repeat("a", 2*stars), "example.org.")
+		n := nameIn(b, strings.Repeat("a", 2*stars), "example.org.")
 		b.Run("pathological/"+strings.Repeat("*a", 2)+"…x"+string(rune('0'+stars/10))+string(rune('0'+stars%10)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -469,10 +462,7 @@ func TestOnly_S4_6(t *testing.T) {
 		"a.b": "a.b.example.org.", "@": "example.org.", "a.@": "a.example.org.", "WWW": "www.example.org.", "www.example.org.": "www.example.org.",
 		"_dmarc.b": "_dmarc.b.example.org.", "*.b": "", "a*": "", "a.*": "", "www.other.org.": "",
 	} {
-		p, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Parse(text))(t)
 		n, ok := p.Only(zone)
 		if ok != (want != "") || ok && n.String() != want {
 			t.Errorf("%q matches only %v, %v; not %q", text, n, ok, want)

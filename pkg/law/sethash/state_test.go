@@ -15,24 +15,22 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-func update(t testing.TB, state State, removed, added []Element) State {
+func updateState(t testing.TB, state State, removed, added []Element) State {
 	t.Helper()
-	next, err := state.Update(removed, added)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return next
+	return must.Get(state.Update(removed, added))(t)
 }
 
-func of(t testing.TB, texts ...string) State {
+func stateOf(t testing.TB, texts ...string) State {
 	t.Helper()
 	var elements []Element
 	for _, text := range texts {
 		elements = append(elements, NewElement(text))
 	}
-	return update(t, State{}, nil, elements)
+	return updateState(t, State{}, nil, elements)
 }
 
 // The algorithm is stored with the data, so its output must never drift: this
@@ -41,7 +39,7 @@ func TestAlgorithm1_isPinned(t *testing.T) {
 	if Algorithm != 1 {
 		t.Fatalf("Algorithm is %d: pin a vector for it here", Algorithm)
 	}
-	got := update(t, State{}, nil, []Element{NewElement("row", "www", "1", "192.0.2.1"), NewElement("ttl", "www", "1", "inherit")})
+	got := updateState(t, State{}, nil, []Element{NewElement("row", "www", "1", "192.0.2.1"), NewElement("ttl", "www", "1", "inherit")})
 	const want = "XkV++0yc0GbnC9Nqrhc2VPBFNj1VhOQrGoJ4u3huVBU"
 	if got.String() != want {
 		t.Errorf("state %s, want %s", got, want)
@@ -50,10 +48,10 @@ func TestAlgorithm1_isPinned(t *testing.T) {
 
 func TestUpdate_emptySetIsZeroBytes(t *testing.T) {
 	element := NewElement("www")
-	if got := update(t, update(t, State{}, nil, []Element{element}), []Element{element}, nil); got != (State{}) {
+	if got := updateState(t, updateState(t, State{}, nil, []Element{element}), []Element{element}, nil); got != (State{}) {
 		t.Errorf("one in, one out: %s, want the zero state", got)
 	}
-	if got := of(t); got != (State{}) {
+	if got := stateOf(t); got != (State{}) {
 		t.Errorf("no element: %s, want the zero state", got)
 	}
 }
@@ -61,12 +59,12 @@ func TestUpdate_emptySetIsZeroBytes(t *testing.T) {
 // S6.4: in any order.
 func TestUpdate_orderFree(t *testing.T) {
 	texts := []string{"a", "b", "c", "d", "e", "e"}
-	want := of(t, texts...)
+	want := stateOf(t, texts...)
 	for range 20 {
 		rand.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 		state := State{}
 		for _, text := range texts {
-			state = update(t, state, nil, []Element{NewElement(text)})
+			state = updateState(t, state, nil, []Element{NewElement(text)})
 		}
 		if state != want {
 			t.Fatalf("%v one by one: %s, want %s", texts, state, want)
@@ -78,7 +76,7 @@ func TestUpdate_countsMatter(t *testing.T) {
 	seen := map[State]int{}
 	var texts []string
 	for count := range 300 { // past 256: a count kept in an octet would come round
-		state := of(t, texts...)
+		state := stateOf(t, texts...)
 		if other, ok := seen[state]; ok {
 			t.Fatalf("%d and %d times the same element give one state", count, other)
 		}
@@ -108,7 +106,7 @@ func TestUpdate_linearAttacksFail(t *testing.T) {
 		if len(subset) == 0 || xor != [32]byte{} {
 			t.Fatalf("the attack on XOR itself failed (%d elements)", len(subset))
 		}
-		if got := update(t, State{}, nil, elements); got == (State{}) {
+		if got := updateState(t, State{}, nil, elements); got == (State{}) {
 			t.Errorf("%d elements that cancel under XOR give the empty set's state", len(subset))
 		}
 	})
@@ -129,7 +127,7 @@ func TestUpdate_linearAttacksFail(t *testing.T) {
 					continue
 				}
 				found++
-				if of(t, fmt.Sprint(i), fmt.Sprint(j)) == of(t, fmt.Sprint(other[0]), fmt.Sprint(other[1])) {
+				if stateOf(t, fmt.Sprint(i), fmt.Sprint(j)) == stateOf(t, fmt.Sprint(other[0]), fmt.Sprint(other[1])) {
 					t.Errorf("{%d, %d} and %v give one state", i, j, other)
 				}
 			}
@@ -180,7 +178,7 @@ func cancellingSubset(n int, digest func(int) [32]byte) []int {
 // twin is a set hash that is obviously right: sort, then hash.
 type twin []Element
 
-func (w twin) apply(removed, added []Element) twin {
+func (w twin) applyChange(removed, added []Element) twin {
 	next := slices.Clone(w)
 	for _, element := range added {
 		next = append(next, element)
@@ -192,7 +190,7 @@ func (w twin) apply(removed, added []Element) twin {
 	return next
 }
 
-func (w twin) hash() [32]byte {
+func (w twin) hashElements() [32]byte {
 	sorted := slices.Clone(w)
 	slices.SortFunc(sorted, func(a, b Element) int { return bytes.Compare(a, b) })
 	sum := sha256.New()
@@ -215,13 +213,13 @@ func TestUpdate_agreesWithSortAndHash(t *testing.T) {
 				removed = append(removed, rapid.SampledFrom(set).Draw(t, "removed"))
 			}
 			added := rapid.SliceOfN(rapid.Map(rapid.SampledFrom([]string{"a", "b", "c", "d"}), func(s string) Element { return NewElement(s) }), 0, 3).Draw(t, "added")
-			set = set.apply(removed, added)
+			set = set.applyChange(removed, added)
 			next, err := state.Update(removed, added)
 			if err != nil {
 				t.Fatal(err)
 			}
 			state = next
-			hash := set.hash()
+			hash := set.hashElements()
 			if known, ok := states[hash]; ok && known != state {
 				t.Fatalf("%q: one multiset, two states %s and %s", set, known, state)
 			}
@@ -323,7 +321,7 @@ func TestState_textRoundTrip(t *testing.T) {
 }
 
 func TestParseState_refusesWhatEncodesNothing(t *testing.T) {
-	valid := of(t, "a").String()
+	valid := stateOf(t, "a").String()
 	field := State{0xed, 31: 0x7f} // 2^255-19: the identity, not in canonical form
 	for i := 1; i < 31; i++ {
 		field[i] = 0xff
@@ -353,11 +351,11 @@ func TestParseState_refusesWhatEncodesNothing(t *testing.T) {
 
 func BenchmarkUpdate(b *testing.B) {
 	row := func(i int) Element { return NewElement("row", "www", "1", fmt.Sprint("192.0.2.", i)) }
-	state := update(b, State{}, nil, []Element{row(0)})
+	state := updateState(b, State{}, nil, []Element{row(0)})
 	b.Run("replace one", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			state = update(b, state, []Element{row(i)}, []Element{row(i + 1)})
+			state = updateState(b, state, []Element{row(i)}, []Element{row(i + 1)})
 		}
 	})
 	b.Run("add 100", func(b *testing.B) {
@@ -366,14 +364,14 @@ func BenchmarkUpdate(b *testing.B) {
 			added = append(added, row(i))
 		}
 		for b.Loop() {
-			update(b, state, nil, added)
+			updateState(b, state, nil, added)
 		}
 	})
 }
 
 // Remembered and forgotten values give the same states.
 func TestUpdate_forgetsWithoutHarm(t *testing.T) {
-	first := of(t, "a", "b")
+	first := stateOf(t, "a", "b")
 	for i := range 3 * elements.size {
 		elements.put(strconv.Itoa(i), nil)
 		sums.put(State{byte(i), byte(i >> 8)}, nil)
@@ -384,10 +382,10 @@ func TestUpdate_forgetsWithoutHarm(t *testing.T) {
 	if elements.get(string(NewElement("a"))) != nil {
 		t.Fatal("nothing was forgotten: this test proves nothing")
 	}
-	if again := of(t, "a", "b"); again != first {
+	if again := stateOf(t, "a", "b"); again != first {
 		t.Errorf("%s, was %s", again, first)
 	}
-	if empty := update(t, first, []Element{NewElement("a"), NewElement("b")}, nil); empty != (State{}) {
+	if empty := updateState(t, first, []Element{NewElement("a"), NewElement("b")}, nil); empty != (State{}) {
 		t.Errorf("nothing is left, and the state is %s", empty)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/ledger/encryption"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -34,15 +35,12 @@ func newTwins(t *testing.T, key encryption.Key) *twins {
 	t.Helper()
 	client := store.New(t, store.Unchecked).Client.Client
 	root := "/" + t.Name() + "/"
-	encrypting, err := encryption.NewClient(client, key, root+"encrypted/", root+"encrypted/config")
-	if err != nil {
-		t.Fatal(err)
-	}
+	encrypting := must.Get(encryption.NewClient(client, key, root+"encrypted/", root+"encrypted/config"))(t)
 	return &twins{t, client, twin{client, root + "plain/"}, twin{encrypting, root + "encrypted/"}}
 }
 
-// both runs something at both and compares what it says.
-func (tw *twins) both(what string, do func(twin) string) {
+// compareBoth runs something at both and compares what it says.
+func (tw *twins) compareBoth(what string, do func(twin) string) {
 	tw.t.Helper()
 	if plain, encrypted := do(tw.plain), do(tw.encrypted); plain != encrypted {
 		tw.t.Errorf("%s: plain\n%s\nencrypted\n%s", what, plain, encrypted)
@@ -51,24 +49,24 @@ func (tw *twins) both(what string, do func(twin) string) {
 
 var keys = []string{"config", "journal/1/0001", "journal/1/0002", "names/@/org.", "names/@/org.example.", "names/@/org.example.www.", "outbox/1"}
 
-func (x twin) fill(ctx context.Context) {
+func (x twin) fillKeys(ctx context.Context) {
 	for _, key := range keys {
 		store.Must(x.Put(ctx, x.root+key, "value of "+key))
 	}
 }
 
-func (x twin) text(key, value []byte) string {
+func (x twin) textOf(key, value []byte) string {
 	return strings.TrimPrefix(string(key), x.root) + "=" + string(value)
 }
 
-func (x twin) get(key string, opts ...clientv3.OpOption) string {
+func (x twin) getText(key string, opts ...clientv3.OpOption) string {
 	r, err := x.Get(context.Background(), x.root+key, opts...)
 	if err != nil {
 		return err.Error()
 	}
 	var out []string
 	for _, kv := range r.Kvs {
-		out = append(out, fmt.Sprintf("%s version %d", x.text(kv.Key, kv.Value), kv.Version))
+		out = append(out, fmt.Sprintf("%s version %d", x.textOf(kv.Key, kv.Value), kv.Version))
 	}
 	return fmt.Sprint(strings.Join(out, "\n"), "\n", r.Count, r.More)
 }
@@ -77,18 +75,18 @@ func (x twin) get(key string, opts ...clientv3.OpOption) string {
 func TestKV_answersAsAPlainOne(t *testing.T) {
 	tw := newTwins(t, encryption.NewKey(false))
 	ctx := t.Context()
-	tw.plain.fill(ctx)
-	tw.encrypted.fill(ctx)
+	tw.plain.fillKeys(ctx)
+	tw.encrypted.fillKeys(ctx)
 	for _, key := range append(slices.Clone(keys), "", "names/", "nothing") {
-		tw.both("get "+key, func(x twin) string { return x.get(key) })
-		tw.both("prefix "+key, func(x twin) string { return x.get(key, clientv3.WithPrefix()) })
-		tw.both("keys of "+key, func(x twin) string { return x.get(key, clientv3.WithPrefix(), clientv3.WithKeysOnly()) })
-		tw.both("page of "+key, func(x twin) string { return x.get(key, clientv3.WithPrefix(), clientv3.WithLimit(2)) })
-		tw.both("backwards "+key, func(x twin) string {
-			return x.get(key, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+		tw.compareBoth("get "+key, func(x twin) string { return x.getText(key) })
+		tw.compareBoth("prefix "+key, func(x twin) string { return x.getText(key, clientv3.WithPrefix()) })
+		tw.compareBoth("keys of "+key, func(x twin) string { return x.getText(key, clientv3.WithPrefix(), clientv3.WithKeysOnly()) })
+		tw.compareBoth("page of "+key, func(x twin) string { return x.getText(key, clientv3.WithPrefix(), clientv3.WithLimit(2)) })
+		tw.compareBoth("backwards "+key, func(x twin) string {
+			return x.getText(key, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 		})
 	}
-	tw.both("a transaction", func(x twin) string {
+	tw.compareBoth("a transaction", func(x twin) string {
 		never := clientv3.Compare(clientv3.CreateRevision(x.root+"names/@/org."), "=", 0)
 		r := store.Must(x.Txn(ctx).If(never).Then(clientv3.OpPut(x.root+"outbox/1", "")).
 			Else(clientv3.OpPut(x.root+"names/@/org.", "again", clientv3.WithPrevKV()), clientv3.OpGet(x.root+"names/", clientv3.WithPrefix()),
@@ -96,20 +94,20 @@ func TestKV_answersAsAPlainOne(t *testing.T) {
 		var out []string
 		for _, answer := range r.Responses {
 			for _, kv := range slices.Concat(answer.GetResponseRange().GetKvs(), answer.GetResponseDeleteRange().GetPrevKvs()) {
-				out = append(out, x.text(kv.Key, kv.Value))
+				out = append(out, x.textOf(kv.Key, kv.Value))
 			}
 			if put := answer.GetResponsePut(); put != nil {
-				out = append(out, "was "+x.text(put.PrevKv.Key, put.PrevKv.Value))
+				out = append(out, "was "+x.textOf(put.PrevKv.Key, put.PrevKv.Value))
 			}
 		}
 		return fmt.Sprint(r.Succeeded, strings.Join(out, "\n"))
 	})
-	tw.both("nested", func(x twin) string {
+	tw.compareBoth("nested", func(x twin) string {
 		r := store.Must(x.Do(ctx, clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpTxn(nil, []clientv3.Op{
 			clientv3.OpPut(x.root+"names/@/com.", "nested"), clientv3.OpGet(x.root+"names/", clientv3.WithPrefix())}, nil)}, nil)))
 		var out []string
 		for _, kv := range r.Txn().Responses[0].GetResponseTxn().Responses[1].GetResponseRange().Kvs {
-			out = append(out, x.text(kv.Key, kv.Value))
+			out = append(out, x.textOf(kv.Key, kv.Value))
 		}
 		return strings.Join(out, "\n")
 	})
@@ -119,25 +117,22 @@ func TestKV_answersAsAPlainOne(t *testing.T) {
 			t.Errorf("in etcd stands %s=%q", kv.Key, value)
 		}
 	}
-	tw.both("delete", func(x twin) string {
+	tw.compareBoth("delete", func(x twin) string {
 		r := store.Must(x.Delete(ctx, x.root+"names/@/org.example.", clientv3.WithPrefix(), clientv3.WithPrevKV()))
 		var out []string
 		for _, kv := range r.PrevKvs {
-			out = append(out, x.text(kv.Key, kv.Value))
+			out = append(out, x.textOf(kv.Key, kv.Value))
 		}
-		return fmt.Sprint(r.Deleted, out, x.get("", clientv3.WithPrefix()))
+		return fmt.Sprint(r.Deleted, out, x.getText("", clientv3.WithPrefix()))
 	})
 }
 
 func TestKV_streamsWhatIsNotEncrypted(t *testing.T) {
 	tw := newTwins(t, encryption.NewKey(false))
-	tw.plain.fill(t.Context())
-	tw.encrypted.fill(t.Context())
+	tw.plain.fillKeys(t.Context())
+	tw.encrypted.fillKeys(t.Context())
 	through := twin{tw.encrypted.Client, tw.plain.root}
-	stream, err := through.GetStream(t.Context(), through.root, clientv3.WithPrefix())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(through.GetStream(t.Context(), through.root, clientv3.WithPrefix()))(t)
 	got := 0
 	for r := range stream {
 		if r.Err() != nil {
@@ -160,7 +155,7 @@ func TestKV_refuses(t *testing.T) {
 	key := encryption.NewKey(false)
 	tw := newTwins(t, key)
 	x, ctx := tw.encrypted, t.Context()
-	x.fill(ctx)
+	x.fillKeys(ctx)
 	compares := []clientv3.Cmp{clientv3.Compare(clientv3.Value(x.root+"outbox/1"), "=", "value of outbox/1")}
 	if _, err := x.Txn(ctx).If(compares...).Commit(); err == nil {
 		t.Error("a value is compared")
@@ -172,10 +167,10 @@ func TestKV_refuses(t *testing.T) {
 	// One value is moved to another key, in etcd itself.
 	one := store.Must(tw.raw.Get(ctx, x.root+"outbox/1")).Kvs[0]
 	store.Must(tw.raw.Put(ctx, x.root+"journal/1/0002", string(one.Value)))
-	if got := x.get("journal/", clientv3.WithPrefix()); !strings.Contains(got, x.root+"journal/1/0002 does not decrypt") {
+	if got := x.getText("journal/", clientv3.WithPrefix()); !strings.Contains(got, x.root+"journal/1/0002 does not decrypt") {
 		t.Errorf("a moved value: %s", got)
 	}
-	if got := x.get("journal/", clientv3.WithPrefix(), clientv3.WithKeysOnly()); !strings.Contains(got, "journal/1/0002=") {
+	if got := x.getText("journal/", clientv3.WithPrefix(), clientv3.WithKeysOnly()); !strings.Contains(got, "journal/1/0002=") {
 		t.Errorf("its key alone: %s", got)
 	}
 	store.Must(x.Put(ctx, x.root+"outbox/1", "value of outbox/1"))
@@ -184,20 +179,17 @@ func TestKV_refuses(t *testing.T) {
 	}
 	for what, value := range map[string]string{"plain": "{}", "cut": string(one.Value[:20]), "changed": string(one.Value[:len(one.Value)-1]) + "x"} {
 		store.Must(tw.raw.Put(ctx, x.root+"outbox/1", value))
-		if got := x.get("outbox/1"); !strings.Contains(got, "does not decrypt") {
+		if got := x.getText("outbox/1"); !strings.Contains(got, "does not decrypt") {
 			t.Errorf("a value that is %s: %s", what, got)
 		}
 	}
 	// Of a store that was made without encryption, a value that is plain is read, and no other.
 	key.Mixed = true
-	mixed, err := encryption.NewClient(tw.raw, key, x.root, x.root+"config")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mixed := must.Get(encryption.NewClient(tw.raw, key, x.root, x.root+"config"))(t)
 	x.Client = mixed
 	for value, want := range map[string]string{"{}": "outbox/1={}", string(one.Value): "outbox/1=value of outbox/1", string(one.Value[:20]): "does not decrypt"} {
 		store.Must(tw.raw.Put(ctx, x.root+"outbox/1", value))
-		if got := x.get("outbox/1"); !strings.Contains(got, want) {
+		if got := x.getText("outbox/1"); !strings.Contains(got, want) {
 			t.Errorf("%q in a mixed store: %s", value, got)
 		}
 	}
@@ -212,10 +204,10 @@ func TestWatcher_answersAsAPlainOne(t *testing.T) {
 		return x.Watch(ctx, x.root+key, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
 	}
 	for _, key := range []string{"", "names/@/org.example.", "journal/"} {
-		tw.both("watch "+key, func(x twin) string {
+		tw.compareBoth("watch "+key, func(x twin) string {
 			events := watched(x, key)
 			<-events // created
-			x.fill(ctx)
+			x.fillKeys(ctx)
 			store.Must(x.Delete(ctx, x.root+"names/@/org.example.www."))
 			store.Must(x.Put(ctx, x.root+"journal/1/0002", "last"))
 			store.Must(x.Put(ctx, x.root+"names/@/org.example.last.", "last"))
@@ -230,9 +222,9 @@ func TestWatcher_answersAsAPlainOne(t *testing.T) {
 				for _, e := range r.Events {
 					line := e.Type.String() + " "
 					if e.PrevKv != nil {
-						line += "was " + x.text(e.PrevKv.Key, e.PrevKv.Value) + " "
+						line += "was " + x.textOf(e.PrevKv.Key, e.PrevKv.Value) + " "
 					}
-					out = append(out, line+x.text(e.Kv.Key, e.Kv.Value))
+					out = append(out, line+x.textOf(e.Kv.Key, e.Kv.Value))
 				}
 			}
 			store.Must(x.Delete(ctx, x.root, clientv3.WithPrefix()))

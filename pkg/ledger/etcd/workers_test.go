@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// goroutine names the caller's.
-func goroutine() string {
+// nameGoroutine names the caller's.
+func nameGoroutine() string {
 	buf := make([]byte, 64)
 	id, _, _ := strings.Cut(strings.TrimPrefix(string(buf[:runtime.Stack(buf, false)]), "goroutine "), " ")
 	return id
@@ -32,7 +32,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	for range 8 {
 		w.Run(ctx, func() {
 			mu.Lock()
-			first[goroutine()] = true
+			first[nameGoroutine()] = true
 			mu.Unlock()
 			all.Done()
 			<-together
@@ -48,7 +48,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	again := false
 	for try := 0; try < 1000 && !again; try++ {
 		ran := make(chan string)
-		w.Run(ctx, func() { ran <- goroutine() })
+		w.Run(ctx, func() { ran <- nameGoroutine() })
 		again = first[<-ran]
 		time.Sleep(time.Millisecond)
 	}

@@ -14,12 +14,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// world writes something of every kind and returns the server, which does not
+// writeWorld writes something of every kind and returns the server, which does not
 // Run any more.
-func world(t *testing.T, st *store.Store) *store.Server {
+func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	t.Helper()
 	s := st.Server()
 	stop := s.Run()
@@ -109,9 +110,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	store.Must(s.UpdateZone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.Contact = "dns@old.test" }))
 	zone(store.Zone("infra", "gone", "gone.test.", store.Allow("infra", "*")))
 	record(store.Record("infra", "in-gone", "www", "A", "192.0.2.1"), in("gone"))
-	if err := s.DeleteZone("infra", "gone"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", "gone"))
 
 	// A mass deletion, and more changes after it than its journal takes.
 	zone(store.Zone("infra", "held", "held.test.", store.Allow("infra", "*")), func(z *v1alpha1.Zone) { z.Spec.Limits = nil })
@@ -120,9 +119,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 		record(store.Record("infra", fmt.Sprintf("h%d", i), fmt.Sprintf("h%d", i), "A", "192.0.2.1"), in("held"))
 	}
 	for i := range 12 {
-		if err := s.DeleteRecord(s.Ctx, "infra", fmt.Sprintf("h%d", i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.DeleteRecord(s.Ctx, "infra", fmt.Sprintf("h%d", i)))
 	}
 	values := func(n int) (out []string) {
 		for i := range 14 {
@@ -135,7 +132,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 		store.Must(s.UpdateRecord(s.Ctx, "infra", "long", func(r *v1alpha1.Record) { r.Spec.Values = values(i + 1) }))
 	}
 	store.Eventually(t, "the oldest changes since then are condensed", func() bool {
-		return len(store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room("condensed"), prefix()...)).Kvs) > 1
+		return len(store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room("condensed"), withPrefix()...)).Kvs) > 1
 	})
 
 	// Losers that wait at a name, and one that waits for room.
@@ -149,9 +146,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 		}
 	}
 	record(store.Record("team-a", "first", "same.late.test.", "A", "192.0.2.1"), late(time.Hour))
-	if err := s.DeleteZone("infra", "late-view"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", "late-view"))
 	st.Settle()
 	record(store.Record("team-b", "second", "same.late.test.", "A", "192.0.2.2"), late(time.Minute))
 	record(store.Record("team-a", "clash", "same.late.test.", "CNAME", "x.test."), late(0))
@@ -169,9 +164,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 		minimum := int64(4000000000)
 		z.Spec.MinimumSerial = &minimum
 	}))
-	if err := s.DeleteRecord(s.Ctx, "infra", "ns2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteRecord(s.Ctx, "infra", "ns2"))
 	st.Settle()
 	return s
 }
@@ -185,13 +178,13 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 	if r := st.Fsck(); r.Zones+r.Records != 0 || r.Damage.Total != 1 || r.Damage.List[0].Rule != "format" {
 		t.Errorf("an empty store without a format: %s", store.Text(r))
 	}
-	s := world(t, st)
+	s := writeWorld(t, st)
 	r := st.Fsck()
 	if !r.Clean() || r.Owed.Total > 0 {
 		t.Fatalf("%s", store.Text(r))
 	}
 	for _, room := range layout.Rooms {
-		got := store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room(room), prefix()...))
+		got := store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room(room), withPrefix()...))
 		passing := []string{"outbox", "debts"}
 		if !slices.Contains(passing, room) && len(got.Kvs) == 0 {
 			t.Errorf("the store has no key under %s/: it does not show what it should", room)
@@ -201,9 +194,7 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 		t.Errorf("report:\n%s", text)
 	}
 	// At an earlier revision it says what was owed then.
-	if err := s.DeleteZone("infra", "example"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteZone("infra", "example"))
 	if r = st.Fsck(); !r.Clean() || r.Owed.Total < 10 {
 		t.Errorf("after a deletion that no server carries out:\n%s", store.Text(r))
 	}

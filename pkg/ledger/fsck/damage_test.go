@@ -20,10 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-func prefix() []clientv3.OpOption { return []clientv3.OpOption{clientv3.WithPrefix()} }
+func withPrefix() []clientv3.OpOption { return []clientv3.OpOption{clientv3.WithPrefix()} }
 
 // vandal damages one thing and undoes it.
 type vandal struct {
@@ -33,7 +34,7 @@ type vandal struct {
 	undo []clientv3.Op
 }
 
-func (v *vandal) get(key string) []byte {
+func (v *vandal) getValue(key string) []byte {
 	v.t.Helper()
 	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, key))
 	if len(r.Kvs) == 0 {
@@ -42,7 +43,7 @@ func (v *vandal) get(key string) []byte {
 	return r.Kvs[0].Value
 }
 
-func (v *vandal) put(key string, value []byte) {
+func (v *vandal) putValue(key string, value []byte) {
 	v.t.Helper()
 	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, key))
 	if len(r.Kvs) == 0 {
@@ -57,24 +58,24 @@ func (v *vandal) put(key string, value []byte) {
 	}
 }
 
-func (v *vandal) restore() {
+func (v *vandal) restoreAll() {
 	for i := len(v.undo) - 1; i >= 0; i-- {
 		store.Must(v.st.Client.Client.Do(v.s.Ctx, v.undo[i]))
 	}
 	v.undo = nil
 }
 
-// edit changes the JSON at the first key under a prefix that suits.
-func edit[T any](v *vandal, under string, change func(key string, value *T) bool) string {
+// editValue changes the JSON at the first key under a prefix that suits.
+func editValue[T any](v *vandal, under string, change func(key string, value *T) bool) string {
 	v.t.Helper()
-	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, under, prefix()...))
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, under, withPrefix()...))
 	for _, kv := range r.Kvs {
 		var value T
 		if err := json.Unmarshal(kv.Value, &value); err != nil {
 			v.t.Fatalf("%s: %v", kv.Key, err)
 		}
 		if change(string(kv.Key), &value) {
-			v.put(string(kv.Key), store.Must(json.Marshal(value)))
+			v.putValue(string(kv.Key), store.Must(json.Marshal(value)))
 			return string(kv.Key)
 		}
 	}
@@ -82,48 +83,44 @@ func edit[T any](v *vandal, under string, change func(key string, value *T) bool
 	return ""
 }
 
-func (v *vandal) object(key string, o runtime.Object, change func()) string {
+func (v *vandal) editObject(key string, o runtime.Object, change func()) string {
 	v.t.Helper()
 	codec := store.Codec()
-	if err := codec.Decode(v.s.Ctx, key, v.get(key), 0, o); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Succeed(v.t, codec.Decode(v.s.Ctx, key, v.getValue(key), 0, o))
 	change()
-	v.put(key, store.Must(runtime.Encode(codec.Codec, o)))
+	v.putValue(key, store.Must(runtime.Encode(codec.Codec, o)))
 	return key
 }
 
-func (v *vandal) zone(ns, name string, change func(*v1alpha1.Zone)) string {
+func (v *vandal) editZone(ns, name string, change func(*v1alpha1.Zone)) string {
 	z := &v1alpha1.Zone{}
-	return v.object(v.s.Ledger.Layout().Zone(ns, name), z, func() { change(z) })
+	return v.editObject(v.s.Ledger.Layout().Zone(ns, name), z, func() { change(z) })
 }
 
-func (v *vandal) record(ns, name string, change func(*v1alpha1.Record)) string {
+func (v *vandal) editRecord(ns, name string, change func(*v1alpha1.Record)) string {
 	r := &v1alpha1.Record{}
-	return v.object(v.s.Ledger.Layout().Record(ns, name), r, func() { change(r) })
+	return v.editObject(v.s.Ledger.Layout().Record(ns, name), r, func() { change(r) })
 }
 
-func (v *vandal) delegation(ns, name string, change func(*v1alpha1.Delegation)) string {
+func (v *vandal) editDelegation(ns, name string, change func(*v1alpha1.Delegation)) string {
 	d := &v1alpha1.Delegation{}
-	return v.object(v.s.Ledger.Layout().Delegation(ns, name), d, func() { change(d) })
+	return v.editObject(v.s.Ledger.Layout().Delegation(ns, name), d, func() { change(d) })
 }
 
-func (v *vandal) room(room string) string { return v.s.Ledger.Layout().Room(room) }
+func (v *vandal) prefixOf(room string) string { return v.s.Ledger.Layout().Room(room) }
 
-// mid is the key of a journal step of example.org. from its middle. It and the one before it stand alone: a
+// findMiddle returns the key of a journal step of example.org. from its middle. It and the one before it stand alone: a
 // transaction of several writes has one key for all of its steps.
-func (v *vandal) mid() string { _, mid := v.middle(); return mid }
+func (v *vandal) findMiddle() string { _, mid := v.findMiddlePair(); return mid }
 
-func (v *vandal) middle() (before, mid string) {
+func (v *vandal) findMiddlePair() (before, mid string) {
 	v.t.Helper()
 	uid := string(v.s.Zone("infra", "example").UID)
 	last, alone := "", false
-	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.room("journal")+uid+"/", prefix()...))
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.prefixOf("journal")+uid+"/", withPrefix()...))
 	for i, kv := range r.Kvs {
 		var tx content.Transaction
-		if err := json.Unmarshal(kv.Value, &tx); err != nil {
-			v.t.Fatal(err)
-		}
+		must.Succeed(v.t, json.Unmarshal(kv.Value, &tx))
 		if len(tx.Steps) == 0 { // it settled
 			continue
 		}
@@ -136,14 +133,12 @@ func (v *vandal) middle() (before, mid string) {
 	return "", ""
 }
 
-func (v *vandal) step(change func(*content.Step)) string {
-	key := v.mid()
+func (v *vandal) editStep(change func(*content.Step)) string {
+	key := v.findMiddle()
 	var tx content.Transaction
-	if err := json.Unmarshal(v.get(key), &tx); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Succeed(v.t, json.Unmarshal(v.getValue(key), &tx))
 	change(&tx.Steps[0])
-	v.put(key, store.Must(json.Marshal(tx)))
+	v.putValue(key, store.Must(json.Marshal(tx)))
 	return key
 }
 
@@ -152,13 +147,13 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		t.Skip("-short: one damage after the other, which the race detector learns nothing from")
 	}
 	st := store.New(t)
-	s := world(t, st)
+	s := writeWorld(t, st)
 	example, held := string(s.Zone("infra", "example").UID), string(s.Zone("infra", "held").UID)
 	drop := func(room, rest string) func(*vandal) string {
 		return func(v *vandal) string {
-			key := v.room(room) + rest
-			v.get(key)
-			v.put(key, nil)
+			key := v.prefixOf(room) + rest
+			v.getValue(key)
+			v.putValue(key, nil)
 			return key
 		}
 	}
@@ -169,130 +164,135 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		do func(v *vandal) string
 	}{
 		{"no format", "format", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Config(), []byte(`{"hashAlgorithm":1}`))
+			v.putValue(s.Ledger.Layout().Config(), []byte(`{"hashAlgorithm":1}`))
 			return s.Ledger.Layout().Config()
 		}},
 		{"another hash algorithm", "format", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Config(), fmt.Appendf(nil, `{"format":%d,"hashAlgorithm":7}`, ledger.Format))
+			v.putValue(s.Ledger.Layout().Config(), fmt.Appendf(nil, `{"format":%d,"hashAlgorithm":7}`, ledger.Format))
 			return s.Ledger.Layout().Config()
 		}},
 		{"a room that does not exist", "format", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Internal()+"later/x", []byte("{}"))
+			v.putValue(s.Ledger.Layout().Internal()+"later/x", []byte("{}"))
 			return s.Ledger.Layout().Internal() + "later/x"
 		}},
 		{"no name", "S1.6", drop("names", "@/org.example.")},
 		{"a name of no zone", "S1.6", func(v *vandal) string {
-			v.put(v.room("names")+"@/test.nozone.", []byte(`{"namespace":"x","name":"y","uid":"z"}`))
-			return v.room("names") + "@/test.nozone."
+			v.putValue(v.prefixOf("names")+"@/test.nozone.", []byte(`{"namespace":"x","name":"y","uid":"z"}`))
+			return v.prefixOf("names") + "@/test.nozone."
 		}},
 		{"a name twice", "S1.6", func(v *vandal) string {
-			v.put(v.room("names")+"@/test.twice.", v.get(v.room("names")+"@/org.example."))
-			return v.room("names") + "@/test.twice."
+			v.putValue(v.prefixOf("names")+"@/test.twice.", v.getValue(v.prefixOf("names")+"@/org.example."))
+			return v.prefixOf("names") + "@/test.twice."
 		}},
 		{"a name that does not parse", "I2", func(v *vandal) string {
-			v.put(v.room("names")+"@/org.example.", []byte(`{`))
-			return v.room("names") + "@/org.example."
+			v.putValue(v.prefixOf("names")+"@/org.example.", []byte(`{`))
+			return v.prefixOf("names") + "@/org.example."
 		}},
 		{"another parent", "S3.1", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool { h.Parent = nil; return true })
+			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
+				func(_ string, h *law.Holding) bool { h.Parent = nil; return true })
 		}},
 		{"an external cut that is none", "S3.5", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool { h.ExternalCut = true; return true })
+			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
+				func(_ string, h *law.Holding) bool { h.ExternalCut = true; return true })
 		}},
 		{"other apex NS", "S6.2", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
+			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
 		}},
 		{"another host of the apex", "S6.2", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
+			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
 		}},
 		{"another number of Delegations", "S4.8", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
+			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
 		}},
 		{"another number of listed names", "S4.8", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Listed--; return h.Listed == 0 })
+			return editValue(v, v.prefixOf("names")+"@/org.example.",
+				func(_ string, h *law.Holding) bool { h.Listed--; return h.Listed == 0 })
 		}},
 		{"no rules of a namespace", "S4.8", drop("rules", example+"/team-f")},
 		{"rules of no Delegation", "S4.8", func(v *vandal) string {
-			v.put(v.room("rules")+example+"/team-x", v.get(v.room("rules")+example+"/team-f"))
-			return v.room("rules") + example + "/team-x"
+			v.putValue(v.prefixOf("rules")+example+"/team-x", v.getValue(v.prefixOf("rules")+example+"/team-f"))
+			return v.prefixOf("rules") + example + "/team-x"
 		}},
 		{"a rule that its Delegation has not", "S4.8", func(v *vandal) string {
-			return edit(v, v.room("rules")+example+"/team-f", func(_ string, r *law.NamespaceRules) bool {
+			return editValue(v, v.prefixOf("rules")+example+"/team-f", func(_ string, r *law.NamespaceRules) bool {
 				r.List[0].Rule.Namespaces = append(r.List[0].Rule.Namespaces, "team-x")
 				return true
 			})
 		}},
 		{"a name listed too often", "S4.6", func(v *vandal) string {
-			return edit(v, v.room("listed")+example, func(_ string, l *law.Listed) bool { l.Delegations++; return true })
+			return editValue(v, v.prefixOf("listed")+example, func(_ string, l *law.Listed) bool { l.Delegations++; return true })
 		}},
 		{"a Delegation in force in no zone", "S4.8", func(v *vandal) string {
-			return v.delegation("team-a", "never", func(d *v1alpha1.Delegation) {
+			return v.editDelegation("team-a", "never", func(d *v1alpha1.Delegation) {
 				d.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "team-a", Name: "never", UID: "zz"}
 				d.Status.Conditions[0].Status = "True"
 			})
 		}},
 		{"a Delegation that waits for a zone which stands", "S4.8", func(v *vandal) string {
-			return v.delegation("infra", "shared", func(d *v1alpha1.Delegation) {
+			return v.editDelegation("infra", "shared", func(d *v1alpha1.Delegation) {
 				d.Status.ZoneRef, d.Status.Conditions[0].Status, d.Status.Conditions[0].Reason = nil, "False", v1alpha1.ReasonZoneNotFound
 			})
 		}},
 		{"a Delegation that does not parse", "S4.8", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Delegation("infra", "shared"), []byte("{"))
+			v.putValue(s.Ledger.Layout().Delegation("infra", "shared"), []byte("{"))
 			return s.Ledger.Layout().Delegation("infra", "shared")
 		}},
 		{"a Delegation that no zone would find", "S2.3", drop("orphans", "@ref/team-a/never/d/team-a/never")},
 		{"a withdrawal that is none", "S3.4", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {
+			return editValue(v, v.prefixOf("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {
 				h.Withdrawn = &law.Withdrawal{By: "zz"}
 				return true
 			})
 		}},
 		{"the mark of no work", "I4", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
+			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
 				h.Works = []law.StandingWork{{ID: "lost"}}
 				return true
 			})
 		}},
 		{"a work without its mark", "I4", func(v *vandal) string {
 			w := law.Work{ID: "w1", Reason: "planted", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example", UID: example}}}}
-			v.put(v.room("outbox")+"w1", store.Must(json.Marshal(w)))
-			return v.room("names") + "@/org.example."
+			v.putValue(v.prefixOf("outbox")+"w1", store.Must(json.Marshal(w)))
+			return v.prefixOf("names") + "@/org.example."
 		}},
 		{"a work that purges a living zone", "I4", func(v *vandal) string {
-			v.put(v.room("outbox")+"w1", store.Must(json.Marshal(law.Work{ID: "w1", Purge: example})))
-			return v.room("outbox") + "w1"
+			v.putValue(v.prefixOf("outbox")+"w1", store.Must(json.Marshal(law.Work{ID: "w1", Purge: example})))
+			return v.prefixOf("outbox") + "w1"
 		}},
 		{"settled with work", "S7.2", func(v *vandal) string {
 			w := law.Work{ID: "w1", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example", UID: example}}}}
-			v.put(v.room("outbox")+"w1", store.Must(json.Marshal(w)))
-			edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
+			v.putValue(v.prefixOf("outbox")+"w1", store.Must(json.Marshal(w)))
+			editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
 				h.Works = []law.StandingWork{{ID: "w1"}}
 				return true
 			})
-			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
 		}},
 		{"unsettled without work", "S7.2", func(v *vandal) string {
-			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
 		}},
 		{"an owner gone", "I1", drop("owners", example+"/www.")},
 		{"an owner of nothing", "I1", func(v *vandal) string {
-			v.put(v.room("owners")+example+"/never.", []byte(`{}`))
-			return v.room("owners") + example + "/never."
+			v.putValue(v.prefixOf("owners")+example+"/never.", []byte(`{}`))
+			return v.prefixOf("owners") + example + "/never."
 		}},
 		{"a value miscounted", "I1", func(v *vandal) string {
-			return edit(v, v.room("owners")+example+"/www.", func(_ string, o *law.Owner) bool { o.Values[0].Count++; return true })
+			return editValue(v, v.prefixOf("owners")+example+"/www.",
+				func(_ string, o *law.Owner) bool { o.Values[0].Count++; return true })
 		}},
 		{"a value of another ttl", "I1", func(v *vandal) string {
-			return edit(v, v.room("owners")+example+"/mail.", func(_ string, o *law.Owner) bool { o.Values[0].TTL = nil; return true })
+			return editValue(v, v.prefixOf("owners")+example+"/mail.",
+				func(_ string, o *law.Owner) bool { o.Values[0].TTL = nil; return true })
 		}},
 		{"a wildcard of no record", "I1", func(v *vandal) string {
-			return edit(v, v.room("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
+			return editValue(v, v.prefixOf("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
 				o.Speaks = []law.Holder{{Namespace: "thief", Count: 1}}
 				return true
 			})
 		}},
 		{"a wildcard that holds nothing", "I1", func(v *vandal) string {
-			return edit(v, v.room("owners")+example+"/apps.", func(_ string, o *law.Owner) bool {
+			return editValue(v, v.prefixOf("owners")+example+"/apps.", func(_ string, o *law.Owner) bool {
 				speaks := len(o.Speaks) > 0
 				o.Speaks, o.Waited = nil, true
 				return speaks
@@ -300,61 +300,65 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"holders gone", "S4.6", drop("holders", example+"/app.")},
 		{"another holder", "S4.6", func(v *vandal) string {
-			return edit(v, v.room("holders")+example+"/app.", func(_ string, h *law.Holders) bool { h.List[0].Namespace = "thief"; return true })
+			return editValue(v, v.prefixOf("holders")+example+"/app.", func(_ string, h *law.Holders) bool { h.List[0].Namespace = "thief"; return true })
 		}},
 		{"holders miscounted", "S4.6", func(v *vandal) string {
-			return edit(v, v.room("holders")+example+"/www.", func(_ string, h *law.Holders) bool { h.List[0].Count++; return true })
+			return editValue(v, v.prefixOf("holders")+example+"/www.",
+				func(_ string, h *law.Holders) bool { h.List[0].Count++; return true })
 		}},
 		{"a holder that came late", "S4.6", func(v *vandal) string {
-			return edit(v, v.room("holders")+example+"/app.", func(_ string, h *law.Holders) bool { h.List[0].First += 100; return true })
+			return editValue(v, v.prefixOf("holders")+example+"/app.",
+				func(_ string, h *law.Holders) bool { h.List[0].First += 100; return true })
 		}},
 		{"counts", "S5.6", func(v *vandal) string {
-			return edit(v, v.room("counts")+example+"/infra", func(_ string, n *law.Count) bool { n.Records--; return true })
+			return editValue(v, v.prefixOf("counts")+example+"/infra", func(_ string, n *law.Count) bool { n.Records--; return true })
 		}},
 		{"a count of no namespace", "S5.6", func(v *vandal) string {
-			v.put(v.room("counts")+example+"/none", []byte(`{"c":0}`))
-			return v.room("counts") + example + "/none"
+			v.putValue(v.prefixOf("counts")+example+"/none", []byte(`{"c":0}`))
+			return v.prefixOf("counts") + example + "/none"
 		}},
 		{"a member gone", "I1", drop("members", example+"/www./infra/www")},
 		{"a member that is none", "I1", func(v *vandal) string {
-			key := v.room("members") + example + "/www./infra/other"
-			v.put(key, v.get(v.room("members")+example+"/www./infra/www"))
+			key := v.prefixOf("members") + example + "/www./infra/other"
+			v.putValue(key, v.getValue(v.prefixOf("members")+example+"/www./infra/www"))
 			return key
 		}},
 		{"a member of another uid", "I1", func(v *vandal) string {
-			return edit(v, v.room("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.UID = "x"; return true })
+			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
+				func(_ string, m *law.Member) bool { m.UID = "x"; return true })
 		}},
 		{"a member of the future", "I3", func(v *vandal) string {
-			return edit(v, v.room("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.N = 1 << 40; return true })
+			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
+				func(_ string, m *law.Member) bool { m.N = 1 << 40; return true })
 		}},
 		{"a member admitted somehow", "S4.7", func(v *vandal) string {
-			return edit(v, v.room("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
+			return editValue(v, v.prefixOf("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
 		}},
 		{"two holders by force", "S4.6", func(v *vandal) string {
-			edit(v, v.room("members")+example+"/app._acme-challenge./team-b/acme", func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
-			return v.room("holders") + example + "/app."
+			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme", func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+			return v.prefixOf("holders") + example + "/app."
 		}},
 		{"keys of a zone that is gone", "I4", func(v *vandal) string {
-			v.put(v.room("owners")+"no-such-uid/www.", []byte(`{}`))
-			return v.room("owners") + "no-such-uid/www."
+			v.putValue(v.prefixOf("owners")+"no-such-uid/www.", []byte(`{}`))
+			return v.prefixOf("owners") + "no-such-uid/www."
 		}},
 		{"a journal of a zone that is gone", "I4", func(v *vandal) string {
-			key := v.room("journal") + "no-such-uid/0000000000000001"
-			v.put(key, []byte(`{}`))
+			key := v.prefixOf("journal") + "no-such-uid/0000000000000001"
+			v.putValue(key, []byte(`{}`))
 			return key
 		}},
 		{"a cut gone", "S6.1", func(v *vandal) string {
 			return drop("cuts", example+"/"+string(s.Zone("team-d", "dev").UID))(v)
 		}},
 		{"DS that the parent does not have", "S6.1", func(v *vandal) string {
-			v.zone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.DS[1].KeyTag++ })
-			return v.room("cuts") + example + "/" + string(s.Zone("team-d", "dev").UID)
+			v.editZone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.DS[1].KeyTag++ })
+			return v.prefixOf("cuts") + example + "/" + string(s.Zone("team-d", "dev").UID)
 		}},
 		{"DS of another name", "S12.2", func(v *vandal) string {
-			return v.zone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.FQDN = "test.example.org." })
+			return v.editZone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.FQDN = "test.example.org." })
 		}},
 		{"DS that no rule gives the parent", "S4.9", func(v *vandal) string {
-			edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
 				is := h.Name == "dev" && h.DS
 				h.DS = false
 				return is
@@ -362,190 +366,192 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return v.s.Ledger.Layout().Zone("team-d", "dev")
 		}},
 		{"a cut that differs", "S6.1", func(v *vandal) string {
-			return edit(v, v.room("cuts")+example+"/", func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
+			return editValue(v, v.prefixOf("cuts")+example+"/",
+				func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
 		}},
 		{"a cut of no child", "S6.1", func(v *vandal) string {
-			key := v.room("cuts") + example + "/stranger"
-			v.put(key, []byte(`{"sets":[]}`))
+			key := v.prefixOf("cuts") + example + "/stranger"
+			v.putValue(key, []byte(`{"sets":[]}`))
 			return key
 		}},
 		{"an orphan that no name finds", "S2.3", drop("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
 		{"an orphan that no reference finds", "S2.3", drop("orphans", "@ref/team-a/never/r/team-a/no-ref")},
 		{"a pending zone that no reference finds", "S2.3", drop("orphans", "@ref/team-a/never/z/team-a/pending")},
 		{"an orphan of another uid", "S2.3", func(v *vandal) string {
-			key := v.room("orphans") + "@/test.nowhere.www./r/team-a/nowhere"
-			v.put(key, []byte(`{"uid":"x","t":1}`))
+			key := v.prefixOf("orphans") + "@/test.nowhere.www./r/team-a/nowhere"
+			v.putValue(key, []byte(`{"uid":"x","t":1}`))
 			return key
 		}},
 		{"an orphan that is adopted", "S2.3", func(v *vandal) string {
-			key := v.room("orphans") + "@/org.example.www./r/infra/www"
-			v.put(key, v.get(v.room("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
+			key := v.prefixOf("orphans") + "@/org.example.www./r/infra/www"
+			v.putValue(key, v.getValue(v.prefixOf("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
 			return key
 		}},
 		{"a loser without a mark", "S2.7", func(v *vandal) string {
 			uid := string(s.Zone("infra", "late-again").UID)
 			for _, room := range []string{"holders", "owners"} {
-				r := store.Must(st.Client.Client.Get(s.Ctx, v.room(room)+uid+"/", prefix()...))
+				r := store.Must(st.Client.Client.Get(s.Ctx, v.prefixOf(room)+uid+"/", withPrefix()...))
 				for _, kv := range r.Kvs {
-					v.put(string(kv.Key), bytes.ReplaceAll(kv.Value, []byte(`,"w":true`), nil))
+					v.putValue(string(kv.Key), bytes.ReplaceAll(kv.Value, []byte(`,"w":true`), nil))
 				}
 			}
 			return s.Ledger.Layout().Record("team-b", "second")
 		}},
 		{"a serial forgotten forwards", "S6.5", func(v *vandal) string {
-			key := v.room("serials") + "@/org.example."
-			v.put(key, []byte(fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1)))
+			key := v.prefixOf("serials") + "@/org.example."
+			v.putValue(key, []byte(fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1)))
 			return key
 		}},
 		{"no journal", "S6.5", func(v *vandal) string {
-			under := v.room("journal") + example + "/"
-			for _, kv := range store.Must(st.Client.Client.Get(s.Ctx, under, prefix()...)).Kvs {
-				v.put(string(kv.Key), nil)
+			under := v.prefixOf("journal") + example + "/"
+			for _, kv := range store.Must(st.Client.Client.Get(s.Ctx, under, withPrefix()...)).Kvs {
+				v.putValue(string(kv.Key), nil)
 			}
 			return under
 		}},
 		{"a gap in the journal", "I2", func(v *vandal) string {
-			before, mid := v.middle()
-			v.put(mid, nil)
+			before, mid := v.findMiddlePair()
+			v.putValue(mid, nil)
 			return before
 		}},
 		{"a journal that begins in the middle of itself", "I2", func(v *vandal) string {
 			var tx content.Transaction
-			_ = json.Unmarshal(v.get(v.mid()), &tx)
+			_ = json.Unmarshal(v.getValue(v.findMiddle()), &tx)
 			tx.Steps[0].HeaderAfter, tx.Steps[0].HeaderBefore = &content.Header{FQDN: name.MustParse("example.org.")}, nil
-			v.put(v.mid(), store.Must(json.Marshal(tx)))
-			return v.mid()
+			v.putValue(v.findMiddle(), store.Must(json.Marshal(tx)))
+			return v.findMiddle()
 		}},
-		{"a step of another serial", "I2", func(v *vandal) string { return v.step(func(x *content.Step) { x.Serial++ }) }},
+		{"a step of another serial", "I2", func(v *vandal) string { return v.editStep(func(x *content.Step) { x.Serial++ }) }},
 		{"a step from another serial", "I2", func(v *vandal) string {
-			before, _ := v.middle()
-			v.step(func(x *content.Step) { x.From-- })
+			before, _ := v.findMiddlePair()
+			v.editStep(func(x *content.Step) { x.From-- })
 			return before
 		}},
-		{"a step to another state", "I2", func(v *vandal) string { return v.step(func(x *content.Step) { x.State[3]++ }) }},
+		{"a step to another state", "I2", func(v *vandal) string { return v.editStep(func(x *content.Step) { x.State[3]++ }) }},
 		{"a step that adds what is not there", "I2", func(v *vandal) string {
-			return v.step(func(x *content.Step) {
+			return v.editStep(func(x *content.Step) {
 				x.Added = append(x.Added, content.Row{Owner: x.Added[0].Owner, Type: 16, Data: `"x"`})
 			})
 		}},
 		{"a step that removes what is there", "I2", func(v *vandal) string {
-			return v.step(func(x *content.Step) { x.Removed = x.Added; x.Added = nil })
+			return v.editStep(func(x *content.Step) { x.Removed = x.Added; x.Added = nil })
 		}},
 		{"a step with another ttl", "I2", func(v *vandal) string {
-			return v.step(func(x *content.Step) {
+			return v.editStep(func(x *content.Step) {
 				x.TTLs = append(x.TTLs, content.TTLChange{Owner: x.Added[0].Owner, Type: 16, After: &content.TTL{Inherit: true}})
 			})
 		}},
 		{"a step that forgets a row", "I2", func(v *vandal) string {
 			// The row that it added is still there when it is undone. That shows in the step before it where that
 			// changed the row, too, else in this one.
-			v.step(func(x *content.Step) { x.Added = x.Added[1:] })
-			return v.room("journal") + example + "/"
+			v.editStep(func(x *content.Step) { x.Added = x.Added[1:] })
+			return v.prefixOf("journal") + example + "/"
 		}},
 		{"a first step of another zone", "I2", func(v *vandal) string {
-			return edit(v, v.room("journal")+example+"/0000000000000001", func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
+			return editValue(v, v.prefixOf("journal")+example+"/0000000000000001", func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
 		}},
 		{"a mark of the future", "I2", func(v *vandal) string {
-			key := v.room("journal") + example + "/00000000ffffffff.settled"
-			v.put(key, []byte(`{"n":4294967295,"ok":true}`))
+			key := v.prefixOf("journal") + example + "/00000000ffffffff.settled"
+			v.putValue(key, []byte(`{"n":4294967295,"ok":true}`))
 			return key
 		}},
 		{"a key that is none", "I2", func(v *vandal) string {
-			key := v.room("journal") + example + "/7"
-			v.put(key, []byte(`{}`))
+			key := v.prefixOf("journal") + example + "/7"
+			v.putValue(key, []byte(`{}`))
 			return key
 		}},
 		{"what was condensed has other rows", "S7.5", func(v *vandal) string {
-			under := v.room("condensed") + held + "/"
-			edit(v, under+"0", func(_ string, part *content.Step) bool { part.Removed = part.Removed[1:]; return true })
+			under := v.prefixOf("condensed") + held + "/"
+			editValue(v, under+"0", func(_ string, part *content.Step) bool { part.Removed = part.Removed[1:]; return true })
 			return under
 		}},
 		{"what was condensed lacks a part", "S7.5", func(v *vandal) string {
-			under := v.room("condensed") + held + "/"
-			v.put(string(store.Must(st.Client.Client.Get(s.Ctx, under+"0", prefix()...)).Kvs[0].Key), nil)
+			under := v.prefixOf("condensed") + held + "/"
+			v.putValue(string(store.Must(st.Client.Client.Get(s.Ctx, under+"0", withPrefix()...)).Kvs[0].Key), nil)
 			return under
 		}},
 		{"what was condensed is of steps that are gone", "S7.5", func(v *vandal) string {
-			return edit(v, v.room("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
+			return editValue(v, v.prefixOf("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
 		}},
 		{"content state", "S6.4", func(v *vandal) string {
-			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentState = s.Zone("team-d", "dev").Status.ContentState })
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentState = s.Zone("team-d", "dev").Status.ContentState })
 		}},
 		{"hash", "S6.4", func(v *vandal) string {
-			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Hash = strings.Repeat("0", 64) })
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Hash = strings.Repeat("0", 64) })
 		}},
 		{"entryCount", "S6.4", func(v *vandal) string {
-			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.EntryCount++ })
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.EntryCount++ })
 		}},
 		{"serial", "I2", func(v *vandal) string {
-			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Serial += 2; z.Status.SettledSerial += 2 })
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Serial += 2; z.Status.SettledSerial += 2 })
 			return lastStep(v, example)
 		}},
 		{"contentGeneration", "I2", func(v *vandal) string {
-			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentGeneration++ })
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentGeneration++ })
 			return lastStep(v, example)
 		}},
 		{"a header that no step wrote", "I2", func(v *vandal) string {
-			v.zone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.Contact = "somebody.else" })
-			return fmt.Sprintf("%s%s/%016x", v.room("journal"), s.Zone("infra", "old").UID, s.Zone("infra", "old").Status.ContentGeneration)
+			v.editZone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.Contact = "somebody.else" })
+			return fmt.Sprintf("%s%s/%016x", v.prefixOf("journal"), s.Zone("infra", "old").UID,
+				s.Zone("infra", "old").Status.ContentGeneration)
 		}},
 		{"another fqdn", "S1.5", func(v *vandal) string {
-			return v.zone("infra", "inside", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." })
+			return v.editZone("infra", "inside", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." })
 		}},
 		{"a pending zone with content", "S3.1", func(v *vandal) string {
-			return v.zone("team-a", "pending", func(z *v1alpha1.Zone) { z.Status.Serial = 5 })
+			return v.editZone("team-a", "pending", func(z *v1alpha1.Zone) { z.Status.Serial = 5 })
 		}},
 		{"a record of a zone that is gone", "S2.5", func(v *vandal) string {
-			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.UID = "no-such-uid" })
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.UID = "no-such-uid" })
 		}},
 		{"a record that says it is not adopted", "S6.7", func(v *vandal) string {
-			return v.record("infra", "www", func(r *v1alpha1.Record) {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) {
 				for i := range r.Status.Conditions {
 					r.Status.Conditions[i].Status = "False"
 				}
 			})
 		}},
 		{"a record that names its zone wrongly", "S6.7", func(v *vandal) string {
-			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.Name = "other" })
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.Name = "other" })
 		}},
 		{"a record of the future", "S6.7", func(v *vandal) string {
-			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.Serial += 1000000 })
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.Serial += 1000000 })
 		}},
 		{"a record at another name", "S6.7", func(v *vandal) string {
-			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.FQDN = "other.example.org." })
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.FQDN = "other.example.org." })
 		}},
 		{"a record in another view", "S1.6", func(v *vandal) string {
-			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.View = "inside" })
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.View = "inside" })
 		}},
 		{"a record outside its zone", "S2.1", func(v *vandal) string {
-			return v.record("infra", "www-too", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.elsewhere.test." })
+			return v.editRecord("infra", "www-too", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.elsewhere.test." })
 		}},
 		{"a record changed behind the ledger's back", "S6.4", func(v *vandal) string {
-			v.record("infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} })
+			v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} })
 			return s.Ledger.Layout().Zone("infra", "example")
 		}},
 		{"a record removed behind the ledger's back", "I1", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Record("infra", "mail"), nil)
-			return v.room("members") + example + "/mail./infra/mail"
+			v.putValue(s.Ledger.Layout().Record("infra", "mail"), nil)
+			return v.prefixOf("members") + example + "/mail./infra/mail"
 		}},
 		{"an object that does not decode", "I2", func(v *vandal) string {
 			key := s.Ledger.Layout().Record("infra", "mail")
-			v.put(key, []byte("garbage"))
+			v.putValue(key, []byte("garbage"))
 			return key
 		}},
 		{"a delegation withdrawn without a cascade", "I5", func(v *vandal) string {
-			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] })
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] })
 			return s.Ledger.Layout().Record("team-a", "app")
 		}},
 		{"a delegation given without a cascade", "S2.3", func(v *vandal) string {
-			v.record("infra", "www", func(r *v1alpha1.Record) {
+			v.editRecord("infra", "www", func(r *v1alpha1.Record) {
 				r.Status.ZoneRef, r.Status.Serial = nil, 0
 				r.Status.Conditions[0].Status = "False"
 			})
 			return s.Ledger.Layout().Record("infra", "www")
 		}},
 		{"a child that does not say how it came", "S3.4", func(v *vandal) string {
-			edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
 				there := len(h.Lineage) > 0 && h.Name == "dev"
 				h.Lineage = nil
 				return there
@@ -553,7 +559,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return s.Ledger.Layout().Zone("team-d", "dev")
 		}},
 		{"a child that came later than its parent is", "S4.7", func(v *vandal) string {
-			return edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+			return editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
 				if h.Name == "dev" {
 					h.Enclosed.N = 1 << 40
 				}
@@ -561,20 +567,20 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a lineage that is no zone's above", "S3.4", func(v *vandal) string {
-			return edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+			return editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
 				h.Lineage = append(h.Lineage, law.Link{UID: "x", Labels: 9})
 				return h.Name == "example"
 			})
 		}},
 		{"a child withdrawn without a cascade", "S3.3", func(v *vandal) string {
-			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Zones = nil })
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Zones = nil })
 			return s.Ledger.Layout().Zone("team-d", "dev")
 		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			v := &vandal{t: t, s: s, st: st}
-			defer v.restore()
+			defer v.restoreAll()
 			key := c.do(v)
 			r := st.Fsck()
 			for _, f := range r.Damage.List {
@@ -588,7 +594,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 }
 
 func lastStep(v *vandal, uid string) string {
-	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.room("journal")+uid+"/", append(prefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))...))
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.prefixOf("journal")+uid+"/", append(withPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))...))
 	for _, kv := range r.Kvs {
 		if !strings.Contains(string(kv.Key), ".") {
 			return string(kv.Key)
@@ -616,7 +622,7 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	v := &vandal{t: t, s: s, st: st}
 	keys := s.Ledger.Layout()
 	for _, key := range []string{keys.Zone("infra", "top"), keys.Room("outbox") + "abc"} {
-		v.put(key, []byte("{damaged"))
+		v.putValue(key, []byte("{damaged"))
 		r := st.Fsck()
 		if r.Damage.Total != 1 || r.Damage.List[0].Key != key || r.Damage.List[0].Rule != "I2" {
 			t.Errorf("%s: %s", key, store.Text(r))
@@ -624,9 +630,9 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 		if text := store.Text(r); !strings.Contains(text, "next: keep a copy of the store") || strings.Contains(text, "no such zone stands") {
 			t.Errorf("what to do next: %s", text)
 		}
-		v.restore()
+		v.restoreAll()
 	}
-	v.zone("infra", "other", func(z *v1alpha1.Zone) { z.Status.FQDN = "two..dots." })
+	v.editZone("infra", "other", func(z *v1alpha1.Zone) { z.Status.FQDN = "two..dots." })
 	if r := st.Fsck(); r.Damage.Total != 1 || r.Damage.List[0].Key != keys.Zone("infra", "other") || !strings.Contains(r.Damage.List[0].Have, "keys and records belong to it") {
 		t.Errorf("a Zone that the law cannot read: %s", store.Text(r))
 	}

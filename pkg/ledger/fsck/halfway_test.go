@@ -38,7 +38,9 @@ func TestRun_halfway(t *testing.T) {
 		t.Fatalf("halfway: %s", store.Text(r))
 	}
 	names := s.Ledger.Layout().Room("names")
-	held := func(v *vandal, change func(key string, h *law.Holding) bool) string { return edit(v, names, change) }
+	held := func(v *vandal, change func(key string, h *law.Holding) bool) string {
+		return editValue(v, names, change)
+	}
 	for _, c := range []struct {
 		name string
 		rule fsck.Rule
@@ -63,7 +65,7 @@ func TestRun_halfway(t *testing.T) {
 			if !slices.ContainsFunc(r.Damage.List, func(f fsck.Finding) bool { return f.Rule == c.rule && strings.HasPrefix(f.Key, key) }) {
 				t.Errorf("no finding of %s at %s: %s", c.rule, key, store.Text(r))
 			}
-			v.restore()
+			v.restoreAll()
 			if r := st.Fsck(); !r.Clean() {
 				t.Fatalf("not restored: %s", store.Text(r))
 			}

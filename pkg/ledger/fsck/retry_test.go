@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -41,9 +42,7 @@ func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 			store.Must(s.CreateZone(z))
 			st.Settle()
 			stop()
-			if err := free(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, free(s))
 			r := st.Fsck()
 			if !r.Clean() || r.Owed.Total == 0 {
 				t.Errorf("%s", store.Text(r))

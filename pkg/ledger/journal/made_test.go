@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A step is the one that etcd has, with and without the memory of it.
@@ -21,11 +22,7 @@ func TestMade_readsWhatIsStored(t *testing.T) {
 	}
 	read := func(key string, value []byte) *content.Transaction {
 		t.Helper()
-		tx, err := m.Read(key, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tx
+		return must.Get(m.Read(key, value))(t)
 	}
 	ours, tx := of("us")
 	theirs, _ := of("them")

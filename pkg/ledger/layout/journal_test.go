@@ -13,15 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A journal value becomes step by step the same as the whole transaction at once, without the steps that were too
 // long.
 func TestJournalValue_isTheTransaction(t *testing.T) {
-	owner, err := name.ParseRel("www.dev")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := must.Get(name.ParseRel("www.dev"))(t)
 	texts := []string{`"<>&"`, `"\\u003c"`, `"\200\"\\"`, `"plain"`, "\u2028"}
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 3))

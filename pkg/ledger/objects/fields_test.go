@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // field is one field of a spec: another value of it, and why the law does not read it, "" where it does.
@@ -20,28 +21,25 @@ type field[O any] struct {
 	notIn string
 }
 
-// leaves lists the fields of a spec by their paths.
-func leaves(of reflect.Type, path string) (paths []string) {
+// listLeaves lists the fields of a spec by their paths.
+func listLeaves(of reflect.Type, path string) (paths []string) {
 	switch {
 	case of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice:
-		return leaves(of.Elem(), path)
+		return listLeaves(of.Elem(), path)
 	case of.Kind() != reflect.Struct || !strings.HasSuffix(of.PkgPath(), "v1alpha1"):
 		return []string{path}
 	}
 	for _, f := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		paths = append(paths, leaves(f.Type, path+"."+name)...)
+		paths = append(paths, listLeaves(f.Type, path+"."+name)...)
 	}
 	return paths
 }
 
 // checkFields sets each field of a spec to another value and compares what the law gets.
 func checkFields[O any](t *testing.T, spec reflect.Type, base func() *O, toLaw func(*O) (any, error), fields map[string]field[O]) {
-	want, err := toLaw(base())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range leaves(spec, "spec") {
+	want := must.Get(toLaw(base()))(t)
+	for _, path := range listLeaves(spec, "spec") {
 		f, ok := fields[path]
 		if delete(fields, path); !ok {
 			t.Errorf("%s.%s is new: carry it into the law in pkg/ledger/objects/object.go and set it in this test, or say here why the law does not read it", spec.Name(), path)
@@ -144,10 +142,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 	// LawZone carries over each setting of a zone.
 	o := base()
 	o.Status.FQDN = "dev.example.org."
-	spec, err := ZoneSpec(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(ZoneSpec(o))(t)
 	if z, err := LawZone(o); err != nil || !reflect.DeepEqual(z.ZoneSettings, spec.ZoneSettings) {
 		t.Errorf("%+v, %v, want %+v", z, err, spec.ZoneSettings)
 	}

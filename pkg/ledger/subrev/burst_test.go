@@ -22,9 +22,9 @@ func TestCache_closesNoInformerByTransactions(t *testing.T) {
 		t.Skip("it looks at time, which the race detector takes")
 	}
 	w := newWorld(t)
-	s := w.server(true)
+	s := w.startServer(true)
 	for attempt := range 20 {
-		r := w.burst(s, fmt.Sprintf("burst%02d", attempt), 24, 40, 20)
+		r := w.runBurst(s, fmt.Sprintf("burst%02d", attempt), 24, 40, 20)
 		if t.Log(r); r.closed == 0 {
 			return
 		}
@@ -45,18 +45,18 @@ func (r burstResult) String() string {
 		r.watchers, r.rounds, r.objects, r.closed, int(float64(n)/r.took.Seconds()), r.fresh)
 }
 
-// burst makes transactions one after the other, while watchers follow as informers do.
-func (w *world) burst(s *server, name string, watchers, objects, rounds int) burstResult {
+// runBurst makes transactions one after the other, while watchers follow as informers do.
+func (w *world) runBurst(s *server, name string, watchers, objects, rounds int) burstResult {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()
-	o := options(int64(store.Must(s.raw.GetCurrentResourceVersion(ctx))))
+	o := makeOptions(int64(store.Must(s.raw.GetCurrentResourceVersion(ctx))))
 	var closed, torn atomic.Int64
 	var all sync.WaitGroup
 	var begun sync.WaitGroup
 	for range watchers {
 		begun.Add(1)
 		all.Go(func() {
-			if follow(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done)) < objects*rounds {
+			if followPods(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done)) < objects*rounds {
 				torn.Add(1)
 			}
 		})
@@ -65,9 +65,9 @@ func (w *world) burst(s *server, name string, watchers, objects, rounds int) bur
 	begin := time.Now()
 	var fresh time.Duration
 	for round := range rounds {
-		header := w.pods(batch(fmt.Sprintf("%s-%04d", name, round), objects, "x")...)
+		header := w.writePods(makeBatch(fmt.Sprintf("%s-%04d", name, round), objects, "x")...)
 		answered := time.Now()
-		if _, _, err := listed(s.cached, "/pods/none/", options(header)); err != nil {
+		if _, _, err := listPods(s.cached, "/pods/none/", makeOptions(header)); err != nil {
 			w.t.Error(err)
 		}
 		fresh += time.Since(answered)

@@ -44,6 +44,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
@@ -72,69 +73,63 @@ type server struct {
 func newPod() runtime.Object     { return &example.Pod{} }
 func newPodList() runtime.Object { return &example.PodList{} }
 
-func attributes(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil }
+func skipAttributes(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil }
 
-// server starts one; mapped says whether it is over subrev.
-func (w *world) server(mapped bool) *server {
+// startServer starts one; mapped says whether it is over subrev.
+func (w *world) startServer(mapped bool) *server {
 	versioner, resource := storage.APIObjectVersioner{}, schema.GroupResource{Resource: "pods"}
-	inner := etcd3.NewCompactor(w.raw().Client, 0, clock.RealClock{}, nil)
+	inner := etcd3.NewCompactor(w.connectRaw().Client, 0, clock.RealClock{}, nil)
 	w.t.Cleanup(inner.Stop)
-	client, compactor := w.raw(), etcd3.Compactor(inner)
+	client, compactor := w.connectRaw(), etcd3.Compactor(inner)
 	if mapped {
-		client, compactor = w.wrapped(), subrev.Compactor(inner)
+		client, compactor = w.connectWrapped(), subrev.Compactor(inner)
 	}
-	raw, err := etcd3.New(client, compactor, codec, newPod, newPodList, w.root, "/pods/", resource, encryption,
-		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	raw := must.Get(etcd3.New(client, compactor, codec, newPod, newPodList, w.root, "/pods/", resource, encryption,
+		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner))(w.t)
 	w.t.Cleanup(raw.Close)
-	c, err := cacher.NewCacherFromConfig(cacher.Config{Storage: raw, Versioner: versioner, GroupResource: resource,
+	c := must.Get(cacher.NewCacherFromConfig(cacher.Config{Storage: raw, Versioner: versioner, GroupResource: resource,
 		EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: "/pods/", KeyFunc: func(o runtime.Object) (string, error) {
 			return storage.NamespaceKeyFunc("/pods/", o)
 		},
-		GetAttrsFunc: attributes, NewFunc: newPod, NewListFunc: newPodList, Codec: codec, Clock: w.clock})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+		GetAttrsFunc: skipAttributes, NewFunc: newPod, NewListFunc: newPodList, Codec: codec, Clock: w.clock}))(w.t)
 	d := cacher.NewCacheDelegator(c, raw)
 	w.t.Cleanup(func() { d.Stop(); c.Stop() })
 	store.Eventually(w.t, "the watch cache is ready", func() bool { return d.ReadinessCheck() == nil })
 	return &server{raw, d, c}
 }
 
-// encoded is the stored form of a pod.
-func (w *world) encoded(name, data string) string {
+// encodePod returns the stored form of a pod.
+func (w *world) encodePod(name, data string) string {
 	namespace, rest, _ := strings.Cut(name, "/")
 	pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: rest, Annotations: map[string]string{"data": data}}}
-	return string(store.Must(encryption.TransformToStorage(context.Background(), store.Must(runtime.Encode(codec, pod)), value.DefaultContext(w.key("pods", name)))))
+	return string(store.Must(encryption.TransformToStorage(context.Background(), store.Must(runtime.Encode(codec, pod)), value.DefaultContext(w.keyOf("pods", name)))))
 }
 
-// pods carries writes out whose values are the data of pods, and keeps the data in the history.
-func (w *world) pods(writes ...write) (header int64) {
+// writePods carries writes out whose values are the data of pods, and keeps the data in the history.
+func (w *world) writePods(writes ...write) (header int64) {
 	w.t.Helper()
 	data := make([]string, len(writes))
 	for i, one := range writes {
 		if data[i] = one.value; one.value != "" && one.resource == "pods" {
-			writes[i].value = w.encoded(one.name, one.value)
+			writes[i].value = w.encodePod(one.name, one.value)
 		}
 	}
-	header = w.commit(writes...)
+	header = w.commitWrites(writes...)
 	for i := range data {
 		w.history[len(w.history)-len(data)+i].value = data[i]
 	}
 	return header
 }
 
-func batch(name string, n int, data string) (out []write) {
+func makeBatch(name string, n int, data string) (out []write) {
 	for i := range n {
 		out = append(out, write{resource: "pods", name: fmt.Sprintf("ns%d/%s-%03d", i%3, name, i), value: data})
 	}
 	return out
 }
 
-// bare is an object that a cache may share between watchers.
-func bare(o runtime.Object) runtime.Object {
+// uncacheObject returns an object that a cache may share between watchers.
+func uncacheObject(o runtime.Object) runtime.Object {
 	if c, ok := o.(runtime.CacheableObject); ok {
 		return c.GetObject()
 	}
@@ -142,10 +137,10 @@ func bare(o runtime.Object) runtime.Object {
 }
 
 func versionOf(o runtime.Object) int64 {
-	return int64(store.Must(storage.APIObjectVersioner{}.ObjectResourceVersion(bare(o))))
+	return int64(store.Must(storage.APIObjectVersioner{}.ObjectResourceVersion(uncacheObject(o))))
 }
 
-func options(version int64) storage.ListOptions {
+func makeOptions(version int64) storage.ListOptions {
 	o := storage.ListOptions{Recursive: true, Predicate: storage.Everything}
 	if version > 0 {
 		o.ResourceVersion = strconv.FormatInt(version, 10)
@@ -154,7 +149,7 @@ func options(version int64) storage.ListOptions {
 }
 
 func eventText(e watch.Event) string {
-	pod, ok := bare(e.Object).(*example.Pod)
+	pod, ok := uncacheObject(e.Object).(*example.Pod)
 	if !ok {
 		return fmt.Sprint(e.Object)
 	}
@@ -165,14 +160,14 @@ func eventText(e watch.Event) string {
 	return one.String()
 }
 
-// listen is n events after a version, and why the watch ended where there were fewer. Where the cache closes a
+// listenTo returns n events after a version, and why the watch ended where there were fewer. Where the cache closes a
 // watcher that does not keep up it goes on behind what it has, as informers do.
-func listen(s storage.Interface, key string, version int64, n int) (out []string) {
+func listenTo(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for {
 		before := version
-		in, err := s.Watch(ctx, key, options(version))
+		in, err := s.Watch(ctx, key, makeOptions(version))
 		if err != nil {
 			return append(out, err.Error())
 		}
@@ -192,8 +187,8 @@ func listen(s storage.Interface, key string, version int64, n int) (out []string
 	}
 }
 
-func listed(s storage.Interface, key string, o storage.ListOptions) (map[string]string, *example.PodList, error) {
-	o.Recursive, o.Predicate.GetAttrs = true, attributes
+func listPods(s storage.Interface, key string, o storage.ListOptions) (map[string]string, *example.PodList, error) {
+	o.Recursive, o.Predicate.GetAttrs = true, skipAttributes
 	o.Predicate.Label, o.Predicate.Field = labels.Everything(), fields.Everything()
 	l, out := &example.PodList{}, map[string]string{}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -210,7 +205,7 @@ func listed(s storage.Interface, key string, o storage.ListOptions) (map[string]
 func TestCache_isNotTorn(t *testing.T) {
 	const watchers, lists, initial, n = 24, 4, 4, 40
 	w := newWorld(t)
-	s, writer := w.server(true), rand.New(rand.NewPCG(1, 7))
+	s, writer := w.startServer(true), rand.New(rand.NewPCG(1, 7))
 	rounds := 6
 	if rig.Long() {
 		rounds = 60
@@ -218,7 +213,7 @@ func TestCache_isNotTorn(t *testing.T) {
 	var closed atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	progress := w.informed(ctx, s)
+	progress := w.startInformer(ctx, s)
 	for round := range rounds {
 		name := fmt.Sprintf("r%d", round)
 		before := int64(store.Must(s.raw.GetCurrentResourceVersion(ctx)))
@@ -229,14 +224,14 @@ func TestCache_isNotTorn(t *testing.T) {
 			group.Go(func() {
 				<-begin
 				time.Sleep(delay) // at whatever moment of the transaction
-				o := options(before)
+				o := makeOptions(before)
 				if i >= watchers { // an informer's first request
-					o = options(0)
+					o = makeOptions(0)
 					o.SendInitialEvents, o.Predicate.AllowWatchBookmarks = new(true), true
 				}
 				limit, cancel := context.WithTimeout(ctx, 5*time.Minute)
 				defer cancel()
-				if got := follow(limit, s.cached, o, "/"+name+"-", n, &closed, func() {}); got < n {
+				if got := followPods(limit, s.cached, o, "/"+name+"-", n, &closed, func() {}); got < n {
 					t.Errorf("round %d: watcher %d has %d of %d", round, i, got, n)
 				}
 			})
@@ -244,7 +239,7 @@ func TestCache_isNotTorn(t *testing.T) {
 		for range lists {
 			group.Go(func() {
 				version := <-answer
-				got, _, err := listed(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(version, 10)})
+				got, _, err := listPods(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(version, 10)})
 				have := 0
 				for key := range got {
 					if strings.Contains(key, "/"+name+"-") {
@@ -257,7 +252,7 @@ func TestCache_isNotTorn(t *testing.T) {
 			})
 		}
 		close(begin)
-		header := w.pods(batch(name, n, "x")...)
+		header := w.writePods(makeBatch(name, n, "x")...)
 		for range lists {
 			answer <- header
 		}
@@ -270,9 +265,10 @@ func TestCache_isNotTorn(t *testing.T) {
 	t.Logf("%d watchers, %d of them closed by the cache, %d bookmarks", rounds*(watchers+initial), closed.Load(), progress.bookmarks.Load())
 }
 
-// follow counts the pods of that name as an informer does: where its watch is closed it goes on after the last event.
-// begun is called when it watches.
-func follow(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64, begun func()) int {
+// followPods counts the pods of that name as an informer does: where its watch is closed it goes on after the last
+// event. begun is called when it watches.
+func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64,
+	begun func()) int {
 	got := map[string]bool{}
 	for ctx.Err() == nil {
 		in, err := s.Watch(ctx, "/pods/", o)
@@ -281,7 +277,7 @@ func follow(ctx context.Context, s storage.Interface, o storage.ListOptions, nam
 		}
 		begun()
 		for e := range in.ResultChan() {
-			pod, ok := bare(e.Object).(*example.Pod)
+			pod, ok := uncacheObject(e.Object).(*example.Pod)
 			if !ok {
 				in.Stop()
 				return len(got)
@@ -308,9 +304,9 @@ func follow(ctx context.Context, s storage.Interface, o storage.ListOptions, nam
 // informed counts what a watch of etcd says that asks for progress all the time.
 type informed struct{ events, bookmarks, disorder atomic.Int64 }
 
-func (w *world) informed(ctx context.Context, s *server) *informed {
+func (w *world) startInformer(ctx context.Context, s *server) *informed {
 	out := &informed{}
-	o := options(int64(store.Must(s.raw.GetCurrentResourceVersion(ctx))))
+	o := makeOptions(int64(store.Must(s.raw.GetCurrentResourceVersion(ctx))))
 	o.ProgressNotify = true
 	in := store.Must(s.raw.Watch(ctx, "/pods/", o))
 	go func() {
@@ -340,12 +336,12 @@ func (w *world) informed(ctx context.Context, s *server) *informed {
 // The test above finds what it is there for: over etcd's revisions a list at the answer's version misses objects.
 func TestCache_isTornWithoutVersions(t *testing.T) {
 	w := newWorld(t)
-	w.client = w.raw()
-	s := w.server(false)
+	w.client = w.connectRaw()
+	s := w.startServer(false)
 	for round := range 100 {
 		name := fmt.Sprintf("r%d", round)
-		header := w.pods(batch(name, 40, "x")...)
-		got, _, err := listed(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(header, 10)})
+		header := w.writePods(makeBatch(name, 40, "x")...)
+		got, _, err := listPods(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(header, 10)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,50 +378,50 @@ func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
 
 func (w *world) resumesAndLists() {
 	t := w.t
-	one, two := w.server(true), w.server(true)
+	one, two := w.startServer(true), w.startServer(true)
 	random := rand.New(rand.NewPCG(5, 5))
 	before := int64(store.Must(one.raw.GetCurrentResourceVersion(t.Context())))
-	w.pods(batch("old", 12, "x")...)
-	for range transactions() {
-		w.pods(w.mixed(random, 15)...)
+	w.writePods(makeBatch("old", 12, "x")...)
+	for range countTransactions() {
+		w.writePods(w.mixWrites(random, 15)...)
 	}
-	header := w.pods(w.mixed(random, 15)...)
+	header := w.writePods(w.mixWrites(random, 15)...)
 	checks := 0
 	all := crowd{at: make(chan struct{}, 32)}
 	for what, s := range map[string]storage.Interface{"etcd": one.raw, "the cache": one.cached, "another server's etcd": two.raw, "another server's cache": two.cached} {
-		for i, version := range w.versions("pods") {
+		for i, version := range w.listVersions("pods") {
 			if version < before || version >= header || testing.Short() && (int(version)+len(what))%5 > 0 {
 				continue
 			}
 			for _, name := range []string{"", "ns1/"} {
-				want := w.after("pods", name, version)
+				want := w.listWritesAfter("pods", name, version)
 				if len(want) == 0 {
 					continue
 				}
 				checks++
 				all.Go(func() {
-					if got := listen(s, "/pods/"+name, version, len(want)); !slices.Equal(got, want) {
+					if got := listenTo(s, "/pods/"+name, version, len(want)); !slices.Equal(got, want) {
 						t.Errorf("%s: watch of %q after %d:\n%q\nnot\n%q", what, name, version, got, want)
 					}
 				})
 			}
-			if i%4 == 0 || len(w.at("pods", version)) == 0 {
+			if i%4 == 0 || len(w.computeState("pods", version)) == 0 {
 				continue
 			}
 			checks++
 			all.Go(func() {
 				text := strconv.FormatInt(version, 10)
-				want := w.at("pods", version)
-				got, l, err := listed(s, "/pods/", storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+				want := w.computeState("pods", version)
+				got, l, err := listPods(s, "/pods/", storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 				if err != nil || l.ResourceVersion != text || !maps.Equal(got, want) {
 					t.Errorf("%s: list at %s is at %s: %v\n%v\nnot\n%v", what, text, l.ResourceVersion, err, got, want)
 				}
 				// The first page is this one's, the next are etcd's, as when a cache has forgotten.
 				o := storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: storage.SelectionPredicate{Limit: 4}}
-				pages, l, err := listed(s, "/pods/", o)
+				pages, l, err := listPods(s, "/pods/", o)
 				for err == nil && l.Continue != "" {
 					var page map[string]string
-					page, l, err = listed(one.raw, "/pods/", storage.ListOptions{Predicate: storage.SelectionPredicate{Limit: 4, Continue: l.Continue}})
+					page, l, err = listPods(one.raw, "/pods/", storage.ListOptions{Predicate: storage.SelectionPredicate{Limit: 4, Continue: l.Continue}})
 					maps.Copy(pages, page)
 				}
 				if err != nil || !maps.Equal(pages, want) {
@@ -445,14 +441,14 @@ func (w *world) resumesAndLists() {
 // revision too: it must find them equal.
 func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	w := newWorld(t)
-	s := w.server(true)
+	s := w.startServer(true)
 	checker := consistency.NewChecker("/pods/", schema.GroupResource{Resource: "pods"}, newPodList, s.cacher, s.raw)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			w.pods(batch(fmt.Sprint("r", i%5), 100, fmt.Sprint(i))...)
+			w.writePods(makeBatch(fmt.Sprint("r", i%5), 100, fmt.Sprint(i))...)
 		}
 	})
 	defer writer.Wait()
@@ -495,12 +491,12 @@ func TestCache_isConsistentByItsOwnTimer(t *testing.T) {
 	consistency.CheckPeriod, consistency.PanicOnCacheInconsistency = 20*time.Millisecond, true
 	t.Cleanup(func() { consistency.CheckPeriod, consistency.PanicOnCacheInconsistency = period, panics })
 	w := newWorld(t)
-	s := w.server(true)
+	s := w.startServer(true)
 	lists := &exact{Interface: s.raw}
 	checked := cacher.NewCacheDelegator(s.cacher, lists)
 	t.Cleanup(checked.Stop)
 	for i, until := 0, time.Now().Add(5*time.Minute); lists.checks.Load() < 20 || lists.inside.Load() < 5; i++ {
-		w.pods(batch(fmt.Sprint("r", i%5), 100, fmt.Sprint(i))...)
+		w.writePods(makeBatch(fmt.Sprint("r", i%5), 100, fmt.Sprint(i))...)
 		if time.Now().After(until) {
 			t.Fatalf("%d checks, %d of them in the middle of a revision", lists.checks.Load(), lists.inside.Load())
 		}
@@ -527,13 +523,13 @@ func TestCache_bookmarksWhatHasCome(t *testing.T) {
 			if every {
 				w.clock = fast{begun: time.Now()}
 			}
-			w.bookmarks(every)
+			w.checkBookmarks(every)
 		})
 	}
 }
 
-func (w *world) bookmarks(every bool) {
-	t, s := w.t, w.server(true)
+func (w *world) checkBookmarks(every bool) {
+	t, s := w.t, w.startServer(true)
 	requests, each, timeout := 12, 3, 30*time.Second
 	if rig.Long() {
 		requests, each, timeout = 100, 10, 5*time.Minute
@@ -559,7 +555,7 @@ func (w *world) bookmarks(every bool) {
 			defer cancel()
 			one := &all[i]
 			for from := before; limit.Err() == nil; { // where the cache closes it, it goes on
-				o := options(from)
+				o := makeOptions(from)
 				o.Predicate.AllowWatchBookmarks = true
 				in, err := s.cached.Watch(limit, "/pods/", o)
 				if err != nil {
@@ -592,7 +588,7 @@ func (w *world) bookmarks(every bool) {
 			case <-done:
 				return
 			case <-rate.C:
-				w.pods(batch(fmt.Sprint("r", i%5), objects, fmt.Sprint(i))...)
+				w.writePods(makeBatch(fmt.Sprint("r", i%5), objects, fmt.Sprint(i))...)
 			}
 		}
 	})
@@ -638,7 +634,7 @@ func cutAfterOne(inner watch.Interface) watch.Interface {
 	go func() {
 		defer close(c.out)
 		if e, ok := <-inner.ResultChan(); ok {
-			e.Object = bare(e.Object)
+			e.Object = uncacheObject(e.Object)
 			c.out <- e
 		}
 		inner.Stop()
@@ -651,12 +647,12 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	for _, what := range []string{"etcd", "the cache"} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t)
-			server := w.server(true)
+			server := w.startServer(true)
 			s := server.raw
 			if what == "the cache" {
 				s = server.cached
 			}
-			w.pods(batch("before", 5, "x")...)
+			w.writePods(makeBatch("before", 5, "x")...)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var lists, watches atomic.Int64
@@ -664,7 +660,7 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 			go cache.NewReflectorWithOptions(&cache.ListWatch{
 				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 					lists.Add(1)
-					_, l, err := listed(s, "/pods/", storage.ListOptions{})
+					_, l, err := listPods(s, "/pods/", storage.ListOptions{})
 					return l, err
 				},
 				WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -682,11 +678,11 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 			store.Eventually(t, "the informer has begun", func() bool { return len(have.List()) == 5 })
 			random, events := rand.New(rand.NewPCG(6, 6)), int64(0)
 			for range 3 {
-				changes := w.mixed(random, 15)
-				w.pods(changes...)
+				changes := w.mixWrites(random, 15)
+				w.writePods(changes...)
 			}
-			events = int64(len(w.after("pods", "", 0)) - 5)
-			want := w.at("pods", 1<<62)
+			events = int64(len(w.listWritesAfter("pods", "", 0)) - 5)
+			want := w.computeState("pods", 1<<62)
 			store.Eventually(t, "the informer has all", func() bool {
 				got := map[string]string{}
 				for _, o := range have.List() {
@@ -706,33 +702,33 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 // A write of others ends the cache's watch, or is numbered; the cache agrees with etcd again each time.
 func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	s, plain := w.server(true), w.raw()
+	s, plain := w.startServer(true), w.connectRaw()
 	for _, step := range []struct {
 		what string
 		do   func()
 	}{
-		{"a lone put", func() { store.Must(plain.KV.Put(ctx, w.key("pods", "ns/ctl"), w.encoded("ns/ctl", "x"))) }},
+		{"a lone put", func() { store.Must(plain.KV.Put(ctx, w.keyOf("pods", "ns/ctl"), w.encodePod("ns/ctl", "x"))) }},
 		{"two puts without numbers", func() {
-			put := func(name string) clientv3.Op { return clientv3.OpPut(w.key("pods", name), w.encoded(name, "x")) }
+			put := func(name string) clientv3.Op { return clientv3.OpPut(w.keyOf("pods", name), w.encodePod(name, "x")) }
 			store.Must(plain.Txn(ctx).Then(put("ns/u1"), put("ns/u2")).Commit())
 		}},
 		{"300 deletions", func() {
 			for i := range 3 {
-				w.pods(batch(fmt.Sprint("many", i), 100, "x")...)
+				w.writePods(makeBatch(fmt.Sprint("many", i), 100, "x")...)
 			}
-			store.Must(plain.KV.Delete(ctx, w.prefix("pods"), clientv3.WithPrefix()))
+			store.Must(plain.KV.Delete(ctx, w.prefixOf("pods"), clientv3.WithPrefix()))
 			w.history = nil
 		}},
-		{"a transaction of its own again", func() { w.pods(batch("again", 40, "x")...) }},
+		{"a transaction of its own again", func() { w.writePods(makeBatch("again", 40, "x")...) }},
 	} {
 		step.do()
 		store.Eventually(t, "the cache agrees after "+step.what, func() bool {
-			etcd, _, err1 := listed(s.raw, "/pods/", storage.ListOptions{})
-			cached, _, err2 := listed(s.cached, "/pods/", storage.ListOptions{ResourceVersion: "0"})
+			etcd, _, err1 := listPods(s.raw, "/pods/", storage.ListOptions{})
+			cached, _, err2 := listPods(s.cached, "/pods/", storage.ListOptions{ResourceVersion: "0"})
 			return err1 == nil && err2 == nil && maps.Equal(etcd, cached)
 		})
 	}
-	if got, _, _ := listed(s.cached, "/pods/", storage.ListOptions{}); len(got) != 40 {
+	if got, _, _ := listPods(s.cached, "/pods/", storage.ListOptions{}); len(got) != 40 {
 		t.Errorf("%d pods", len(got))
 	}
 }

@@ -24,7 +24,7 @@ import (
 // Promises 1, 2 and 4
 func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	a, b, o, j := w.key("pods", "ns/a"), w.key("pods", "ns/b"), w.key("others", "ns/o"), w.root+"/journal/1"
+	a, b, o, j := w.keyOf("pods", "ns/a"), w.keyOf("pods", "ns/b"), w.keyOf("others", "ns/o"), w.root+"/journal/1"
 	first := store.Must(w.client.KV.Put(ctx, a, "one")).Header.Revision
 	if _, sub := subrev.Split(first); sub != subrev.Last {
 		t.Errorf("a lone write is at %d", sub)
@@ -85,8 +85,8 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 // A key has one version in a revision, so "=" compares the revision; an order holds at the end of one.
 func TestKV_compares(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	a, none, journal := w.key("pods", "ns/a"), w.key("pods", "ns/none"), w.root+"/journal/1"
+	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	a, none, journal := w.keyOf("pods", "ns/a"), w.keyOf("pods", "ns/none"), w.root+"/journal/1"
 	step := store.Must(w.client.KV.Put(ctx, journal, "1")).Header.Revision
 	version := header - 1 // a's
 	for _, c := range []struct {
@@ -131,9 +131,9 @@ func TestKV_compares(t *testing.T) {
 // A refused write is not sent.
 func TestKV_refuses(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	a := w.key("pods", "ns/a")
-	before := store.Must(w.raw().KV.Get(ctx, w.root)).Header.Revision
+	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	a := w.keyOf("pods", "ns/a")
+	before := store.Must(w.connectRaw().KV.Get(ctx, w.root)).Header.Revision
 	txn := func(ops ...clientv3.Op) error { _, err := w.client.Txn(ctx).Then(ops...).Commit(); return err }
 	get := func(opts ...clientv3.OpOption) error {
 		_, err := w.client.KV.Get(ctx, w.root, append(opts, clientv3.WithPrefix())...)
@@ -141,7 +141,7 @@ func TestKV_refuses(t *testing.T) {
 	}
 	_, streamed := w.client.KV.GetStream(ctx, w.root, clientv3.WithPrefix(), clientv3.WithMinModRev(header))
 	for what, err := range map[string]error{
-		"a deletion beside a put":                      txn(clientv3.OpPut(a, "2"), clientv3.OpDelete(w.key("pods", "ns/b"))),
+		"a deletion beside a put":                      txn(clientv3.OpPut(a, "2"), clientv3.OpDelete(w.keyOf("pods", "ns/b"))),
 		"a read inside a revision in a transaction":    txn(clientv3.OpGet(a, clientv3.WithRev(header-1))),
 		"such a read in one inside":                    txn(clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpGet(a, clientv3.WithRev(header-1))}, nil)),
 		"objects in one inside":                        txn(clientv3.OpTxn(nil, nil, []clientv3.Op{clientv3.OpPut(a, "2")})),
@@ -158,7 +158,7 @@ func TestKV_refuses(t *testing.T) {
 	if _, err := w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(a), "=", header-1)).Then(clientv3.OpDelete(a), clientv3.OpPut(a, "2")).Commit(); !errors.Is(err, rpctypes.ErrDuplicateKey) {
 		t.Errorf("a key twice: %v", err)
 	}
-	if after := store.Must(w.raw().KV.Get(ctx, w.root)).Header.Revision; after != before {
+	if after := store.Must(w.connectRaw().KV.Get(ctx, w.root)).Header.Revision; after != before {
 		t.Errorf("refusals took etcd from revision %d to %d", before, after)
 	}
 }
@@ -205,13 +205,13 @@ func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 // Promise 5: a read at a version is what was there then, in every form of a read.
 func TestKV_readsAtEachVersion(t *testing.T) {
 	w := newWorld(t)
-	w.fill(1, transactions(), 12)
+	w.fillWorld(1, countTransactions(), 12)
 	all := crowd{at: make(chan struct{}, 32)} // each read inside a revision waits for a turn of etcd's, which looks at all of them at once
 	checks := 0
 	for _, resource := range []string{"pods", "others"} {
-		for _, version := range w.versions(resource) {
+		for _, version := range w.listVersions(resource) {
 			checks++
-			all.Go(func() { w.reads(resource, version, 5) })
+			all.Go(func() { w.checkReads(resource, version, 5) })
 		}
 	}
 	all.Wait()
@@ -220,10 +220,10 @@ func TestKV_readsAtEachVersion(t *testing.T) {
 	}
 }
 
-// reads reads a resource at a version, whole, by pages, its keys, its number, one namespace, and single keys.
-func (w *world) reads(resource string, version int64, page int64) {
+// checkReads reads a resource at a version, whole, by pages, its keys, its number, one namespace, and single keys.
+func (w *world) checkReads(resource string, version int64, page int64) {
 	w.t.Helper()
-	ctx, prefix, want := context.Background(), w.prefix(resource), w.at(resource, version)
+	ctx, prefix, want := context.Background(), w.prefixOf(resource), w.computeState(resource, version)
 	names := slices.Sorted(maps.Keys(want))
 	get := func(key string, opts ...clientv3.OpOption) *clientv3.GetResponse {
 		r, err := w.client.KV.Get(ctx, key, append(opts, clientv3.WithRev(version))...)
@@ -295,21 +295,21 @@ func (w *world) reads(resource string, version int64, page int64) {
 // come, and what etcd never had, is etcd's own answer.
 func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	w.commit(write{resource: "pods", name: "ns/a", value: "1"})
+	w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
 	header := store.Must(w.client.KV.Put(ctx, w.root+"/journal/1", "x")).Header.Revision
 	for _, version := range []int64{header - 100, header - 1, header} {
-		if r, err := w.client.KV.Get(ctx, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 1 {
+		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 1 {
 			t.Errorf("at %d: %v %v", version, r, err)
 		}
 	}
 	if r := store.Must(w.client.KV.Get(ctx, w.root+"/journal/1", clientv3.WithRev(header-1))); len(r.Kvs) != 0 {
 		t.Errorf("what is no object is not written inside: %v", r.Kvs)
 	}
-	if _, err := w.client.KV.Get(ctx, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(header+1_000_000)); !errors.Is(err, rpctypes.ErrFutureRev) {
+	if _, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(header+1_000_000)); !errors.Is(err, rpctypes.ErrFutureRev) {
 		t.Errorf("what is to come: %v", err)
 	}
 	for _, version := range []int64{1, 127, 128, 200, 255} {
-		if r, err := w.client.KV.Get(ctx, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 0 {
+		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 0 {
 			t.Errorf("at %d, before anything: %v %v", version, r, err)
 		}
 	}
@@ -318,15 +318,15 @@ func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 // A value written before has no octet and stays readable; one with an octet is not readable without this package.
 func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	plain := w.raw()
-	old := store.Must(plain.KV.Put(ctx, w.key("pods", "ns/old"), "k8s\x00old")).Header.Revision
-	kv := store.Must(w.client.KV.Get(ctx, w.key("pods", "ns/old"))).Kvs[0]
+	plain := w.connectRaw()
+	old := store.Must(plain.KV.Put(ctx, w.keyOf("pods", "ns/old"), "k8s\x00old")).Header.Revision
+	kv := store.Must(w.client.KV.Get(ctx, w.keyOf("pods", "ns/old"))).Kvs[0]
 	if string(kv.Value) != "k8s\x00old" || kv.ModRevision != subrev.Version(old, subrev.Last) {
 		t.Errorf("%q at %d", kv.Value, kv.ModRevision)
 	}
-	w.commit(write{resource: "pods", name: "ns/a", value: "k8s\x00a"}, write{resource: "pods", name: "ns/b", value: "k8s\x00b"})
+	w.commitWrites(write{resource: "pods", name: "ns/a", value: "k8s\x00a"}, write{resource: "pods", name: "ns/b", value: "k8s\x00b"})
 	for name, want := range map[string]string{"ns/a": "\xfek8s\x00a", "ns/b": "k8s\x00b"} {
-		if got := store.Must(plain.KV.Get(ctx, w.key("pods", name))).Kvs[0].Value; string(got) != want {
+		if got := store.Must(plain.KV.Get(ctx, w.keyOf("pods", name))).Kvs[0].Value; string(got) != want {
 			t.Errorf("%s stands as %q, not %q", name, got, want)
 		}
 	}
@@ -335,8 +335,8 @@ func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 // A read of keys alone sees no octet: the version is that of the revision, good for "=" and for nothing else.
 func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	kv := store.Must(w.client.KV.Get(ctx, w.key("pods", "ns/a"), clientv3.WithKeysOnly())).Kvs[0]
+	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	kv := store.Must(w.client.KV.Get(ctx, w.keyOf("pods", "ns/a"), clientv3.WithKeysOnly())).Kvs[0]
 	if kv.ModRevision != header {
 		t.Errorf("version %d, not %d", kv.ModRevision, header)
 	}
@@ -348,17 +348,17 @@ func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 // Compaction at a version keeps what can be read there, and what is gone is said.
 func TestKV_compacts(t *testing.T) {
 	w, ctx := worldAlone(t), t.Context()
-	w.fill(2, 3, 8)
-	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	w.commit(write{resource: "pods", name: "ns/c", value: "1"})
+	w.fillWorld(2, 3, 8)
+	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	w.commitWrites(write{resource: "pods", name: "ns/c", value: "1"})
 	store.Must(w.client.Compact(ctx, header-1))
 	for _, version := range []int64{header - 1, header} {
-		w.reads("pods", version, 3)
+		w.checkReads("pods", version, 3)
 	}
 	store.Must(w.client.Compact(ctx, header))
-	w.reads("pods", header, 3)
+	w.checkReads("pods", header, 3)
 	for _, opts := range [][]clientv3.OpOption{{clientv3.WithRev(header - 1)}, {clientv3.WithRev(header - 1), clientv3.WithLimit(1)}, {clientv3.WithRev(header - subrev.Objects)}} {
-		if r, err := w.client.KV.Get(ctx, w.prefix("pods"), append(opts, clientv3.WithPrefix())...); !errors.Is(err, rpctypes.ErrCompacted) {
+		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), append(opts, clientv3.WithPrefix())...); !errors.Is(err, rpctypes.ErrCompacted) {
 			t.Errorf("what is gone: %v %v", r, err)
 		}
 	}
@@ -382,8 +382,8 @@ func TestCompactor(t *testing.T) {
 // etcd3 writes by clientv3's Kubernetes interface, which goes through KV.
 func TestKV_underTheKubernetesInterface(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	k, a := w.client.Kubernetes, w.key("pods", "ns/a")
+	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	k, a := w.client.Kubernetes, w.keyOf("pods", "ns/a")
 	if r := store.Must(k.Get(ctx, a, kubernetes.GetOptions{})); r.KV.ModRevision != header-1 || string(r.KV.Value) != "1" || r.Revision != header {
 		t.Errorf("get: %v", r)
 	}
@@ -394,13 +394,13 @@ func TestKV_underTheKubernetesInterface(t *testing.T) {
 	if !put.Succeeded || put.Revision != header+subrev.Objects {
 		t.Errorf("put: %v", put)
 	}
-	if r := store.Must(k.List(ctx, w.prefix("pods"), kubernetes.ListOptions{Revision: header - 1})); r.Count != 1 || r.Kvs[0].ModRevision != header-1 {
+	if r := store.Must(k.List(ctx, w.prefixOf("pods"), kubernetes.ListOptions{Revision: header - 1})); r.Count != 1 || r.Kvs[0].ModRevision != header-1 {
 		t.Errorf("list inside: %v", r)
 	}
 	if r := store.Must(k.OptimisticDelete(ctx, a, put.Revision, kubernetes.DeleteOptions{})); !r.Succeeded || r.Revision != put.Revision+subrev.Objects {
 		t.Errorf("delete: %v", r)
 	}
-	if n := store.Must(k.Count(ctx, w.prefix("pods"), kubernetes.CountOptions{})); n != 1 {
+	if n := store.Must(k.Count(ctx, w.prefixOf("pods"), kubernetes.CountOptions{})); n != 1 {
 		t.Errorf("%d are left", n)
 	}
 }
@@ -408,9 +408,9 @@ func TestKV_underTheKubernetesInterface(t *testing.T) {
 // An etcd without RangeStream says so through the mapping, since etcd3 then reads by pages.
 func TestKV_passesWhatEtcdCannot(t *testing.T) {
 	w := newWorld(t)
-	c := w.raw()
+	c := w.connectRaw()
 	c.KV = streamless{c.KV}
-	w.mapping().Wrap(c.Client)
+	w.makeMapping().Wrap(c.Client)
 	if _, err := c.KV.GetStream(t.Context(), w.root); !errors.Is(err, errStreamless) {
 		t.Error(err)
 	}

@@ -14,15 +14,13 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/test/must"
 )
 
-func mapping(t testing.TB) *Mapping {
+func makeMapping(t testing.TB) *Mapping {
 	t.Helper()
-	m, err := New("/r/pods/", "/r/others/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(New("/r/pods/", "/r/others/"))(t)
 }
 
 func TestVersion(t *testing.T) {
@@ -88,7 +86,7 @@ func TestNew_refuses(t *testing.T) {
 }
 
 func TestResourcesIn(t *testing.T) {
-	m := mapping(t)
+	m := makeMapping(t)
 	for _, c := range []struct {
 		key, end string
 		touched  []int
@@ -107,8 +105,8 @@ func TestResourcesIn(t *testing.T) {
 	}
 }
 
-// etcd is what a transaction of such operations makes of a store with these keys: its dumb twin.
-func etcd(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Event, by []int) {
+// applyOps returns what a transaction of such operations makes of a store with these keys: its dumb twin.
+func applyOps(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Event, by []int) {
 	for i, op := range ops {
 		switch {
 		case op.IsPut():
@@ -129,16 +127,16 @@ func etcd(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Event, b
 	return events, by
 }
 
-// agrees checks one transaction: what is numbered before it is sent is what a watch counts, what a read loads, without
-// repetition, and in the order of the operations. It reports whether the transaction is taken.
-func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, compared func(string) bool) bool {
+// expectAgreement checks one transaction: what is numbered before it is sent is what a watch counts, what a read loads,
+// without repetition, and in the order of the operations. It reports whether the transaction is taken.
+func expectAgreement(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, compared func(string) bool) bool {
 	t.Helper()
 	sent := slices.Clone(ops)
 	subs, err := m.numberWrites(sent, func(key string) bool { return there[key] && compared(key) })
 	if err != nil {
 		return false
 	}
-	events, by := etcd(there, sent)
+	events, by := applyOps(there, sent)
 	counted, ok := m.countEvents(events, nil)
 	ofResource := map[int]int{}
 	for _, e := range events {
@@ -151,7 +149,7 @@ func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, 
 		return true
 	}
 	if !ok {
-		t.Fatalf("%d events are not numbered: %v", len(events), text(sent))
+		t.Fatalf("%d events are not numbered: %v", len(events), describeOps(sent))
 	}
 	last := map[int]int64{0: -1, 1: -1}
 	for i, e := range events {
@@ -164,10 +162,10 @@ func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, 
 		}
 		op := ops[by[i]]
 		if len(op.RangeBytes()) == 0 && counted[i] != subs[by[i]] {
-			t.Fatalf("%s is sent as %d and counted as %d: %v", e.Kv.Key, subs[by[i]], counted[i], text(sent))
+			t.Fatalf("%s is sent as %d and counted as %d: %v", e.Kv.Key, subs[by[i]], counted[i], describeOps(sent))
 		}
 		if counted[i] <= last[r] {
-			t.Fatalf("%s at %d follows %d: %v", e.Kv.Key, counted[i], last[r], text(sent))
+			t.Fatalf("%s at %d follows %d: %v", e.Kv.Key, counted[i], last[r], describeOps(sent))
 		}
 		if last[r] >= 0 && counted[i] != last[r]+1 {
 			t.Fatalf("%s at %d follows %d with a gap", e.Kv.Key, counted[i], last[r])
@@ -187,15 +185,15 @@ func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, 
 	return true
 }
 
-func text(ops []clientv3.Op) (out []string) {
+func describeOps(ops []clientv3.Op) (out []string) {
 	for _, op := range ops {
 		out = append(out, fmt.Sprintf("put=%v %s-%s %q", op.IsPut(), op.KeyBytes(), op.RangeBytes(), op.ValueBytes()))
 	}
 	return out
 }
 
-// operations are those that bytes describe, two each, on different keys as etcd demands.
-func operations(description []byte) (there map[string]bool, ops []clientv3.Op, compared func(string) bool) {
+// readOperations returns those that bytes describe, two each, on different keys as etcd demands.
+func readOperations(description []byte) (there map[string]bool, ops []clientv3.Op, compared func(string) bool) {
 	there = map[string]bool{}
 	rooms := []string{"/r/pods/ns/", "/r/pods/ns2/", "/r/others/ns/", "/r/journal/"}
 	values := []string{"{}", "k8s\x00", "\xd9\xd9\xf7", "\x80"}
@@ -220,7 +218,7 @@ func operations(description []byte) (there map[string]bool, ops []clientv3.Op, c
 		}
 		if what == 0xff {
 			ops = append(ops, clientv3.OpDelete("/r/pods/ns3/", clientv3.WithPrefix()))
-			for i := range int(description0(description)) {
+			for i := range int(takeFirstOctet(description)) {
 				there[fmt.Sprintf("/r/pods/ns3/%03d", i)] = true
 			}
 		}
@@ -228,7 +226,7 @@ func operations(description []byte) (there map[string]bool, ops []clientv3.Op, c
 	return there, ops, func(key string) bool { return !without[key] }
 }
 
-func description0(d []byte) byte {
+func takeFirstOctet(d []byte) byte {
 	if len(d) == 0 {
 		return 0
 	}
@@ -236,7 +234,7 @@ func description0(d []byte) byte {
 }
 
 func TestNumberWrites_agreesWithWhatAWatchCounts(t *testing.T) {
-	m := mapping(t)
+	m := makeMapping(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	taken, refused := 0, 0
 	for range 20_000 {
@@ -248,8 +246,8 @@ func TestNumberWrites_agreesWithWhatAWatchCounts(t *testing.T) {
 				description[i] &= 0x7f // and compared
 			}
 		}
-		there, ops, compared := operations(description)
-		if agrees(t, m, there, ops, compared) {
+		there, ops, compared := readOperations(description)
+		if expectAgreement(t, m, there, ops, compared) {
 			taken++
 		} else {
 			refused++
@@ -264,20 +262,17 @@ func FuzzNumber(f *testing.F) {
 	f.Add([]byte{0, 1, 0x12, 2, 0, 3})
 	f.Add([]byte{0xff, 1, 200, 2})
 	f.Add(bytes.Repeat([]byte{0x12, 7, 0x16, 9}, 3))
-	m, err := New("/r/pods/", "/r/others/")
-	if err != nil {
-		f.Fatal(err)
-	}
+	m := must.Get(New("/r/pods/", "/r/others/"))(f)
 	f.Fuzz(func(t *testing.T, description []byte) {
-		there, ops, compared := operations(description)
-		agrees(t, m, there, ops, compared)
+		there, ops, compared := readOperations(description)
+		expectAgreement(t, m, there, ops, compared)
 	})
 }
 
 // What etcd leaves out of a revision, or what it multiplies, must be the only write of its resource: else what was sent
 // would not be what a watch counts, or the last version of the revision would be that of no object.
 func TestNumberWrites_refuses(t *testing.T) {
-	m := mapping(t)
+	m := makeMapping(t)
 	pod := func(i int) clientv3.Op { return clientv3.OpPut(fmt.Sprintf("/r/pods/ns/%d", i), "{}") }
 	puts := func(n int) (out []clientv3.Op) {
 		for i := range n {
@@ -314,7 +309,7 @@ func TestNumberWrites_refuses(t *testing.T) {
 
 // Writes of others in one transaction have no octets; etcdctl deletes ranges.
 func TestCountEvents_whatOthersWrote(t *testing.T) {
-	m := mapping(t)
+	m := makeMapping(t)
 	event := func(key, value string) *clientv3.Event {
 		e := &clientv3.Event{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value), ModRevision: 7}}
 		if value == "" {

@@ -27,8 +27,8 @@ import (
 // whole resource, of a namespace, of a key, by this server and by another.
 func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	w := newWorld(t)
-	before := w.fill(3, transactions(), 12)
-	other := w.wrapped()
+	before := w.fillWorld(3, countTransactions(), 12)
+	other := w.connectWrapped()
 	all := crowd{at: make(chan struct{}, 32)}
 	watches := 0
 	for _, c := range []struct {
@@ -39,15 +39,15 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 		{"pods", w.client, "pods", ""}, {"others", w.client, "others", ""}, {"pods of another server", other, "pods", ""},
 		{"a namespace", w.client, "pods", "ns1/"}, {"a key", other, "pods", w.history[0].name},
 	} {
-		for _, version := range append([]int64{before}, w.versions(c.resource)...) {
+		for _, version := range append([]int64{before}, w.listVersions(c.resource)...) {
 			watches++
 			all.Go(func() {
-				key, opts := w.key(c.resource, c.name), []clientv3.OpOption{clientv3.WithPrefix()}
+				key, opts := w.keyOf(c.resource, c.name), []clientv3.OpOption{clientv3.WithPrefix()}
 				if c.name != "" && !strings.HasSuffix(c.name, "/") {
 					opts = nil
 				}
-				want := w.after(c.resource, c.name, version)
-				if got := w.watched(c.client, version+1, len(want), key, opts...); !slices.Equal(got, want) {
+				want := w.listWritesAfter(c.resource, c.name, version)
+				if got := w.watchEvents(c.client, version+1, len(want), key, opts...); !slices.Equal(got, want) {
 					t.Errorf("%s after %d:\n%q\nnot\n%q", c.what, version, got, want)
 				}
 			})
@@ -62,16 +62,17 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 // The value before an event has its own version, and a creation is told by it.
 func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	w := newWorld(t)
-	first := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	second := w.commit(write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/c", value: "1"})
+	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	second := w.commitWrites(write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/c", value: "1"})
 	var got []string
-	for r := range w.client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(first-1)) {
+	for r := range w.client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithPrevKV(),
+		clientv3.WithRev(first-1)) {
 		for _, e := range r.Events {
 			was := ""
 			if e.PrevKv != nil {
 				was = fmt.Sprintf("%s@%d", e.PrevKv.Value, e.PrevKv.ModRevision-first)
 			}
-			got = append(got, fmt.Sprintf("%s@%d was %q, created %v", strings.TrimPrefix(string(e.Kv.Key), w.prefix("pods")), e.Kv.ModRevision-first, was, e.IsCreate()))
+			got = append(got, fmt.Sprintf("%s@%d was %q, created %v", strings.TrimPrefix(string(e.Kv.Key), w.prefixOf("pods")), e.Kv.ModRevision-first, was, e.IsCreate()))
 		}
 		if r.Header.Revision != second {
 			t.Errorf("header %d, not %d", r.Header.Revision, second)
@@ -91,13 +92,13 @@ func TestWatcher_saysWhatWasBefore(t *testing.T) {
 // A watch begins inside what was compacted at its revision: the rest is whole or ErrCompacted, never less.
 func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	w := worldAlone(t)
-	w.fill(4, 3, 10)
-	first := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"}, write{resource: "pods", name: "ns/c", value: "1"})
-	header := w.commit(write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/d", value: "1"}, write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/c"})
-	w.commit(write{resource: "pods", name: "ns/e", value: "1"})
+	w.fillWorld(4, 3, 10)
+	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"}, write{resource: "pods", name: "ns/c", value: "1"})
+	header := w.commitWrites(write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/d", value: "1"}, write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/c"})
+	w.commitWrites(write{resource: "pods", name: "ns/e", value: "1"})
 	watch := func(after int64) (got, want []string) {
-		want = w.after("pods", "", after)
-		return w.watched(w.client, after+1, len(want), w.prefix("pods"), clientv3.WithPrefix()), want
+		want = w.listWritesAfter("pods", "", after)
+		return w.watchEvents(w.client, after+1, len(want), w.prefixOf("pods"), clientv3.WithPrefix()), want
 	}
 	revision, _ := subrev.Split(header)
 	for _, c := range []struct {
@@ -108,7 +109,7 @@ func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 		{revision - 1, []int64{first, header - 4, header - 3, header - 1, header}, []int64{first - 1}},
 		{revision, []int64{header}, []int64{first, header - 4, header - 3, header - 1}},
 	} {
-		store.Must(w.raw().Compact(t.Context(), c.compacted, clientv3.WithCompactPhysical()))
+		store.Must(w.connectRaw().Compact(t.Context(), c.compacted, clientv3.WithCompactPhysical()))
 		for _, after := range c.whole {
 			if got, want := watch(after); !slices.Equal(got, want) {
 				t.Errorf("compacted at %d, after %d: %q, not %q", c.compacted, after, got, want)
@@ -125,10 +126,10 @@ func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 // Promise 6: what others wrote is numbered, or ends the watch. A later watch goes on.
 func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	plain := w.raw()
+	plain := w.connectRaw()
 	puts := func(keys ...string) (ops []clientv3.Op) {
 		for _, key := range keys {
-			ops = append(ops, clientv3.OpPut(w.key("pods", key), "x"))
+			ops = append(ops, clientv3.OpPut(w.keyOf("pods", key), "x"))
 		}
 		return ops
 	}
@@ -143,14 +144,14 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}{
 		{"a lone put", [][]clientv3.Op{puts("o/a")}, func(h int64) []string { return []string{fmt.Sprint(h, " pods/o/a=x")} }},
 		{"two puts without numbers", [][]clientv3.Op{puts("o/b", "o/c")}, nil},
-		{"128 deletions", [][]clientv3.Op{puts(many[:128]...), {clientv3.OpDelete(w.key("pods", "many/"), clientv3.WithPrefix())}}, func(h int64) (out []string) {
+		{"128 deletions", [][]clientv3.Op{puts(many[:128]...), {clientv3.OpDelete(w.keyOf("pods", "many/"), clientv3.WithPrefix())}}, func(h int64) (out []string) {
 			for i := range int64(128) {
 				out = append(out, fmt.Sprintf("%d pods/%s deleted", h-127+i, many[i]))
 			}
 			return out
 		}},
-		{"300 deletions", [][]clientv3.Op{puts(many...), {clientv3.OpDelete(w.key("pods", "many/"), clientv3.WithPrefix())}}, nil},
-		{"a range of both resources", [][]clientv3.Op{puts("z/1", "z/2"), {clientv3.OpPut(w.key("others", "z"), "x")}, {clientv3.OpDelete(w.root, clientv3.WithPrefix())}}, func(h int64) []string {
+		{"300 deletions", [][]clientv3.Op{puts(many...), {clientv3.OpDelete(w.keyOf("pods", "many/"), clientv3.WithPrefix())}}, nil},
+		{"a range of both resources", [][]clientv3.Op{puts("z/1", "z/2"), {clientv3.OpPut(w.keyOf("others", "z"), "x")}, {clientv3.OpDelete(w.root, clientv3.WithPrefix())}}, func(h int64) []string {
 			return []string{fmt.Sprint(h-4, " pods/o/a deleted"), fmt.Sprint(h-3, " pods/o/b deleted"), fmt.Sprint(h-2, " pods/o/c deleted"), fmt.Sprint(h-1, " pods/z/1 deleted"), fmt.Sprint(h, " pods/z/2 deleted")}
 		}},
 	} {
@@ -165,16 +166,16 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 		if c.want != nil {
 			want = c.want(header)
 		}
-		if got := w.watched(w.client, before+1, len(want), w.prefix("pods"), clientv3.WithPrefix()); !slices.Equal(got, want) {
+		if got := w.watchEvents(w.client, before+1, len(want), w.prefixOf("pods"), clientv3.WithPrefix()); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, not %q", c.what, got, want)
 		}
 		store.Must(w.client.KV.Put(ctx, w.root+"/journal/1", "x"))
 		w.history = nil
-		next := w.commit(write{resource: "pods", name: "next/1", value: "1"}, write{resource: "pods", name: "next/2", value: "1"})
-		if got, want := w.watched(w.client, next-subrev.Objects+1, 2, w.prefix("pods"), clientv3.WithPrefix()), w.after("pods", "", 0); !slices.Equal(got, want) {
+		next := w.commitWrites(write{resource: "pods", name: "next/1", value: "1"}, write{resource: "pods", name: "next/2", value: "1"})
+		if got, want := w.watchEvents(w.client, next-subrev.Objects+1, 2, w.prefixOf("pods"), clientv3.WithPrefix()), w.listWritesAfter("pods", "", 0); !slices.Equal(got, want) {
 			t.Errorf("after %s: %q, not %q", c.what, got, want)
 		}
-		w.commit(write{resource: "pods", name: "next/1"}, write{resource: "pods", name: "next/2"})
+		w.commitWrites(write{resource: "pods", name: "next/1"}, write{resource: "pods", name: "next/2"})
 	}
 }
 
@@ -182,12 +183,12 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 // watch; it does not change the object, nor another revision.
 func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	r := store.Must(w.raw().KV.Put(ctx, w.key("pods", "ns/a"), "\x85x"))
+	r := store.Must(w.connectRaw().KV.Put(ctx, w.keyOf("pods", "ns/a"), "\x85x"))
 	version := subrev.Version(r.Header.Revision, 5)
-	if got := w.watched(w.client, version, 1, w.prefix("pods"), clientv3.WithPrefix()); !slices.Equal(got, []string{fmt.Sprint(version, " pods/ns/a=x")}) {
+	if got := w.watchEvents(w.client, version, 1, w.prefixOf("pods"), clientv3.WithPrefix()); !slices.Equal(got, []string{fmt.Sprint(version, " pods/ns/a=x")}) {
 		t.Errorf("watch: %q", got)
 	}
-	if kv := store.Must(w.client.KV.Get(ctx, w.key("pods", "ns/a"))).Kvs[0]; kv.ModRevision != version || string(kv.Value) != "x" {
+	if kv := store.Must(w.client.KV.Get(ctx, w.keyOf("pods", "ns/a"))).Kvs[0]; kv.ModRevision != version || string(kv.Value) != "x" {
 		t.Errorf("get: %v", kv)
 	}
 }
@@ -198,10 +199,10 @@ func TestWatcher_numbersWhatALeaseTakesAway(t *testing.T) {
 	lease := store.Must(w.client.Grant(ctx, 600)).ID
 	var header int64
 	for i := range 3 {
-		header = store.Must(w.client.KV.Put(ctx, w.key("pods", fmt.Sprint("ns/", i)), "x", clientv3.WithLease(lease))).Header.Revision
+		header = store.Must(w.client.KV.Put(ctx, w.keyOf("pods", fmt.Sprint("ns/", i)), "x", clientv3.WithLease(lease))).Header.Revision
 	}
 	store.Must(w.client.Revoke(ctx, lease))
-	got := w.watched(w.client, header+1, 3, w.prefix("pods"), clientv3.WithPrefix())
+	got := w.watchEvents(w.client, header+1, 3, w.prefixOf("pods"), clientv3.WithPrefix())
 	for i := range got {
 		got[i], _, _ = strings.Cut(got[i], " ")
 	}
@@ -220,10 +221,10 @@ func TestWatcher_joinsFragments(t *testing.T) {
 		}
 		return out
 	}
-	before := w.commit(txn("old")...)
-	w.commit(txn("new")...)
-	want := w.after("pods", "", before)
-	if got := w.watched(w.client, before+1, 40, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithFragment()); !slices.Equal(got, want) {
+	before := w.commitWrites(txn("old")...)
+	w.commitWrites(txn("new")...)
+	want := w.listWritesAfter("pods", "", before)
+	if got := w.watchEvents(w.client, before+1, 40, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithFragment()); !slices.Equal(got, want) {
 		t.Errorf("%.60q", got)
 	}
 }
@@ -234,7 +235,7 @@ func TestWatcher_refuses(t *testing.T) {
 		key  string
 		opts []clientv3.OpOption
 	}{
-		"no deletions":        {w.prefix("pods"), []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithFilterDelete()}},
+		"no deletions":        {w.prefixOf("pods"), []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithFilterDelete()}},
 		"deletions alone":     {w.root, []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithFilterPut()}},
 		"half of one of two":  {w.root + "/others/a", []clientv3.OpOption{clientv3.WithRange(w.root + "/pods0")}},
 		"a part, and another": {w.root + "/pods/a", []clientv3.OpOption{clientv3.WithRange(w.root + "/z")}},
@@ -272,21 +273,21 @@ func (x told) Close() error {
 	return x.Watcher.Close()
 }
 
-// telling is a wrapped client whose watch says what is sent there.
-func (w *world) telling() (*kubernetes.Client, chan clientv3.WatchResponse) {
-	c, in := w.raw(), make(chan clientv3.WatchResponse, 100)
+// connectTelling returns a wrapped client whose watch says what is sent there.
+func (w *world) connectTelling() (*kubernetes.Client, chan clientv3.WatchResponse) {
+	c, in := w.connectRaw(), make(chan clientv3.WatchResponse, 100)
 	c.Watcher = told{c.Watcher, in, new(sync.Once)}
-	w.mapping().Wrap(c.Client)
+	w.makeMapping().Wrap(c.Client)
 	return c, in
 }
 
-func (w *world) puts(revision int64, n int) (out []*clientv3.Event) {
+func (w *world) makePutEvents(revision int64, n int) (out []*clientv3.Event) {
 	for i := range n {
 		value := "x"
 		if i < n-1 {
 			value = string([]byte{0x80 | byte(128-n+i), 'x'})
 		}
-		out = append(out, &clientv3.Event{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte(w.key("pods", fmt.Sprintf("ns/%03d", i))), Value: []byte(value), ModRevision: revision}})
+		out = append(out, &clientv3.Event{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte(w.keyOf("pods", fmt.Sprintf("ns/%03d", i))), Value: []byte(value), ModRevision: revision}})
 	}
 	return out
 }
@@ -294,9 +295,9 @@ func (w *world) puts(revision int64, n int) (out []*clientv3.Event) {
 // Promise 8: a watcher of the watch cache has room for ten events.
 func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.telling()
-	watch := client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix())
-	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}, Events: slices.Concat(w.puts(10, 1), w.puts(11, 40), w.puts(12, 8))}
+	client, in := w.connectTelling()
+	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}, Events: slices.Concat(w.makePutEvents(10, 1), w.makePutEvents(11, 40), w.makePutEvents(12, 8))}
 	var parts []int
 	last, n := int64(0), 0
 	for r := range watch {
@@ -320,13 +321,14 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 // An event that looks like progress must be progress: to a watch cache it means that all up to there has come.
 func TestWatcher_tellsProgress(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.telling()
+	client, in := w.connectTelling()
 	since := subrev.Version(20, 100)
-	watch := client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(since))
+	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(since))
 	shared := &etcdserverpb.ResponseHeader{Revision: 30}
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 18}, Created: true}
-	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 19}}                                // a member that lags
-	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 25}, Events: w.puts(20, 128)[:100]} // all below
+	// a member that lags
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 19}}
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 25}, Events: w.makePutEvents(20, 128)[:100]} // all below
 	in <- clientv3.WatchResponse{Header: shared}
 	in <- clientv3.WatchResponse{Header: shared}
 	if r := <-watch; !r.Created || r.Header.Revision != subrev.Version(18, subrev.Last) {
@@ -350,9 +352,9 @@ func TestWatcher_tellsProgress(t *testing.T) {
 // found out.
 func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.telling()
-	watch := client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix())
-	all := w.puts(20, 4)
+	client, in := w.connectTelling()
+	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix())
+	all := w.makePutEvents(20, 4)
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: all[:2]}
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: all[2:]}
 	if r := <-watch; len(r.Events) != 2 || r.Err() != nil {
@@ -366,10 +368,10 @@ func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 // A watcher whose caller has gone ends, in the middle of a revision too, and Close waits for it.
 func TestWatcher_ends(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.telling()
+	client, in := w.connectTelling()
 	ctx, cancel := context.WithCancel(t.Context())
-	left := client.Watch(ctx, w.prefix("pods"), clientv3.WithPrefix())
-	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: w.puts(20, 128)}
+	left := client.Watch(ctx, w.prefixOf("pods"), clientv3.WithPrefix())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: w.makePutEvents(20, 128)}
 	<-left
 	cancel()
 	store.Eventually(t, "the watch is closed", func() bool {
@@ -380,8 +382,8 @@ func TestWatcher_ends(t *testing.T) {
 			return false
 		}
 	})
-	client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix())
-	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 21}, Events: w.puts(21, 128)}
+	client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 21}, Events: w.makePutEvents(21, 128)}
 	done := make(chan error)
 	go func() { done <- client.Watcher.Close() }()
 	select {
@@ -399,12 +401,12 @@ func TestWatcher_ends(t *testing.T) {
 func TestWatcher_closesBesideWatchesThatBegin(t *testing.T) {
 	w := newWorld(t)
 	for range 20 {
-		client := w.wrapped()
+		client := w.connectWrapped()
 		var all sync.WaitGroup
 		one := make(chan struct{})
 		for i := range 8 {
 			all.Go(func() {
-				answers := client.Watch(t.Context(), w.key("pods", ""), clientv3.WithPrefix())
+				answers := client.Watch(t.Context(), w.keyOf("pods", ""), clientv3.WithPrefix())
 				if i == 0 {
 					close(one)
 				}

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// transactions is how many mixed ones a test fills a world with.
-func transactions() int {
+// countTransactions returns how many mixed ones a test fills a world with.
+func countTransactions() int {
 	if rig.Long() {
 		return 12
 	}
@@ -74,36 +74,36 @@ func worldAlone(t testing.TB) *world { return worldOn(t, store.Fresh(t).Client) 
 
 func worldOn(t testing.TB, connect func() (*kubernetes.Client, error)) *world {
 	w := &world{t: t, connect: connect, root: fmt.Sprintf("/world-%d", worlds.Add(1)), clock: clock.RealClock{}}
-	w.client = w.wrapped()
+	w.client = w.connectWrapped()
 	return w
 }
 
-// raw is a connection that speaks of etcd's revisions.
-func (w *world) raw() *kubernetes.Client {
+// connectRaw returns a connection that speaks of etcd's revisions.
+func (w *world) connectRaw() *kubernetes.Client {
 	w.t.Helper()
 	c := store.Must(w.connect())
 	w.t.Cleanup(func() { c.Close() })
 	return c
 }
 
-func (w *world) mapping() *subrev.Mapping {
+func (w *world) makeMapping() *subrev.Mapping {
 	return store.Must(subrev.New(w.root+"/pods/", w.root+"/others/"))
 }
 
-// wrapped is a connection of its own, as another server's.
-func (w *world) wrapped() *kubernetes.Client {
+// connectWrapped returns a connection of its own, as another server's.
+func (w *world) connectWrapped() *kubernetes.Client {
 	w.t.Helper()
-	c := w.raw()
-	w.mapping().Wrap(c.Client)
+	c := w.connectRaw()
+	w.makeMapping().Wrap(c.Client)
 	return c
 }
 
-func (w *world) key(resource, name string) string { return w.root + "/" + resource + "/" + name }
+func (w *world) keyOf(resource, name string) string { return w.root + "/" + resource + "/" + name }
 
-func (w *world) prefix(resource string) string { return w.key(resource, "") }
+func (w *world) prefixOf(resource string) string { return w.keyOf(resource, "") }
 
-// at is what a resource was at a version, by what was written.
-func (w *world) at(resource string, version int64) map[string]string {
+// computeState returns what a resource was at a version, by what was written.
+func (w *world) computeState(resource string, version int64) map[string]string {
 	out := map[string]string{}
 	for _, one := range w.history {
 		if one.resource != resource || one.version > version {
@@ -116,8 +116,8 @@ func (w *world) at(resource string, version int64) map[string]string {
 	return out
 }
 
-// after are the writes of a resource above a version, of those names that begin so.
-func (w *world) after(resource, name string, version int64) (out []string) {
+// listWritesAfter returns the writes of a resource above a version, of those names that begin so.
+func (w *world) listWritesAfter(resource, name string, version int64) (out []string) {
 	for _, one := range w.history {
 		if one.resource == resource && one.version > version && strings.HasPrefix(one.name, name) {
 			out = append(out, one.String())
@@ -126,14 +126,15 @@ func (w *world) after(resource, name string, version int64) (out []string) {
 	return out
 }
 
-// commit carries writes out in one transaction, in their order, and notes the versions that the answer gives them.
-func (w *world) commit(writes ...write) (header int64) {
+// commitWrites carries writes out in one transaction, in their order, and notes the versions that the answer gives
+// them.
+func (w *world) commitWrites(writes ...write) (header int64) {
 	w.t.Helper()
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
-	now := map[string]map[string]string{"pods": w.at("pods", 1<<62), "others": w.at("others", 1<<62)}
+	now := map[string]map[string]string{"pods": w.computeState("pods", 1<<62), "others": w.computeState("others", 1<<62)}
 	for _, one := range writes {
-		at, key := int64(0), w.key(one.resource, one.name)
+		at, key := int64(0), w.keyOf(one.resource, one.name)
 		if there, ok := now[one.resource][one.name]; ok {
 			_, version, _ := strings.Cut(there, "@")
 			fmt.Sscan(version, &at)
@@ -160,11 +161,11 @@ func (w *world) commit(writes ...write) (header int64) {
 	return r.Header.Revision
 }
 
-// mixed are the writes of one transaction over all there can be: creations, changes and deletions of both resources in
-// three namespaces, shuffled.
-func (w *world) mixed(random *rand.Rand, n int) (out []write) {
+// mixWrites returns the writes of one transaction over all there can be: creations, changes and deletions of both
+// resources in three namespaces, shuffled.
+func (w *world) mixWrites(random *rand.Rand, n int) (out []write) {
 	for _, resource := range []string{"pods", "others"} {
-		there := slices.Sorted(maps.Keys(w.at(resource, 1<<62)))
+		there := slices.Sorted(maps.Keys(w.computeState(resource, 1<<62)))
 		used := map[string]bool{}
 		for range n {
 			one := write{resource: resource, name: fmt.Sprintf("ns%d/%02d", random.IntN(3), random.IntN(30)), value: fmt.Sprint("v", random.IntN(1000))}
@@ -180,21 +181,22 @@ func (w *world) mixed(random *rand.Rand, n int) (out []write) {
 	return out
 }
 
-// fill writes so many mixed transactions, with what concerns no object between them. It returns the version before.
-func (w *world) fill(seed uint64, transactions, n int) (before int64) {
+// fillWorld writes so many mixed transactions, with what concerns no object between them. It returns the version
+// before.
+func (w *world) fillWorld(seed uint64, transactions, n int) (before int64) {
 	w.t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
 	before = store.Must(w.client.KV.Get(context.Background(), w.root)).Header.Revision
 	for i := range transactions {
-		w.commit(w.mixed(random, n)...)
+		w.commitWrites(w.mixWrites(random, n)...)
 		store.Must(w.client.KV.Put(context.Background(), w.root+"/journal/1", fmt.Sprint(i)))
-		w.commit(w.mixed(random, 1)...)
+		w.commitWrites(w.mixWrites(random, 1)...)
 	}
 	return before
 }
 
-// versions are those at which a resource was written, and the ones beside them.
-func (w *world) versions(resource string) []int64 {
+// listVersions returns those at which a resource was written, and the ones beside them.
+func (w *world) listVersions(resource string) []int64 {
 	around := map[int64]bool{}
 	for _, one := range w.history {
 		if one.resource == resource {
@@ -205,8 +207,8 @@ func (w *world) versions(resource string) []int64 {
 	return all[:len(all)-1] // the last one is to come
 }
 
-// watched are n events of a watch, and why it ended where there were fewer.
-func (w *world) watched(client *kubernetes.Client, from int64, n int, key string, opts ...clientv3.OpOption) (out []string) {
+// watchEvents returns n events of a watch, and why it ended where there were fewer.
+func (w *world) watchEvents(client *kubernetes.Client, from int64, n int, key string, opts ...clientv3.OpOption) (out []string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -220,13 +222,13 @@ func (w *world) watched(client *kubernetes.Client, from int64, n int, key string
 			return append(out, r.Err().Error())
 		}
 		for _, e := range r.Events {
-			out = append(out, w.event(e))
+			out = append(out, w.describeEvent(e))
 		}
 	}
 	return out
 }
 
-func (w *world) event(e *clientv3.Event) string {
+func (w *world) describeEvent(e *clientv3.Event) string {
 	rest := strings.TrimPrefix(string(e.Kv.Key), w.root+"/")
 	resource, name, _ := strings.Cut(rest, "/")
 	return write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String()

@@ -25,16 +25,14 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/registry/fromcache"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // An instance that gets the fleet's finalizer while it is deleted is not gone: the fleet makes its objects from then
 // on, and would hear of no deletion (S11.12).
 func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
-	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
 	registry := install.New()
 	backend := storagebackend.Config{
@@ -42,16 +40,13 @@ func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 		Transport: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}, EventsHistoryWindow: storagebackend.DefaultEventsHistoryWindow,
 	}
 	cached := genericregistry.StorageWithCacher()
-	paths, err := NewStorage(Config{Scheme: registry.Scheme, RESTOptions: generic.RESTOptions{
+	paths := must.Get(NewStorage(Config{Scheme: registry.Scheme, RESTOptions: generic.RESTOptions{
 		StorageConfig: backend.ForResource(bind9.Resource("all")), ResourcePrefix: "/all", DeleteCollectionWorkers: 1, EnableGarbageCollection: true,
 		Decorator: func(config *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error), of, list func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
 			in, destroy, err := cached(config, prefix, key, of, list, attributes, triggers, indexers)
 			return fromcache.Storage(in), destroy, err
 		},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	for _, path := range paths {
 		t.Cleanup(path.Destroy)
 	}
@@ -76,10 +71,7 @@ func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			made, err := instances.Store.Create(ctx, fleetInstance(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must.Get(instances.Store.Create(ctx, fleetInstance(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))(t)
 			write := func(finalizers ...string) {
 				if _, _, err := instances.Store.Update(ctx, "ns1", rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 					next := old.DeepCopyObject().(*bind9.Bind9Instance)
@@ -91,13 +83,8 @@ func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 			}
 			// The deletion was read as one of an instance without finalizers when admission looks at it.
 			hold := sync.OnceFunc(func() { write("bind9.kubi.zone/fleet") })
-			if err := remove(made.(*bind9.Bind9Instance), func(context.Context, runtime.Object) error { hold(); return nil }); err != nil {
-				t.Fatal(err)
-			}
-			got, err := instances.Get(ctx, "ns1", &metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, remove(made.(*bind9.Bind9Instance), func(context.Context, runtime.Object) error { hold(); return nil }))
+			got := must.Get(instances.Get(ctx, "ns1", &metav1.GetOptions{}))(t)
 			if left := got.(*bind9.Bind9Instance); left.DeletionTimestamp == nil || !slices.Equal(left.Finalizers, []string{"bind9.kubi.zone/fleet"}) {
 				t.Errorf("%+v", left.ObjectMeta)
 			}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // S10.6: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends.
@@ -21,10 +23,7 @@ func TestSlots_S10_6(t *testing.T) {
 		var releases []func()
 		take := func(namespace string) {
 			t.Helper()
-			release, err := s.acquire(t.Context(), namespace)
-			if err != nil {
-				t.Fatal(err)
-			}
+			release := must.Get(s.acquire(t.Context(), namespace))(t)
 			releases = append(releases, release)
 		}
 		full := func(namespace string) {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-func delivered() *v1alpha1.Delivery {
+func makeDelivery() *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Name: "example-org-0123456789", Namespace: "dns", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}},
 		Spec: v1alpha1.DeliverySpec{
@@ -29,18 +29,18 @@ func delivered() *v1alpha1.Delivery {
 
 // Promise 3, and that the spec alone is not written through status.
 func TestStrategy_prepare(t *testing.T) {
-	created := delivered()
+	created := makeDelivery()
 	strategy{}.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
-	before, after := delivered(), delivered()
+	before, after := makeDelivery(), makeDelivery()
 	after.Status, after.Finalizers = v1alpha1.DeliveryStatus{}, nil
 	strategy{}.PrepareForUpdate(t.Context(), after, before)
 	if !reflect.DeepEqual(after.Status, before.Status) || after.Finalizers != nil {
 		t.Errorf("updated %+v", after)
 	}
-	written := delivered()
+	written := makeDelivery()
 	written.Spec.ClassRef.Name, written.Finalizers, written.Status = "other", nil, v1alpha1.DeliveryStatus{Serial: 8}
 	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
 	if written.Spec != before.Spec || len(written.Finalizers) != 1 || !reflect.DeepEqual(written.Status, v1alpha1.DeliveryStatus{Serial: 8}) {
@@ -50,10 +50,10 @@ func TestStrategy_prepare(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	want := []any{"example-org-0123456789", "example-org", "public", int64(7), "Unknown", "<unknown>", "1/2", "Pending"}
-	if got := row(delivered()); !reflect.DeepEqual(got, want) {
+	if got := row(makeDelivery()); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
-	other := delivered()
+	other := makeDelivery()
 	other.Spec.ClassRef.Kind, other.Status.Servers = v1alpha1.KindBind9Cluster, nil
 	if got := row(other); got[2] != "Bind9Cluster/public" || got[6] != "<none>" {
 		t.Errorf("row %q", got)
@@ -61,7 +61,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributesOf(delivered())
+	_, set, err := attributesOf(makeDelivery())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-func public() *v1alpha1.DNSClass {
+func makeClass() *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "public", Generation: 3, Labels: map[string]string{"a": "b"}},
 		Spec: v1alpha1.DNSClassSpec{
@@ -27,12 +27,12 @@ func public() *v1alpha1.DNSClass {
 
 // Promise 1: spec is the cluster admin's, status the controller's. S7.4: Stalled goes when the object is changed.
 func TestStrategy_prepare(t *testing.T) {
-	created := public()
+	created := makeClass()
 	strategy{}.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.DNSClassStatus{}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
-	before, after := public(), public()
+	before, after := makeClass(), makeClass()
 	after.Status, after.Generation, after.Labels = v1alpha1.DNSClassStatus{}, 9, nil
 	strategy{}.PrepareForUpdate(t.Context(), after, before)
 	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil {
@@ -48,7 +48,7 @@ func TestStrategy_prepare(t *testing.T) {
 	if after.Generation != 4 || len(after.Status.Conditions) != 1 || len(before.Status.Conditions) != 2 {
 		t.Errorf("a change of spec: generation %d, %+v", after.Generation, after.Status)
 	}
-	written := public()
+	written := makeClass()
 	written.Spec.Webhook, written.Labels, written.Finalizers = nil, nil, []string{"f"}
 	written.Status = v1alpha1.DNSClassStatus{ObservedGeneration: 4}
 	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
@@ -59,17 +59,17 @@ func TestStrategy_prepare(t *testing.T) {
 
 // Promise 2.
 func TestStrategy_inlineSecrets(t *testing.T) {
-	if errs := (strategy{}).Validate(t.Context(), public()); len(errs) != 1 || errs[0].Field != "spec.webhook.hmacAuth.secret" {
+	if errs := (strategy{}).Validate(t.Context(), makeClass()); len(errs) != 1 || errs[0].Field != "spec.webhook.hmacAuth.secret" {
 		t.Errorf("not told to take them: %v", errs)
 	}
-	if errs := (strategy{inlineSecrets: true}).Validate(t.Context(), public()); len(errs) != 0 {
+	if errs := (strategy{inlineSecrets: true}).Validate(t.Context(), makeClass()); len(errs) != 0 {
 		t.Errorf("told to take them: %v", errs)
 	}
 }
 
 // Warnings speak of what the request said, so a change of labels has none.
 func TestStrategy_warnings(t *testing.T) {
-	before, after := public(), public()
+	before, after := makeClass(), makeClass()
 	after.Labels = nil
 	strategy{}.PrepareForUpdate(t.Context(), after, before)
 	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
@@ -92,7 +92,7 @@ func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 		"not in use":    {func(class *v1alpha1.DNSClass) { class.Finalizers = nil }, 0},
 		"going already": {func(class *v1alpha1.DNSClass) { class.DeletionTimestamp = &metav1.Time{} }, 0},
 	} {
-		class := public()
+		class := makeClass()
 		class.Finalizers = []string{v1alpha1.FinalizerDelivery}
 		c.change(class)
 		said := &recorder{}
@@ -108,7 +108,7 @@ func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
 
 func TestRow(t *testing.T) {
 	want := []any{"public", "webhook", false, "False", "<unknown>", "team-a", "SecretNotFound: no Secret"}
-	if got := row(public()); !reflect.DeepEqual(got, want) {
+	if got := row(makeClass()); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
 	every := &metav1.LabelSelector{}
@@ -122,7 +122,7 @@ func TestRow(t *testing.T) {
 		{&v1alpha1.NamespaceSelection{Names: []string{"a"}, Selector: every}, "", "<all>"},
 		{&v1alpha1.NamespaceSelection{Names: []string{"a", "b"}, Selector: some}, "", "a,b,dns=public"},
 	} {
-		class := public()
+		class := makeClass()
 		class.Spec.Namespaces, class.Annotations = test.selection, map[string]string{v1alpha1.AnnotationDefaultClass: test.def}
 		if got := describeNamespaces(class); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.selection, got, test.want)
@@ -131,7 +131,7 @@ func TestRow(t *testing.T) {
 	for want, spec := range map[string]v1alpha1.DNSClassSpec{
 		"transfer": {Transfer: &v1alpha1.TransferProvider{}}, "rfc2136": {RFC2136: &v1alpha1.RFC2136Provider{}}, "<none>": {},
 	} {
-		class := public()
+		class := makeClass()
 		class.Spec = spec
 		if got := row(class)[1]; got != want {
 			t.Errorf("provider %s, want %s", got, want)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestLister_defaultClassesAreForTheLabelsOfANamespace(t *testing.T) {
@@ -18,9 +19,7 @@ func TestLister_defaultClassesAreForTheLabelsOfANamespace(t *testing.T) {
 	add := func(label string) {
 		one := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: label, Annotations: map[string]string{v1alpha1.AnnotationDefaultClass: "true"}}}
 		one.Spec.Namespaces = &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"dns": label}}}
-		if err := l.informer.GetIndexer().Add(one); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, l.informer.GetIndexer().Add(one))
 	}
 	add("private")
 	if len(l.defaultClasses("team-a", "")) > 0 {

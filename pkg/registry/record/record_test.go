@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-func adopted() *v1alpha1.Record {
+func makeRecord() *v1alpha1.Record {
 	return &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Name: "www", Namespace: "team-a", Generation: 3, Labels: map[string]string{v1alpha1.LabelParentZone: "z.dns"}},
 		Spec:       v1alpha1.RecordSpec{DomainName: "www", Type: "a", Class: "IN", Values: []string{"192.0.2.1", "192.0.2.2"}, ZoneRef: &v1alpha1.ZoneReference{Name: "z", Namespace: "dns"}},
@@ -29,13 +29,13 @@ func adopted() *v1alpha1.Record {
 
 // S7.4: spec is the client's, status and generation are the server's.
 func TestStrategy_prepare(t *testing.T) {
-	created := adopted()
+	created := makeRecord()
 	strategy{}.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{}) || created.Generation != 1 || len(created.Labels) != 0 {
 		t.Errorf("created %+v", created)
 	}
 
-	before, after := adopted(), adopted()
+	before, after := makeRecord(), makeRecord()
 	after.Status, after.Labels = v1alpha1.RecordStatus{Serial: 1}, nil
 	strategy{}.PrepareForUpdate(t.Context(), after, before)
 	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels[v1alpha1.LabelParentZone] != "z.dns" {
@@ -49,7 +49,7 @@ func TestStrategy_prepare(t *testing.T) {
 }
 
 func TestStatusStrategy_prepare(t *testing.T) {
-	before, after := adopted(), adopted()
+	before, after := makeRecord(), makeRecord()
 	after.Spec.RData = "192.0.2.9"
 	after.Status.FQDN, after.Status.ZoneRef = "forged.", nil
 	after.Status.LastDeliveryError = "refused"
@@ -84,7 +84,7 @@ func TestServerFields_areComplete(t *testing.T) {
 }
 
 func TestRow(t *testing.T) {
-	record := adopted()
+	record := makeRecord()
 	want := []any{"www", "www.example.org.", "A", "192.0.2.1, 192.0.2.2", "Unknown", "<unknown>", "www", "dns/z", "inherit", int64(2026112003), "Pending: not confirmed yet"}
 	if got := recordRow(record); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
@@ -100,7 +100,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributesOf(adopted())
+	_, set, err := attributesOf(makeRecord())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestAttributes(t *testing.T) {
 
 // Warnings speak of what the request said, so a change of labels has none.
 func TestStrategy_warnings(t *testing.T) {
-	before := adopted()
+	before := makeRecord()
 	before.Spec.Values = []string{"192.0.2.1", "192.0.2.1"}
 	after := before.DeepCopy()
 	after.Labels["a"] = "b"

@@ -14,14 +14,14 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-func condition(kind, reason string) metav1.Condition {
+func makeCondition(kind, reason string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason}
 }
 
 // S7.4: the server's conditions are the server's, the rest is the writer's.
 func TestConditions(t *testing.T) {
-	before := []metav1.Condition{condition("Adopted", "Server"), condition("Ready", "Before"), condition("Mine", "Before")}
-	written := []metav1.Condition{condition("Ready", "Written"), condition("Adopted", "Forged"), condition("Stalled", "Written"), condition("Other", "Written")}
+	before := []metav1.Condition{makeCondition("Adopted", "Server"), makeCondition("Ready", "Before"), makeCondition("Mine", "Before")}
+	written := []metav1.Condition{makeCondition("Ready", "Written"), makeCondition("Adopted", "Forged"), makeCondition("Stalled", "Written"), makeCondition("Other", "Written")}
 	for _, test := range []struct {
 		stale bool
 		want  string
@@ -103,8 +103,9 @@ func TestCells(t *testing.T) {
 		{"ready", Ready([]metav1.Condition{ready}), "True"},
 		{"never ready", Ready(nil), "Unknown"},
 		{"nothing in the way", Message([]metav1.Condition{ready}, "Adopted", "Ready"), "<none>"},
-		{"the first in the way", Message([]metav1.Condition{condition("Ready", "Pending"), adopted}, "Adopted", "Ready"), "NameHeld: held"},
-		{"no message", Message([]metav1.Condition{condition("Ready", "Pending")}, "Adopted", "Ready"), "Pending"},
+		{"the first in the way", Message([]metav1.Condition{makeCondition("Ready", "Pending"), adopted}, "Adopted", "Ready"),
+			"NameHeld: held"},
+		{"no message", Message([]metav1.Condition{makeCondition("Ready", "Pending")}, "Adopted", "Ready"), "Pending"},
 		{"no age", Age(metav1.Time{}), "<unknown>"},
 		{"age", Age(metav1.NewTime(time.Now().Add(-3 * time.Hour))), "3h"},
 		{"short", Cut("äbc", 3), "äbc"},

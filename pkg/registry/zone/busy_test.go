@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/standalone"
 )
 
@@ -26,9 +27,7 @@ func TestUpdate_ofABusyZone_S7_6(t *testing.T) {
 	up := standalone.Start(t)
 	zones := up.KubizoneV1alpha1().Zones("platform")
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	if _, err := zones.Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	defer writers.Wait()
@@ -37,9 +36,7 @@ func TestUpdate_ofABusyZone_S7_6(t *testing.T) {
 		records := up.KubizoneV1alpha1().Records("team")
 		name := fmt.Sprintf("w%d", w)
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "A", RData: "192.0.2.1"}}
-		if _, err := records.Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(records.Create(t.Context(), record, metav1.CreateOptions{}))(t)
 		writers.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				patch := fmt.Sprintf(`{"spec":{"rdata":"192.0.2.%d"}}`, 1+i%200)
@@ -84,9 +81,7 @@ func TestUpdate_ofAChangedZone_S7_6(t *testing.T) {
 	up := standalone.Start(t)
 	zones, records := up.KubizoneV1alpha1().Zones("platform"), up.KubizoneV1alpha1().Records("platform")
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	if _, err := zones.Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	patch := func(text string, subresources ...string) error {
 		_, err := zones.Patch(t.Context(), "org", types.MergePatchType, []byte(text), metav1.PatchOptions{}, subresources...)
 		return err
@@ -99,15 +94,9 @@ func TestUpdate_ofAChangedZone_S7_6(t *testing.T) {
 		return err
 	}
 	condition := func(kind string) string {
-		z, err := zones.Get(t.Context(), "org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(zones.Get(t.Context(), "org", metav1.GetOptions{}))(t)
 		all := append(z.Status.Conditions, metav1.Condition{Type: kind, Status: "True", Reason: "Test", LastTransitionTime: metav1.Now()})
-		text, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": all}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(map[string]any{"status": map[string]any{"conditions": all}}))(t)
 		return string(text)
 	}
 	for _, test := range []struct {
@@ -125,17 +114,11 @@ func TestUpdate_ofAChangedZone_S7_6(t *testing.T) {
 		{"a condition of another controller", func() error { return patch(condition("example.org/Approved"), "status") }, true},
 		{"a condition of another controller, and a Record", func() error { return errors.Join(patch(condition("example.org/Seen"), "status"), addRecord()) }, true},
 	} {
-		z, err := zones.Get(t.Context(), "org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(zones.Get(t.Context(), "org", metav1.GetOptions{}))(t)
 		if err := test.change(); err != nil {
 			t.Fatalf("%s: %v", test.what, err)
 		}
-		now, err := zones.Get(t.Context(), "org", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := must.Get(zones.Get(t.Context(), "org", metav1.GetOptions{}))(t)
 		z.Spec.DeletionProtection = !z.Spec.DeletionProtection
 		after, err := zones.Update(t.Context(), z, metav1.UpdateOptions{})
 		if test.refused {
@@ -153,10 +136,7 @@ func TestUpdate_ofAChangedZone_S7_6(t *testing.T) {
 		}
 	}
 	// A version that never was one of the Zone, one of before it was made, and one that is yet to come.
-	z, err := zones.Get(t.Context(), "org", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zones.Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	for _, version := range []string{"1", "128", "9007199254740992"} {
 		z.ResourceVersion = version
 		if _, err := zones.Update(t.Context(), z, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {

@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 )
 
 // door serves the two subresources of one zone as the generic server would: options read from the query, the user in
@@ -92,21 +93,15 @@ func openDoor(t *testing.T, views Views, change func(*Config)) *door {
 	return d
 }
 
-// get returns status, header and body of a request with an Accept header, as a user.
-func (d *door) get(t *testing.T, path, accept, as string) (int, http.Header, string) {
+// getPage returns status, header and body of a request with an Accept header, as a user.
+func (d *door) getPage(t *testing.T, path, accept, as string) (int, http.Header, string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, d.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequest(http.MethodGet, d.URL+path, nil))(t)
 	if accept != "" {
 		req.Header.Set("Accept", accept)
 	}
 	req.Header.Set("User", as)
-	response, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(req))(t)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -115,9 +110,9 @@ func (d *door) get(t *testing.T, path, accept, as string) (int, http.Header, str
 	return response.StatusCode, response.Header, string(body)
 }
 
-func (d *door) entries(t *testing.T, query string) v1alpha1.ZoneEntries {
+func (d *door) getEntries(t *testing.T, query string) v1alpha1.ZoneEntries {
 	t.Helper()
-	code, _, body := d.get(t, "/example-org/entries?"+query, "application/json", "tenant")
+	code, _, body := d.getPage(t, "/example-org/entries?"+query, "application/json", "tenant")
 	if code != http.StatusOK {
 		t.Fatalf("%s: %d %s", query, code, body)
 	}
@@ -128,10 +123,10 @@ func (d *door) entries(t *testing.T, query string) v1alpha1.ZoneEntries {
 	return out
 }
 
-// refused wants a Status of a code whose message has a text in it.
-func (d *door) refused(t *testing.T, path, accept, as string, code int, text string) http.Header {
+// expectRefusal wants a Status of a code whose message has a text in it.
+func (d *door) expectRefusal(t *testing.T, path, accept, as string, code int, text string) http.Header {
 	t.Helper()
-	got, header, body := d.get(t, path, accept, as)
+	got, header, body := d.getPage(t, path, accept, as)
 	var status metav1.Status
 	if err := json.Unmarshal([]byte(body), &status); err != nil || status.Kind != "Status" || int(status.Code) != code {
 		t.Errorf("%s: not a Status of %d: %s", path, code, body)
@@ -142,7 +137,7 @@ func (d *door) refused(t *testing.T, path, accept, as string, code int, text str
 	return header
 }
 
-func listed(entries []v1alpha1.Entry) string {
+func describeEntries(entries []v1alpha1.Entry) string {
 	var out []string
 	for _, e := range entries {
 		out = append(out, strings.TrimSuffix(e.FQDN, ".example.org.")+" "+e.Type)
@@ -152,15 +147,15 @@ func listed(entries []v1alpha1.Entry) string {
 
 // S6.1: SOA first, then canonical order, all of one serial.
 func TestEntries_json(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
-	got := d.entries(t, "")
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
+	got := d.getEntries(t, "")
 	if got.Kind != "ZoneEntries" || got.APIVersion != "kubi.zone/v1alpha1" || got.FQDN != "example.org." || got.Serial != 7 || got.Hash != "hash-of-7" {
 		t.Errorf("head %+v", got)
 	}
 	if want := (v1alpha1.ZoneViewMeta{Name: "example-org", Namespace: "dns", UID: string(exampleUID)}); got.Metadata != want {
 		t.Errorf("metadata %+v", got.Metadata)
 	}
-	if all := listed(got.Entries); all != "example.org. SOA, example.org. NS, example.org. MX, host000000 A, host000001 A, www A, www A, www A" {
+	if all := describeEntries(got.Entries); all != "example.org. SOA, example.org. NS, example.org. MX, host000000 A, host000001 A, www A, www A, www A" {
 		t.Errorf("entries %s", all)
 	}
 	want := v1alpha1.Entry{FQDN: "example.org.", Type: "MX", Class: "IN", TTL: 360, RData: "10 mail.example.org."}
@@ -170,7 +165,7 @@ func TestEntries_json(t *testing.T) {
 }
 
 func TestEntries_text(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 0)}}, nil)
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 0)}}, nil)
 	const want = `; zone example.org. serial 7 hash hash-of-7
 example.org.	360	IN	SOA	ns1.example.org. hostmaster.example.org. 7 86400 7200 3600000 360
 example.org.	360	IN	NS	ns1.example.org.
@@ -180,7 +175,7 @@ www.example.org.	360	IN	A	192.0.2.2
 www.example.org.	360	IN	A	192.0.2.3
 `
 	for path, accept := range map[string]string{"/example-org/entries": "text/dns", "/example-org/entries?format=text": "application/json, */*"} {
-		code, header, body := d.get(t, path, accept, "tenant")
+		code, header, body := d.getPage(t, path, accept, "tenant")
 		if code != http.StatusOK || header.Get("Content-Type") != "text/dns" || body != want {
 			t.Errorf("%s %s: %d %s\n%s", path, accept, code, header.Get("Content-Type"), body)
 		}
@@ -189,9 +184,9 @@ www.example.org.	360	IN	A	192.0.2.3
 
 // kubectl prints a Table only where each row has an object with apiVersion and kind.
 func TestEntries_table(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 1)}}, nil)
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, nil)
 	const kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
-	_, _, body := d.get(t, "/example-org/entries?limit=4", kubectl, "tenant")
+	_, _, body := d.getPage(t, "/example-org/entries?limit=4", kubectl, "tenant")
 	var table metav1.Table
 	if err := json.Unmarshal([]byte(body), &table); err != nil || table.Kind != "Table" || table.APIVersion != "meta.k8s.io/v1" || table.Continue == "" {
 		t.Fatalf("%v: %s", err, body)
@@ -209,21 +204,21 @@ func TestEntries_table(t *testing.T) {
 }
 
 func TestEntries_definition(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
-	got := d.entries(t, "form=definition")
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
+	got := d.getEntries(t, "form=definition")
 	if got.ContentGeneration != 1007 || got.ContentState == "" || got.Header == nil || got.Header.Expire != 3600000 || got.Header.NameServers[0].Addresses[0] != "192.0.2.53" {
 		t.Errorf("definition %+v, header %+v", got, got.Header)
 	}
 	if len(got.RRsets) != 2 || got.RRsets[0].Owner != "@" || got.RRsets[0].TTL != "inherit" || got.RRsets[1].TTL != "60" || len(got.RRsets[1].Data) != 3 || got.Entries != nil {
 		t.Errorf("rrsets %+v", got.RRsets)
 	}
-	d.refused(t, "/example-org/entries?form=definition&type=A", "", "tenant", http.StatusBadRequest, "whole of a zone")
-	d.refused(t, "/example-org/entries?form=definition", "text/dns", "tenant", http.StatusNotAcceptable, "application/json")
-	d.refused(t, "/example-org/entries?form=other", "", "tenant", http.StatusBadRequest, "definition")
+	d.expectRefusal(t, "/example-org/entries?form=definition&type=A", "", "tenant", http.StatusBadRequest, "whole of a zone")
+	d.expectRefusal(t, "/example-org/entries?form=definition", "text/dns", "tenant", http.StatusNotAcceptable, "application/json")
+	d.expectRefusal(t, "/example-org/entries?form=other", "", "tenant", http.StatusBadRequest, "definition")
 }
 
 func TestEntries_selected(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
 	for query, want := range map[string]string{
 		"type=a":                         "host000000 A, host000001 A, www A, www A, www A",
 		"type=TYPE15":                    "example.org. MX",
@@ -242,27 +237,27 @@ func TestEntries_selected(t *testing.T) {
 		"type=SOA&limit=1":               "example.org. SOA",
 		"name=zzz&limit=1&type=TYPE6553": "",
 	} {
-		if got := listed(d.entries(t, query).Entries); got != want {
+		if got := describeEntries(d.getEntries(t, query).Entries); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
-	d.refused(t, "/example-org/entries?type=NOPE", "", "tenant", http.StatusBadRequest, "query parameter type")
-	d.refused(t, "/example-org/entries?name=a..b", "", "tenant", http.StatusBadRequest, "query parameter name")
-	d.refused(t, "/example-org/entries?limit=-1", "", "tenant", http.StatusBadRequest, "query parameter limit")
+	d.expectRefusal(t, "/example-org/entries?type=NOPE", "", "tenant", http.StatusBadRequest, "query parameter type")
+	d.expectRefusal(t, "/example-org/entries?name=a..b", "", "tenant", http.StatusBadRequest, "query parameter name")
+	d.expectRefusal(t, "/example-org/entries?limit=-1", "", "tenant", http.StatusBadRequest, "query parameter limit")
 }
 
 // However a listing is cut, its pages together are the listing, and all are of one serial, whatever is written
 // meanwhile.
 func TestEntries_pagesAreOneSerial(t *testing.T) {
-	views := &held{snapshots: []*fixed{example(7, 20)}}
+	views := &held{snapshots: []*fixed{makeExample(7, 20)}}
 	d := openDoor(t, views, nil)
 	for _, filter := range []string{"", "type=A", "name=www", "name=@"} {
-		whole := listed(d.entries(t, filter).Entries)
+		whole := describeEntries(d.getEntries(t, filter).Entries)
 		for _, limit := range []string{"1", "2", "3", "7", "25", "26", "1000"} {
 			var pages []v1alpha1.Entry
 			token := ""
 			for {
-				page := d.entries(t, filter+"&limit="+limit+"&continue="+token)
+				page := d.getEntries(t, filter+"&limit="+limit+"&continue="+token)
 				if page.Serial != 7 {
 					t.Fatalf("a page of serial %d", page.Serial)
 				}
@@ -274,29 +269,29 @@ func TestEntries_pagesAreOneSerial(t *testing.T) {
 					t.Fatal("an empty page that goes on")
 				}
 				if len(views.snapshots) == 1 {
-					views.put(example(8, 25))
+					views.putSnapshot(makeExample(8, 25))
 				}
 			}
-			if got := listed(pages); got != whole {
+			if got := describeEntries(pages); got != whole {
 				t.Errorf("filter %q, limit %s: %s, want %s", filter, limit, got, whole)
 			}
-			views.drop(8)
+			views.dropSnapshot(8)
 		}
 	}
 }
 
 func TestEntries_continueIsGone(t *testing.T) {
-	views := &held{snapshots: []*fixed{example(7, 20)}}
+	views := &held{snapshots: []*fixed{makeExample(7, 20)}}
 	d := openDoor(t, views, nil)
-	token := d.entries(t, "limit=5").Metadata.Continue
-	views.put(example(8, 20))
-	views.drop(7)
-	d.refused(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
-	d.refused(t, "/example-org/entries?continue=bm90IG91cnM", "", "tenant", http.StatusBadRequest, "continue")
+	token := d.getEntries(t, "limit=5").Metadata.Continue
+	views.putSnapshot(makeExample(8, 20))
+	views.dropSnapshot(7)
+	d.expectRefusal(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
+	d.expectRefusal(t, "/example-org/entries?continue=bm90IG91cnM", "", "tenant", http.StatusBadRequest, "continue")
 	// The zone was deleted and made again under its name: another zone.
-	views.put(example(7, 20))
+	views.putSnapshot(makeExample(7, 20))
 	d.zone.UID = "another"
-	d.refused(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
+	d.expectRefusal(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
 }
 
 // S3.4: a zone that ended contains nothing, and until it is withdrawn changes names what it had.
@@ -304,21 +299,21 @@ func TestChanges_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
 	views := &held{left: dns.Change{From: 5, To: 7, Removed: []dns.Entry{{Name: name.MustParse("www.example.org."), Type: rdata.A}}}}
 	d := openDoor(t, views, nil)
 	d.zone.Status.FQDN, d.zone.Status.Serial, d.zone.Status.EndsAt = "", 0, &metav1.Time{}
-	answer := d.changes(t, "since=5", "tenant")
+	answer := d.getChanges(t, "since=5", "tenant")
 	if answer.FQDN != "example.org." || answer.Until != 7 || len(answer.Changes) != 1 || len(answer.Changes[0].Added) != 0 || len(answer.Changes[0].Removed) != 1 || answer.Changes[0].Removed[0].FQDN != "www.example.org." || answer.Changes[0].Removed[0].Type != "A" {
 		t.Errorf("%+v", answer)
 	}
 	for _, query := range []string{"since=4", "since=5&until=7", "since=5&form=definition", "since=5&format=text"} {
-		d.refused(t, "/example-org/changes?"+query, "", "tenant", http.StatusGone, "ended")
+		d.expectRefusal(t, "/example-org/changes?"+query, "", "tenant", http.StatusGone, "ended")
 	}
-	d.refused(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
+	d.expectRefusal(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
 }
 
 // S7.1: 504 with Retry-After when the view does not reach the Zone's serial in time.
 func TestEntries_viewIsLate(t *testing.T) {
 	d := openDoor(t, &held{block: true}, nil)
 	for _, accept := range []string{"application/json", "text/dns"} {
-		header := d.refused(t, "/example-org/entries", accept, "tenant", http.StatusGatewayTimeout, "has not reached serial 7")
+		header := d.expectRefusal(t, "/example-org/entries", accept, "tenant", http.StatusGatewayTimeout, "has not reached serial 7")
 		if header.Get("Retry-After") != "1" {
 			t.Errorf("Retry-After %q", header.Get("Retry-After"))
 		}
@@ -326,22 +321,19 @@ func TestEntries_viewIsLate(t *testing.T) {
 }
 
 func TestEntries_refused(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 0)}}, nil)
-	d.refused(t, "/other/entries", "", "tenant", http.StatusNotFound, `"other" not found`)
-	d.refused(t, "/example-org/entries", "image/png", "tenant", http.StatusNotAcceptable, "text/dns")
-	d.refused(t, "/example-org/entries?format=png", "", "tenant", http.StatusBadRequest, "query parameter format")
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 0)}}, nil)
+	d.expectRefusal(t, "/other/entries", "", "tenant", http.StatusNotFound, `"other" not found`)
+	d.expectRefusal(t, "/example-org/entries", "image/png", "tenant", http.StatusNotAcceptable, "text/dns")
+	d.expectRefusal(t, "/example-org/entries?format=png", "", "tenant", http.StatusBadRequest, "query parameter format")
 	d.zone.Status.Serial = 0
-	d.refused(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
+	d.expectRefusal(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
 }
 
 func TestEntries_concurrencyIsBounded(t *testing.T) {
 	views := &held{block: true}
 	d := openDoor(t, views, func(c *Config) { c.Streams, c.ViewTimeout = 1, time.Minute })
 	ctx, cancel := context.WithCancel(context.Background())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -352,7 +344,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	for d.streams.readSlots.inUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	header := d.refused(t, "/example-org/entries", "", "tenant", http.StatusTooManyRequests, "try again")
+	header := d.expectRefusal(t, "/example-org/entries", "", "tenant", http.StatusTooManyRequests, "try again")
 	if header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -365,7 +357,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 
 // Attack 89: where tenants have all that they may have, a user who may read all zones, as the primary may, is served.
 func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 1)}}, func(c *Config) { c.Streams = 4 })
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(c *Config) { c.Streams = 4 })
 	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
 		slots := d.streams.readSlots
 		if strings.Contains(path, "watch") {
@@ -376,17 +368,11 @@ func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
 				break
 			}
 		}
-		d.refused(t, path, "", "tenant", http.StatusTooManyRequests, "try again")
+		d.expectRefusal(t, path, "", "tenant", http.StatusTooManyRequests, "try again")
 		ctx, cancel := context.WithCancel(t.Context())
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, d.URL+path, nil))(t)
 		req.Header.Set("User", "admin")
-		response, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(http.DefaultClient.Do(req))(t)
 		if response.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", path, response.Status)
 		}
@@ -405,18 +391,16 @@ func TestEntries_sources(t *testing.T) {
 	}
 	mail := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "MX", RData: "10 mail"}}
 	mail.Namespace, mail.Name = "dns", "mail"
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 1)}}, func(c *Config) {
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(c *Config) {
 		c.Sources = recordsAt{
 			name.MustParse("www.example.org."): {www("team-a", "one", "192.0.2.1", "192.0.2.2"), www("team-b", "two", "192.0.2.2")},
 			name.MustParse("example.org."):     {mail},
 		}
 	})
-	d.refused(t, "/example-org/entries?sources=true", "", "tenant", http.StatusForbidden, "list records")
-	_, _, body := d.get(t, "/example-org/entries?sources=true", "", "admin")
+	d.expectRefusal(t, "/example-org/entries?sources=true", "", "tenant", http.StatusForbidden, "list records")
+	_, _, body := d.getPage(t, "/example-org/entries?sources=true", "", "admin")
 	var got v1alpha1.ZoneEntries
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(body), &got))
 	var said []string
 	for _, entry := range got.Entries {
 		text := entry.Type + " " + entry.RData + ":"
@@ -429,7 +413,7 @@ func TestEntries_sources(t *testing.T) {
 	if text := strings.Join(said[1:], "|"); text != want {
 		t.Errorf("sources %s, want %s", text, want)
 	}
-	d.refused(t, "/example-org/entries?sources=true&format=text", "", "admin", http.StatusBadRequest, "master file")
+	d.expectRefusal(t, "/example-org/entries?sources=true&format=text", "", "admin", http.StatusBadRequest, "master file")
 }
 
 // A stream takes memory for what is under way, not for the zone.
@@ -438,12 +422,9 @@ func TestEntries_flatMemory(t *testing.T) {
 		t.Skip("-short: 200,000 records three times; the memory of the race detector is not the program's")
 	}
 	const n = 200_000
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, n)}}, nil)
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, n)}}, nil)
 	for _, format := range []string{"json", "text", "table"} {
-		response, err := http.Get(d.URL + "/example-org/entries?format=" + format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(http.Get(d.URL + "/example-org/entries?format=" + format))(t)
 		var before, during, most runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
@@ -482,30 +463,24 @@ func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) (
 
 // Octets that are sent cannot be taken back, so an answer that breaks off must not look whole.
 func TestEntries_breaksOffVisibly(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{example(7, 5000)}}, func(c *Config) { c.Sources = failing{} })
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 5000)}}, func(c *Config) { c.Sources = failing{} })
 	d.Config.ErrorLog = log.New(io.Discard, "", 0)
-	req, err := http.NewRequest(http.MethodGet, d.URL+"/example-org/entries?sources=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequest(http.MethodGet, d.URL+"/example-org/entries?sources=true", nil))(t)
 	req.Header.Set("User", "admin")
-	response, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(req))(t)
 	defer response.Body.Close()
 	if body, err := io.ReadAll(response.Body); response.StatusCode != http.StatusOK || err == nil {
 		t.Errorf("%d and %d octets that look whole", response.StatusCode, len(body))
 	}
 }
 
-func history() *held {
-	header := example(7, 0).header
+func makeHistory() *held {
+	header := makeExample(7, 0).header
 	later := header
 	later.TTL = 60
 	www := name.MustParse("www.example.org.")
 	return &held{
-		snapshots: []*fixed{example(7, 0)},
+		snapshots: []*fixed{makeExample(7, 0)},
 		steps: []content.Step{
 			{N: 5, Serial: 6, Time: 1700000000, By: "alice", Record: &content.RecordRef{Namespace: "team-a", Name: "one", UID: "u"},
 				Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.3"}},
@@ -519,9 +494,9 @@ func history() *held {
 	}
 }
 
-func (d *door) changes(t *testing.T, query, as string) v1alpha1.ZoneChanges {
+func (d *door) getChanges(t *testing.T, query, as string) v1alpha1.ZoneChanges {
 	t.Helper()
-	code, _, body := d.get(t, "/example-org/changes?"+query, "application/json", as)
+	code, _, body := d.getPage(t, "/example-org/changes?"+query, "application/json", as)
 	var out v1alpha1.ZoneChanges
 	if err := json.Unmarshal([]byte(body), &out); code != http.StatusOK || err != nil {
 		t.Fatalf("%s: %d %v %s", query, code, err, body)
@@ -530,8 +505,8 @@ func (d *door) changes(t *testing.T, query, as string) v1alpha1.ZoneChanges {
 }
 
 func TestChanges(t *testing.T) {
-	d := openDoor(t, history(), func(c *Config) { c.Sources = recordsAt{} })
-	got := d.changes(t, "since=5", "tenant")
+	d := openDoor(t, makeHistory(), func(c *Config) { c.Sources = recordsAt{} })
+	got := d.getChanges(t, "since=5", "tenant")
 	if got.Kind != "ZoneChanges" || got.Since != 5 || got.Until != 7 || len(got.Changes) != 2 {
 		t.Fatalf("changes %+v", got)
 	}
@@ -542,30 +517,30 @@ func TestChanges(t *testing.T) {
 	if first.By != "" || first.Record != nil {
 		t.Error("S1.7: every user sees the author")
 	}
-	if one := d.changes(t, "since=5&until=6", "tenant"); len(one.Changes) != 1 || one.Until != 6 {
+	if one := d.getChanges(t, "since=5&until=6", "tenant"); len(one.Changes) != 1 || one.Until != 6 {
 		t.Errorf("until: %+v", one)
 	}
-	if none := d.changes(t, "since=7", "tenant"); len(none.Changes) != 0 || none.Until != 7 {
+	if none := d.getChanges(t, "since=7", "tenant"); len(none.Changes) != 0 || none.Until != 7 {
 		t.Errorf("nothing since: %+v", none)
 	}
-	told := d.changes(t, "since=5&sources=true", "admin").Changes[0]
+	told := d.getChanges(t, "since=5&sources=true", "admin").Changes[0]
 	if told.By != "alice" || told.Record == nil || told.Record.Namespace != "team-a" {
 		t.Errorf("sources %+v", told)
 	}
-	d.refused(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
-	if held := d.changes(t, "", "tenant"); held.Since != 5 || held.Until != 7 || len(held.Changes) != 2 {
+	d.expectRefusal(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
+	if held := d.getChanges(t, "", "tenant"); held.Since != 5 || held.Until != 7 || len(held.Changes) != 2 {
 		t.Errorf("without since: %+v, want all that is held", held)
 	}
-	d.refused(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
-	d.refused(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more: start again from zones/entries")
-	d.refused(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
+	d.expectRefusal(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
+	d.expectRefusal(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more: start again from zones/entries")
+	d.expectRefusal(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
 }
 
 // kubectl asks for a table and JSON, in this order.
 func TestChanges_table(t *testing.T) {
-	d := openDoor(t, history(), func(c *Config) { c.Sources = recordsAt{} })
+	d := openDoor(t, makeHistory(), func(c *Config) { c.Sources = recordsAt{} })
 	const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-	_, _, body := d.get(t, "/example-org/changes", accept, "tenant")
+	_, _, body := d.getPage(t, "/example-org/changes", accept, "tenant")
 	var table metav1.Table
 	if err := json.Unmarshal([]byte(body), &table); err != nil || table.Kind != "Table" {
 		t.Fatalf("%v: %s", err, body)
@@ -586,14 +561,14 @@ func TestChanges_table(t *testing.T) {
 		t.Errorf("rows %q", got)
 	}
 	// A request for sources gets them, in the form that has them.
-	if _, _, body := d.get(t, "/example-org/changes?sources=true", accept, "admin"); !strings.Contains(body, `"ZoneChanges"`) {
+	if _, _, body := d.getPage(t, "/example-org/changes?sources=true", accept, "admin"); !strings.Contains(body, `"ZoneChanges"`) {
 		t.Errorf("with sources: %s", body)
 	}
 }
 
 func TestChanges_definition(t *testing.T) {
-	d := openDoor(t, history(), nil)
-	got := d.changes(t, "since=5&form=definition", "tenant")
+	d := openDoor(t, makeHistory(), nil)
+	got := d.getChanges(t, "since=5&form=definition", "tenant")
 	if len(got.Steps) != 2 || got.Changes != nil {
 		t.Fatalf("steps %+v", got)
 	}
@@ -607,8 +582,8 @@ func TestChanges_definition(t *testing.T) {
 }
 
 func TestChanges_text(t *testing.T) {
-	d := openDoor(t, history(), nil)
-	_, _, body := d.get(t, "/example-org/changes?since=5&format=text", "", "tenant")
+	d := openDoor(t, makeHistory(), nil)
+	_, _, body := d.getPage(t, "/example-org/changes?since=5&format=text", "", "tenant")
 	const want = `; changes of zone example.org.
 ; serial 5 to 6
 + www.example.org.	60	IN	A	192.0.2.3

@@ -52,8 +52,8 @@ func (f *fixed) EntriesFrom(from name.Name) iter.Seq[dns.Entry] {
 	}
 }
 
-// example is example.org. at a serial: an apex of three, then www with three values, then n hosts.
-func example(at serial.Serial, n int) *fixed {
+// makeExample returns example.org. at a serial: an apex of three, then www with three values, then n hosts.
+func makeExample(at serial.Serial, n int) *fixed {
 	apex := name.MustParse("example.org.")
 	f := &fixed{
 		header: content.Header{FQDN: apex, TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360,
@@ -90,13 +90,13 @@ type held struct {
 	block     bool // never reaches any serial
 }
 
-func (h *held) put(s *fixed) {
+func (h *held) putSnapshot(s *fixed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.snapshots = append(h.snapshots, s)
 }
 
-func (h *held) drop(at serial.Serial) {
+func (h *held) dropSnapshot(at serial.Serial) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.snapshots = slices.DeleteFunc(h.snapshots, func(s *fixed) bool { return s.serial == at })
@@ -137,8 +137,8 @@ func (h *held) At(_ context.Context, _ *v1alpha1.Zone, at serial.Serial) (Snapsh
 	return nil, fmt.Errorf("looking for %d: %w", at, ErrNotHeld)
 }
 
-// span is called with the lock held.
-func (h *held) span(since, until serial.Serial) (first, last int, err error) {
+// findSpan is called with the lock held.
+func (h *held) findSpan(since, until serial.Serial) (first, last int, err error) {
 	if len(h.steps) == 0 || since < h.steps[0].Serial-1 || until > h.steps[len(h.steps)-1].Serial {
 		return 0, 0, ErrNotHeld
 	}
@@ -157,7 +157,7 @@ func (h *held) Oldest(_ context.Context, _ *v1alpha1.Zone) (serial.Serial, error
 func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	first, last, err := h.span(since, until)
+	first, last, err := h.findSpan(since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Se
 func (h *held) Changes(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	first, last, err := h.span(since, until)
+	first, last, err := h.findSpan(since, until)
 	if err != nil {
 		return nil, err
 	}

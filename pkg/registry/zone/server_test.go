@@ -43,6 +43,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/pkg/registry/record"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -61,7 +62,7 @@ type decision struct {
 	withdraws []string
 }
 
-func (d *decision) admits(_ context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error) {
+func (d *decision) admitsClass(_ context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error) {
 	if class == "unreadable" {
 		return false, false, errors.New("etcd is away")
 	}
@@ -76,7 +77,7 @@ func (d *decision) firstClass(_ context.Context, zone *v1alpha1.Zone) (*v1alpha1
 	return nil, nil
 }
 
-func (d *decision) withdrawing(_ context.Context, zone *v1alpha1.Zone) (refs []v1alpha1.DNSClassReference, err error) {
+func (d *decision) listWithdrawing(_ context.Context, zone *v1alpha1.Zone) (refs []v1alpha1.DNSClassReference, err error) {
 	for _, ref := range zone.Spec.DNSClassRefs {
 		if slices.Contains(d.withdraws, ref.Name) {
 			refs = append(refs, ref)
@@ -91,7 +92,7 @@ func withEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }
 
-func (d *decision) zone(ctx context.Context, before, after *v1alpha1.Zone) error {
+func (d *decision) decideZone(ctx context.Context, before, after *v1alpha1.Zone) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, fmt.Sprintf("zone before=%v after=%v establish=%v", before != nil, after != nil, ctx.Value(establishKey{})))
@@ -101,7 +102,7 @@ func (d *decision) zone(ctx context.Context, before, after *v1alpha1.Zone) error
 	return d.refuse
 }
 
-func (d *decision) record(_ context.Context, before, after *v1alpha1.Record) error {
+func (d *decision) decideRecord(_ context.Context, before, after *v1alpha1.Record) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, fmt.Sprintf("record before=%v after=%v", before != nil, after != nil))
@@ -127,7 +128,7 @@ func (d *decision) Authorize(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-func (d *decision) took() (asked, reviews []string) {
+func (d *decision) takeAsked() (asked, reviews []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	asked, reviews = d.asked, d.reviews
@@ -142,13 +143,10 @@ type server struct {
 	store  *Storage
 }
 
-// serve runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
-func serve(t *testing.T, views Views) *server {
+// startServer runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
+func startServer(t *testing.T, views Views) *server {
 	t.Helper()
-	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
 	registry := install.New()
 	backend := storagebackend.Config{
@@ -163,17 +161,12 @@ func serve(t *testing.T, views Views) *server {
 			Decorator: genericregistry.StorageWithCacher(), DeleteCollectionWorkers: 1, EnableGarbageCollection: true,
 		}
 	}
-	zones, err := NewStorage(Config{
-		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, FirstClass: d.firstClass, Withdrawing: d.withdrawing, Views: views,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zones := must.Get(NewStorage(Config{
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.decideZone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admitsClass, FirstClass: d.firstClass, Withdrawing: d.listWithdrawing, Views: views,
+	}))(t)
 	t.Cleanup(zones.Zone.Destroy)
-	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options("records"), Preview: d.record})
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options("records"),
+		Preview: d.decideRecord}))(t)
 	t.Cleanup(records.Record.Destroy)
 
 	config := genericapiserver.NewConfig(registry.Codecs)
@@ -189,23 +182,18 @@ func serve(t *testing.T, views Views) *server {
 		h = genericapifilters.WithAuditInit(asUser(h))
 		return genericapifilters.WithRequestInfo(h, genericapiserver.NewRequestInfoResolver(&genericapiserver.Config{LegacyAPIGroupPrefixes: sets.NewString("/api")}))
 	}
-	generic, err := config.Complete(nil).New("test", genericapiserver.NewEmptyDelegate())
-	if err != nil {
-		t.Fatal(err)
-	}
+	generic := must.Get(config.Complete(nil).New("test", genericapiserver.NewEmptyDelegate()))(t)
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
 		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes, "zones/establish": zones.Establish, "zones/finalizers": zones.Finalizers, "zones/dnssec": zones.DNSSEC,
 		"records": records.Record, "records/status": records.Status,
 	}
-	if err := generic.InstallAPIGroup(&group); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, generic.InstallAPIGroup(&group))
 	generic.PrepareRun()
 	s := &server{Server: httptest.NewServer(generic.Handler), decision: d, store: zones}
 	t.Cleanup(s.Close)
 	t.Cleanup(generic.Destroy)
-	s.client = s.as(t, "admin")
+	s.client = s.clientAs(t, "admin")
 	return s
 }
 
@@ -231,15 +219,11 @@ func (u userHeader) RoundTrip(req *http.Request) (*http.Response, error) {
 	return u.next.RoundTrip(req)
 }
 
-func (s *server) as(t *testing.T, name string) versioned.Interface {
+func (s *server) clientAs(t *testing.T, name string) versioned.Interface {
 	t.Helper()
-	client, err := versioned.NewForConfig(&restclient.Config{
+	return must.Get(versioned.NewForConfig(&restclient.Config{
 		Host: s.URL, QPS: -1, WrapTransport: func(next http.RoundTripper) http.RoundTripper { return userHeader{name, next} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	}))(t)
 }
 
 func zoneNamed(object, domainName string) *v1alpha1.Zone {
@@ -251,8 +235,8 @@ func zoneNamed(object, domainName string) *v1alpha1.Zone {
 
 // TestServer runs one server through what the door promises; its parts do not depend on each other.
 func TestServer(t *testing.T) {
-	views := &held{snapshots: []*fixed{example(7, 1)}}
-	s := serve(t, views)
+	views := &held{snapshots: []*fixed{makeExample(7, 1)}}
+	s := startServer(t, views)
 	for _, part := range []struct {
 		name string
 		run  func(*testing.T, *server)
@@ -262,7 +246,7 @@ func TestServer(t *testing.T) {
 		{"server-side apply", testApply},
 	} {
 		t.Run(part.name, func(t *testing.T) {
-			s.took()
+			s.takeAsked()
 			part.run(t, s)
 		})
 	}
@@ -274,10 +258,7 @@ func testSpecAndStatus(t *testing.T, s *server) {
 	zone := zoneNamed("s74", "S74.Example.org.")
 	zone.Status.Serial = 99
 	zone.Labels = map[string]string{v1alpha1.LabelParentZone: "mine", "kept": "yes"}
-	created, err := zones.Create(ctx, zone, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := must.Get(zones.Create(ctx, zone, metav1.CreateOptions{}))(t)
 	if created.Status.Serial != 0 || created.Generation != 1 || created.Spec.DomainName != "S74.Example.org." || *created.Spec.TTL != 360 || *created.Spec.Expire != 3600000 || created.Spec.DeletionPolicy != "Delete" {
 		t.Errorf("created %+v", created)
 	}
@@ -320,10 +301,7 @@ func testStatusSubresource(t *testing.T, s *server) {
 		FQDN: "mine.", Serial: 99, LastDeliveryError: "refused by ns1",
 		Conditions: []metav1.Condition{condition("Adopted", "ByMe"), condition("Ready", "Delivered")},
 	}
-	record, err = records.UpdateStatus(ctx, record, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	record = must.Get(records.UpdateStatus(ctx, record, metav1.UpdateOptions{}))(t)
 	st := record.Status
 	if st.FQDN != "" || st.Serial != 0 || st.LastDeliveryError != "refused by ns1" || len(st.Conditions) != 1 || st.Conditions[0].Type != "Ready" {
 		t.Errorf("S7.4: status %+v", st)
@@ -364,13 +342,11 @@ func testDryRun(t *testing.T, s *server) {
 	if err := records.Delete(ctx, "dry", metav1.DeleteOptions{DryRun: all}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := records.Delete(ctx, "dry", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, records.Delete(ctx, "dry", metav1.DeleteOptions{}))
 	if _, err := records.Patch(ctx, "dry", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{DryRun: all}); err != nil {
 		t.Errorf("last finalizer: %v", err)
 	}
-	asked, _ := s.took()
+	asked, _ := s.takeAsked()
 	want := []string{"zone before=false after=true establish=true", "record before=true after=true", "record before=true after=false", "record before=true after=false"}
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
@@ -387,7 +363,7 @@ func testDryRun(t *testing.T, s *server) {
 
 func testEstablish(t *testing.T, s *server) {
 	ctx := t.Context()
-	admin, tenant := s.client.KubizoneV1alpha1().Zones("dns"), s.as(t, "tenant").KubizoneV1alpha1().Zones("dns")
+	admin, tenant := s.client.KubizoneV1alpha1().Zones("dns"), s.clientAs(t, "tenant").KubizoneV1alpha1().Zones("dns")
 	all := []string{metav1.DryRunAll}
 
 	// The answer is a fact for the decision, so no write is refused here.
@@ -404,7 +380,7 @@ func testEstablish(t *testing.T, s *server) {
 	if _, err := tenant.Create(ctx, relative, metav1.CreateOptions{DryRun: all}); err != nil {
 		t.Error(err)
 	}
-	asked, reviews := s.took()
+	asked, reviews := s.takeAsked()
 	if want := []string{"tenant create zones.kubi.zone/establish dns/xn--bcher-kva.example", "admin create zones.kubi.zone/establish dns/internal:."}; !slices.Equal(reviews, want) {
 		t.Errorf("reviews %q, want %q", reviews, want)
 	}
@@ -413,16 +389,14 @@ func testEstablish(t *testing.T, s *server) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 
-	if _, err := admin.Create(ctx, zoneNamed("e4", "e4.example."), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.took()
+	must.Get(admin.Create(ctx, zoneNamed("e4", "e4.example."), metav1.CreateOptions{}))(t)
+	s.takeAsked()
 	for _, patch := range []string{`{"spec":{"ttl":60}}`, `{"metadata":{"labels":{"a":"b"}}}`, `{"spec":{"domainName":"e5.example."}}`} {
 		if _, err := tenant.Patch(ctx, "e4", types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: all}); err != nil {
 			t.Error(err)
 		}
 	}
-	asked, reviews = s.took()
+	asked, reviews = s.takeAsked()
 	if want := []string{"tenant create zones.kubi.zone/establish dns/e5.example"}; !slices.Equal(reviews, want) {
 		t.Errorf("only a rename is asked for: %q, want %q", reviews, want)
 	}
@@ -434,22 +408,19 @@ func testEstablish(t *testing.T, s *server) {
 	if _, err := admin.Patch(ctx, "e6", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "test", DryRun: all}); err != nil {
 		t.Error(err)
 	}
-	asked, reviews = s.took()
+	asked, reviews = s.takeAsked()
 	if !slices.Equal(reviews, []string{"admin create zones.kubi.zone/establish dns/e6.example"}) || !slices.Equal(asked, []string{"zone before=false after=true establish=true"}) {
 		t.Errorf("apply: asked %q, reviews %q", asked, reviews)
 	}
-	if _, err := s.as(t, "everything-on-zones").KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("e7", "e7.example."), metav1.CreateOptions{DryRun: all}); err != nil {
+	if _, err := s.clientAs(t, "everything-on-zones").KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("e7", "e7.example."), metav1.CreateOptions{DryRun: all}); err != nil {
 		t.Error(err)
 	}
-	if asked, _ = s.took(); !slices.Equal(asked, []string{"zone before=false after=true establish=false"}) {
+	if asked, _ = s.takeAsked(); !slices.Equal(asked, []string{"zone before=false after=true establish=false"}) {
 		t.Errorf("all verbs on zones: asked %q; they are no right to establish", asked)
 	}
 
 	// The right is a subresource that discovery lists, and nothing else.
-	list, err := s.client.Discovery().ServerResourcesForGroupVersion("kubi.zone/v1alpha1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.client.Discovery().ServerResourcesForGroupVersion("kubi.zone/v1alpha1"))(t)
 	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Name == "zones/establish" && r.Namespaced && slices.Equal(r.Verbs, metav1.Verbs{"create"})
 	}) {
@@ -469,10 +440,7 @@ func testFinalizers(t *testing.T, s *server) {
 	zones := s.client.KubizoneV1alpha1().Zones("dns")
 	zone := zoneNamed("held", "held.example.")
 	zone.Finalizers = []string{"example.org/other"}
-	before, err := zones.Create(ctx, zone, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(zones.Create(ctx, zone, metav1.CreateOptions{}))(t)
 	write := func(kind types.PatchType, patch string) (*v1alpha1.Zone, error) {
 		return zones.Patch(ctx, "held", kind, []byte(patch), metav1.PatchOptions{FieldManager: "controller"}, "finalizers")
 	}
@@ -523,9 +491,7 @@ func testFinalizers(t *testing.T, s *server) {
 	if _, err := zones.UpdateStatus(ctx, named, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("another object's uid, by an update of status: %v", err)
 	}
-	if err := zones.Delete(ctx, "held", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, zones.Delete(ctx, "held", metav1.DeleteOptions{}))
 	after, err = write(types.StrategicMergePatchType, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["kubi.zone/delivery"]}}`)
 	if err != nil || !slices.Equal(after.Finalizers, []string{other}) || after.DeletionTimestamp == nil {
 		t.Errorf("let go while it is deleted: %v, %+v", err, after)
@@ -539,9 +505,7 @@ func testFinalizers(t *testing.T, s *server) {
 func testDNSSEC(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")
-	if _, err := zones.Create(ctx, zoneNamed("signed", "signed.example."), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Create(ctx, zoneNamed("signed", "signed.example."), metav1.CreateOptions{}))(t)
 	write := func(kind types.PatchType, dnssec string) (*v1alpha1.Zone, error) {
 		forged := `"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"signed","labels":{"a":"b"},"annotations":{"a":"b"},"finalizers":["mallory.test/forever"]},` +
 			`"spec":{"domainName":"stolen.example.","ttl":5},"status":{"serial":9,"conditions":[{"type":"Ready","status":"True","reason":"Forged","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}],"dnssec":`
@@ -552,21 +516,13 @@ func testDNSSEC(t *testing.T, s *server) {
 		t.Errorf("a zone without a name has DS: %v", err)
 	}
 	// The ledger gives the zone its name at commit.
-	key, err := s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed"))(t)
 	named := func(obj apiruntime.Object, _ storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
 		obj.(*v1alpha1.Zone).Status.FQDN = "signed.example."
 		return obj, nil, nil
 	}
-	if err := s.store.Zone.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, named, false, nil); err != nil {
-		t.Fatal(err)
-	}
-	before, err := zones.Get(ctx, "signed", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.store.Zone.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, named, false, nil))
+	before := must.Get(zones.Get(ctx, "signed", metav1.GetOptions{}))(t)
 	same := func(after *v1alpha1.Zone, err error, ds int) {
 		t.Helper()
 		if err != nil {
@@ -625,9 +581,7 @@ func testProtection(t *testing.T, s *server) {
 	zones := s.client.KubizoneV1alpha1().Zones("protected")
 	zone := zoneNamed("safe", "safe.example.")
 	zone.Namespace, zone.Spec.DeletionProtection = "protected", true
-	if _, err := zones.Create(ctx, zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Create(ctx, zone, metav1.CreateOptions{}))(t)
 	for name, remove := range map[string]func() error{
 		"delete": func() error { return zones.Delete(ctx, "safe", metav1.DeleteOptions{}) },
 		"dry run": func() error {
@@ -645,9 +599,7 @@ func testProtection(t *testing.T, s *server) {
 	if left, err := zones.Get(ctx, "safe", metav1.GetOptions{}); err != nil || left.DeletionTimestamp != nil {
 		t.Errorf("a refused deletion left a mark: %v", err)
 	}
-	if _, err := zones.Patch(ctx, "safe", types.MergePatchType, []byte(`{"spec":{"deletionProtection":false}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Patch(ctx, "safe", types.MergePatchType, []byte(`{"spec":{"deletionProtection":false}}`), metav1.PatchOptions{}))(t)
 	if err := zones.Delete(ctx, "safe", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -774,17 +726,12 @@ func testRetain(t *testing.T, s *server) {
 	_, err = zones.Create(ctx, again, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	refused(err)
 	again.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete
-	if _, err := zones.Create(ctx, again, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Create(ctx, again, metav1.CreateOptions{}))(t)
 	_, err = zones.Patch(ctx, "r2", types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`), metav1.PatchOptions{})
 	refused(err)
 	var warned warnings
 	config := restclient.Config{Host: s.URL, QPS: -1, WarningHandler: &warned}
-	client, err := versioned.NewForConfig(&config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(versioned.NewForConfig(&config))(t)
 	zones = client.KubizoneV1alpha1().Zones("classed")
 	if made, err := zones.Patch(ctx, "r1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil || made.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		t.Errorf("a zone that stands: %v", err)
@@ -808,9 +755,7 @@ func testSelectors(t *testing.T, s *server) {
 		"number": {DomainName: "b.example.org.", Type: "TYPE1", RData: "192.0.2.1"},
 		"mail":   {DomainName: "@", Type: "MX", RData: "10 mail", ZoneRef: &v1alpha1.ZoneReference{Name: "parent"}},
 	} {
-		if _, err := records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(t)
 	}
 	for selector, want := range map[string]string{
 		"spec.type=A": "lower number", "spec.type=a": "lower number", "spec.type=MX": "mail", "spec.zoneRef.name=parent": "mail",
@@ -835,9 +780,7 @@ func testSelectors(t *testing.T, s *server) {
 	zones := s.client.KubizoneV1alpha1().Zones("selectors")
 	zone := zoneNamed("z", "z.example.")
 	zone.Namespace, zone.Spec.View = "selectors", "internal"
-	if _, err := zones.Create(ctx, zone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zones.Create(ctx, zone, metav1.CreateOptions{}))(t)
 	for selector, want := range map[string]int{"spec.view=internal": 1, "spec.view=": 0, "status.fqdn=z.example.": 0} {
 		list, err := zones.List(ctx, metav1.ListOptions{FieldSelector: selector})
 		if err != nil || len(list.Items) != want {
@@ -851,15 +794,9 @@ func testColumns(t *testing.T, s *server) {
 		"zones":   "Name FQDN Serial Entries Class Parent Ready Age | Domain Hash View Message",
 		"records": "Name FQDN Type Data Ready Age | Domain Zone TTL Serial Message",
 	} {
-		req, err := http.NewRequest(http.MethodGet, s.URL+"/apis/kubi.zone/v1alpha1/"+resource, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequest(http.MethodGet, s.URL+"/apis/kubi.zone/v1alpha1/"+resource, nil))(t)
 		req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
-		response, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(http.DefaultClient.Do(req))(t)
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		var table metav1.Table
@@ -893,13 +830,8 @@ func testApply(t *testing.T, s *server) {
 		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"ssa"},"spec":` + spec + `,"status":{"serial":7}}`
 		return zones.Patch(ctx, "ssa", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: manager})
 	}
-	if _, err := apply("one", `{"domainName":"ssa.example.","dnsClassRefs":[{"name":"a"}],"delegations":[{"zones":["x"],"namespaces":["n"]}]}`); err != nil {
-		t.Fatal(err)
-	}
-	zone, err := apply("two", `{"domainName":"ssa.example.","dnsClassRefs":[{"kind":"Bind9Cluster","name":"a"},{"name":"b"}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(apply("one", `{"domainName":"ssa.example.","dnsClassRefs":[{"name":"a"}],"delegations":[{"zones":["x"],"namespaces":["n"]}]}`))(t)
+	zone := must.Get(apply("two", `{"domainName":"ssa.example.","dnsClassRefs":[{"kind":"Bind9Cluster","name":"a"},{"name":"b"}]}`))(t)
 	if len(zone.Spec.DNSClassRefs) != 3 || zone.Status.Serial != 0 {
 		t.Errorf("dnsClassRefs are a map by kind and name: %+v", zone.Spec.DNSClassRefs)
 	}

@@ -22,20 +22,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 )
 
-// follow opens a watch of changes and returns its lines one by one.
-func (d *door) follow(t *testing.T, query, as string) (response *http.Response, line func() string) {
+// followChanges opens a watch of changes and returns its lines one by one.
+func (d *door) followChanges(t *testing.T, query, as string) (response *http.Response, line func() string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+"/example-org/changes?watch=true&"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+"/example-org/changes?watch=true&"+query, nil))(t)
 	req.Header.Set("User", as)
-	response, err = http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response = must.Get(http.DefaultClient.Do(req))(t)
 	t.Cleanup(func() { response.Body.Close() })
 	lines := bufio.NewReader(response.Body)
 	return response, func() string {
@@ -47,18 +42,18 @@ func (d *door) follow(t *testing.T, query, as string) (response *http.Response, 
 	}
 }
 
-// add makes one more serial and wakes the waiting readers.
-func (h *held) add() {
+// addSerial makes one more serial and wakes the waiting readers.
+func (h *held) addSerial() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last := h.snapshots[len(h.snapshots)-1].serial
-	h.snapshots = []*fixed{example(last+1, 0)}
+	h.snapshots = []*fixed{makeExample(last+1, 0)}
 	h.steps = append(h.steps, content.Step{N: uint64(last), Serial: last + 1, Added: []content.Row{{Owner: name.MustRel("new"), Type: rdata.A, Data: "192.0.2.9"}}})
 	h.changes = append(h.changes, dns.Change{From: last, To: last + 1, Added: []dns.Entry{{Name: name.MustParse("new.example.org."), Type: rdata.A, TTL: 60, Data: "192.0.2.9"}}})
 }
 
-// forget drops the oldest steps.
-func (h *held) forget(n int) {
+// forgetSteps drops the oldest steps.
+func (h *held) forgetSteps(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.steps, h.changes = h.steps[n:], h.changes[n:]
@@ -66,21 +61,21 @@ func (h *held) forget(n int) {
 
 // The present content comes first, then the changes, serial by serial.
 func TestChanges_watchGoesOn(t *testing.T) {
-	views := history()
+	views := makeHistory()
 	d := openDoor(t, views, nil)
-	_, past := d.follow(t, "since=5", "tenant")
+	_, past := d.followChanges(t, "since=5", "tenant")
 	for _, want := range []string{`"since":5,"until":6,`, `"since":6,"until":7,`} {
 		if got := past(); !strings.Contains(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
-	response, event := d.follow(t, "", "tenant") // from now on
+	response, event := d.followChanges(t, "", "tenant") // from now on
 	if kind := response.Header.Get("Content-Type"); kind != "application/json" {
 		t.Errorf("JSON comes as %s", kind)
 	}
-	_, step := d.follow(t, "form=definition", "tenant")
-	views.add()
-	views.add()
+	_, step := d.followChanges(t, "form=definition", "tenant")
+	views.addSerial()
+	views.addSerial()
 	for i := range 2 {
 		from := int64(7 + i)
 		var got struct {
@@ -103,16 +98,16 @@ func TestChanges_watchGoesOn(t *testing.T) {
 // A watch that the steps kept no longer reach back to is told so in the stream, and ends; a watch that begins too
 // late is answered with 410 at once.
 func TestChanges_watchEndsWith410(t *testing.T) {
-	views := history()
+	views := makeHistory()
 	d := openDoor(t, views, func(c *Config) { c.Sources = recordsAt{} })
-	d.refused(t, "/example-org/changes?watch=true&since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more")
-	d.refused(t, "/example-org/changes?watch=true&until=9", "", "tenant", http.StatusBadRequest, "until")
-	d.refused(t, "/example-org/changes?watch=true&sources=true&since=5", "", "tenant", http.StatusForbidden, "list records")
-	d.refused(t, "/example-org/changes?watch=true&format=text", "", "tenant", http.StatusBadRequest, "format")
-	_, event := d.follow(t, "since=7", "tenant")
+	d.expectRefusal(t, "/example-org/changes?watch=true&since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more")
+	d.expectRefusal(t, "/example-org/changes?watch=true&until=9", "", "tenant", http.StatusBadRequest, "until")
+	d.expectRefusal(t, "/example-org/changes?watch=true&sources=true&since=5", "", "tenant", http.StatusForbidden, "list records")
+	d.expectRefusal(t, "/example-org/changes?watch=true&format=text", "", "tenant", http.StatusBadRequest, "format")
+	_, event := d.followChanges(t, "since=7", "tenant")
 	views.mu.Lock()
 	views.steps, views.changes = nil, nil
-	views.snapshots = append(views.snapshots, example(10, 0))
+	views.snapshots = append(views.snapshots, makeExample(10, 0))
 	views.mu.Unlock()
 	var got struct {
 		Type   string
@@ -131,18 +126,18 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	defer stop()
-	d := openDoor(t, history(), func(c *Config) { c.Stopping = stopping })
+	d := openDoor(t, makeHistory(), func(c *Config) { c.Stopping = stopping })
 	var streams []func() string
 	for range defaultWatches / 2 {
-		_, line := d.follow(t, "since=6", "greedy")
+		_, line := d.followChanges(t, "since=6", "greedy")
 		line()
 		streams = append(streams, line)
 	}
-	d.refused(t, "/example-org/changes?watch=true", "", "greedy", http.StatusTooManyRequests, "greedy")
-	if code, _, _ := d.get(t, "/example-org/changes?since=5", "", "greedy"); code != http.StatusOK {
+	d.expectRefusal(t, "/example-org/changes?watch=true", "", "greedy", http.StatusTooManyRequests, "greedy")
+	if code, _, _ := d.getPage(t, "/example-org/changes?since=5", "", "greedy"); code != http.StatusOK {
 		t.Errorf("a user with a watch may not read: %d", code)
 	}
-	_, other := d.follow(t, "since=6", "another")
+	_, other := d.followChanges(t, "since=6", "another")
 	other()
 	stop()
 	for _, line := range append(streams, other) {
@@ -154,17 +149,12 @@ func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 
 // A reader that takes nothing is cut after a while, and meanwhile only what is on its way is kept for it (attack 59).
 func TestChanges_slowWatchIsCutAtFlatMemory(t *testing.T) {
-	views := history()
+	views := makeHistory()
 	d := openDoor(t, views, nil)
 	d.streams.stall = 300 * time.Millisecond
-	conn, err := net.Dial("tcp", d.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", d.Listener.Addr().String()))(t)
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "GET /example-org/changes?watch=true&since=5 HTTP/1.1\r\nHost: x\r\nUser: slow\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(conn, "GET /example-org/changes?watch=true&since=5 HTTP/1.1\r\nHost: x\r\nUser: slow\r\n\r\n"))(t)
 	for d.streams.watchSlots.inUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -176,10 +166,10 @@ func TestChanges_slowWatchIsCutAtFlatMemory(t *testing.T) {
 			t.Fatal("a reader that reads nothing keeps its place")
 		}
 		for range 50 {
-			views.add()
+			views.addSerial()
 		}
 		if len(views.steps) > 1000 {
-			views.forget(len(views.steps) - 1000)
+			views.forgetSteps(len(views.steps) - 1000)
 		}
 		time.Sleep(time.Millisecond)
 	}

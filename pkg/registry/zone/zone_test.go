@@ -129,7 +129,7 @@ func TestNegotiate(t *testing.T) {
 }
 
 func TestPlace_roundTrip(t *testing.T) {
-	snapshot := example(7, 0)
+	snapshot := makeExample(7, 0)
 	want := continuation{UID: "u", Serial: 7, Name: snapshot.header.FQDN, Skip: 2}
 	if got, err := parseContinuation(want.token()); err != nil || got != want {
 		t.Errorf("%+v %v", got, err)
@@ -138,7 +138,7 @@ func TestPlace_roundTrip(t *testing.T) {
 
 func FuzzParsePlace(f *testing.F) {
 	f.Add("")
-	f.Add(continuation{UID: "u", Serial: 1, Name: example(7, 0).header.FQDN}.token())
+	f.Add(continuation{UID: "u", Serial: 1, Name: makeExample(7, 0).header.FQDN}.token())
 	f.Fuzz(func(t *testing.T, token string) {
 		p, err := parseContinuation(token)
 		if err == nil && (p.UID == "" || p.Name.IsZero() || p.Skip < 0) {

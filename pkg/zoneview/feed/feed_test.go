@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // fed is a feed without a source: the test tells it, and says when a proof ends.
@@ -38,72 +39,66 @@ func newFed(t *testing.T) *fed {
 			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
 		}
 		removed, added := step.Elements()
-		var err error
-		if state, err = state.Update(removed, added); err != nil {
-			t.Fatal(err)
-		}
+
+		state = must.Get(state.Update(removed, added))(t)
 		step.State = state
 		f.steps = append(f.steps, step)
 	}
 	return f
 }
 
-// base is the zone of a uid at serial 100+n.
-func (f *fed) base(uid string, n int) Base {
+// makeBase returns the zone of a uid at serial 100+n.
+func (f *fed) makeBase(uid string, n int) Base {
 	snapshots := zoneview.NewSet(zoneview.Config{})
-	if err := snapshots.Apply(uid, content.Transaction{Steps: f.steps[:n+1]}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, snapshots.Apply(uid, content.Transaction{Steps: f.steps[:n+1]}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}))
 	snapshot, _ := snapshots.ByUID(uid)
 	return Base{Snapshot: snapshot, Settled: true, Final: true}
 }
 
-// wrong is a base of which a value is gone.
-func (f *fed) wrong(uid string, n int) Base {
-	b := f.base(uid, n)
+// makeWrongBase returns a base of which a value is gone.
+func (f *fed) makeWrongBase(uid string, n int) Base {
+	b := f.makeBase(uid, n)
 	b.Hash = strings.Repeat("0", 64)
 	return b
 }
 
-func (f *fed) put(uid string, n int) {
+func (f *fed) putBase(uid string, n int) {
 	f.t.Helper()
-	if err := f.Base(uid, f.base(uid, n)).Run(f.t.Context()); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.Base(uid, f.makeBase(uid, n)).Run(f.t.Context()))
 }
 
-// apply tells the step that leads to serial 100+n.
-func (f *fed) apply(uid string, n int) error {
+// applyStep tells the step that leads to serial 100+n.
+func (f *fed) applyStep(uid string, n int) error {
 	return f.Feed.Apply(f.t.Context(), uid, content.Transaction{Steps: f.steps[n : n+1], Settled: true}, zoneview.Zone{})
 }
 
-// at is the settled serial of a zone in the Set, less 100; -1: it is not there.
-func (f *fed) at(uid string) int {
+// readSerial returns the settled serial of a zone in the Set, less 100; -1: it is not there.
+func (f *fed) readSerial(uid string) int {
 	if snapshot, ok := f.set.Settled(uid); ok {
 		return int(snapshot.Serial()) - 100
 	}
 	return -1
 }
 
-func (f *fed) synced() bool { return f.Check() == nil }
+func (f *fed) isSynced() bool { return f.Check() == nil }
 
 func TestFeed_isInSyncWhenAListingIsCompleteAndAllOfItIsInOrFrozen(t *testing.T) {
 	f := newFed(t)
 	f.BeginListing(true)
-	f.put("a", 1)
-	if f.synced() {
+	f.putBase("a", 1)
+	if f.isSynced() {
 		t.Error("in sync before the listing has ended")
 	}
-	slow, damaged := f.Base("b", f.base("b", 1)), f.Base("c", f.wrong("c", 1))
+	slow, damaged := f.Base("b", f.makeBase("b", 1)), f.Base("c", f.makeWrongBase("c", 1))
 	f.EndListing(t.Context(), map[string]error{"ns/d": errors.New("not protobuf")})
 	if err := f.Check(); err == nil || !strings.HasPrefix(err.Error(), "2 zones are not in yet, one of them ") {
 		t.Errorf("while two proofs are in flight: %v", err)
 	}
-	if err := damaged.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.synced() {
-		t.Errorf("%v, in sync: %t", err, f.synced())
+	if err := damaged.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.isSynced() {
+		t.Errorf("%v, in sync: %t", err, f.isSynced())
 	}
-	if err := slow.Run(t.Context()); err != nil || !f.synced() {
-		t.Errorf("%v, in sync: %t", err, f.synced())
+	if err := slow.Run(t.Context()); err != nil || !f.isSynced() {
+		t.Errorf("%v, in sync: %t", err, f.isSynced())
 	}
 	if frozen, failed := f.Counts(); frozen != 2 || failed != 2 || f.FrozenBy("c") == nil || f.FrozenBy("ns/d") == nil {
 		t.Errorf("%d zones are frozen, %d proofs failed: %v", frozen, failed, f.Frozen())
@@ -116,13 +111,13 @@ func TestFeed_staysInSyncWhileItLooksForFrozenZonesAlone(t *testing.T) {
 	} {
 		f := newFed(t)
 		f.BeginListing(true)
-		f.put("a", 1)
+		f.putBase("a", 1)
 		f.EndListing(t.Context(), nil)
 		if test.frozen {
 			f.Report(t.Context(), "b", zoneview.ErrMisfit, true)
 		}
-		if f.BeginListing(test.stay); f.synced() != test.want {
-			t.Errorf("%s: in sync is %t", what, f.synced())
+		if f.BeginListing(test.stay); f.isSynced() != test.want {
+			t.Errorf("%s: in sync is %t", what, f.isSynced())
 		}
 	}
 }
@@ -143,29 +138,29 @@ func TestFeed_aSourceThatFailsIsReportedToTheCallersOfWait(t *testing.T) {
 	f.Fail(errors.New("the store is away")) // the first time since
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := f.Wait(ctx); !errors.Is(err, context.Canceled) || f.synced() {
-		t.Errorf("%v, in sync: %t", err, f.synced())
+	if err := f.Wait(ctx); !errors.Is(err, context.Canceled) || f.isSynced() {
+		t.Errorf("%v, in sync: %t", err, f.isSynced())
 	}
 }
 
 func TestFeed_whatIsToldDuringAProofWaitsForIt(t *testing.T) {
 	f := newFed(t)
-	proof := f.Base("a", f.base("a", 1))
+	proof := f.Base("a", f.makeBase("a", 1))
 	for n := 2; n < 4; n++ {
-		if err := f.apply("a", n); err != nil || f.at("a") != -1 {
-			t.Errorf("step %d: %v, the zone is at %d", n, err, f.at("a"))
+		if err := f.applyStep("a", n); err != nil || f.readSerial("a") != -1 {
+			t.Errorf("step %d: %v, the zone is at %d", n, err, f.readSerial("a"))
 		}
 	}
-	if err := proof.Run(t.Context()); err != nil || f.at("a") != 3 {
-		t.Errorf("%v, the zone is at %d", err, f.at("a"))
+	if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != 3 {
+		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
 	// A second proof of what the Set has holds nothing up.
-	again := f.Base("a", f.base("a", 3))
-	if err := f.apply("a", 4); err != nil || f.at("a") != 4 {
-		t.Errorf("%v, the zone is at %d", err, f.at("a"))
+	again := f.Base("a", f.makeBase("a", 3))
+	if err := f.applyStep("a", 4); err != nil || f.readSerial("a") != 4 {
+		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
-	if err := again.Run(t.Context()); err != nil || f.at("a") != 4 {
-		t.Errorf("%v, the zone is at %d", err, f.at("a"))
+	if err := again.Run(t.Context()); err != nil || f.readSerial("a") != 4 {
+		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
 }
 
@@ -174,24 +169,24 @@ func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
 		"removed":   func(f *fed) { f.RemoveUnless("a", "") },
 		"gone":      func(f *fed) { _ = f.Feed.Apply(t.Context(), "a", content.Transaction{Gone: true}, zoneview.Zone{}) },
 		"relisted":  func(f *fed) { f.BeginListing(false) },
-		"read anew": func(f *fed) { f.Base("a", f.base("a", 2)) },
+		"read anew": func(f *fed) { f.Base("a", f.makeBase("a", 2)) },
 		"frozen":    func(f *fed) { f.Report(t.Context(), "a", zoneview.ErrMisfit, true) },
 	} {
 		f := newFed(t)
-		proof := f.Base("a", f.base("a", 1))
+		proof := f.Base("a", f.makeBase("a", 1))
 		overtake(f)
 		proof.base.Snapshot = nil // it is not even proven
 		frozen := f.FrozenBy("a")
-		if err := proof.Run(t.Context()); err != nil || f.at("a") != -1 || f.FrozenBy("a") != frozen {
-			t.Errorf("%s: %v, the zone is at %d, frozen by %v", what, err, f.at("a"), f.FrozenBy("a"))
+		if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != -1 || f.FrozenBy("a") != frozen {
+			t.Errorf("%s: %v, the zone is at %d, frozen by %v", what, err, f.readSerial("a"), f.FrozenBy("a"))
 		}
 	}
 	f := newFed(t)
-	proof := f.Base("a", f.base("a", 1))
+	proof := f.Base("a", f.makeBase("a", 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := proof.Run(ctx); !errors.Is(err, context.Canceled) || f.at("a") != -1 || f.zones["a"].proof != nil {
-		t.Errorf("%v, the zone is at %d, its content held: %t", err, f.at("a"), f.zones["a"].proof != nil)
+	if err := proof.Run(ctx); !errors.Is(err, context.Canceled) || f.readSerial("a") != -1 || f.zones["a"].proof != nil {
+		t.Errorf("%v, the zone is at %d, its content held: %t", err, f.readSerial("a"), f.zones["a"].proof != nil)
 	}
 	if err := f.Feed.Apply(ctx, "a", content.Transaction{Steps: f.steps[2:3]}, zoneview.Zone{}); !errors.Is(err, context.Canceled) || f.zones["a"].misfits > 0 {
 		t.Errorf("after the end: %v, %d misfits", err, f.zones["a"].misfits)
@@ -200,45 +195,45 @@ func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
 
 func TestFeed_aFrozenZoneStaysAsItWasProvenUntilItIsProvenAgain(t *testing.T) {
 	f := newFed(t)
-	f.put("a", 2)
-	if err := f.Base("a", f.wrong("a", 3)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
+	f.putBase("a", 2)
+	if err := f.Base("a", f.makeWrongBase("a", 3)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
 		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
 	}
 	for _, n := range []int{3, 5} { // one that would fit and one that would not
-		if err := f.apply("a", n); err != nil || f.at("a") != 2 {
-			t.Errorf("step %d of a frozen zone: %v, it is at %d", n, err, f.at("a"))
+		if err := f.applyStep("a", n); err != nil || f.readSerial("a") != 2 {
+			t.Errorf("step %d of a frozen zone: %v, it is at %d", n, err, f.readSerial("a"))
 		}
 	}
 	// It may be mended by being put back, and goes on meanwhile.
-	proof := f.Base("a", f.base("a", 2))
-	if err := f.apply("a", 3); err != nil || f.at("a") != 2 || f.FrozenBy("a") == nil {
-		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.at("a"), f.FrozenBy("a"))
+	proof := f.Base("a", f.makeBase("a", 2))
+	if err := f.applyStep("a", 3); err != nil || f.readSerial("a") != 2 || f.FrozenBy("a") == nil {
+		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenBy("a"))
 	}
-	if err := proof.Run(t.Context()); err != nil || f.at("a") != 3 || f.FrozenBy("a") != nil {
-		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.at("a"), f.FrozenBy("a"))
+	if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != 3 || f.FrozenBy("a") != nil {
+		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenBy("a"))
 	}
 }
 
 func TestFeed_freezesAtTheThirdMisfitInARow(t *testing.T) {
 	f := newFed(t)
-	f.put("a", 0)
+	f.putBase("a", 0)
 	misfit := func(want bool) {
 		t.Helper()
-		if err := f.apply("a", 8); !errors.Is(err, zoneview.ErrMisfit) || (f.FrozenBy("a") != nil) != want {
+		if err := f.applyStep("a", 8); !errors.Is(err, zoneview.ErrMisfit) || (f.FrozenBy("a") != nil) != want {
 			t.Errorf("%v, frozen by %v", err, f.FrozenBy("a"))
 		}
 	}
 	misfit(false)
 	misfit(false)
-	if err := f.apply("a", 1); err != nil {
+	if err := f.applyStep("a", 1); err != nil {
 		t.Error(err)
 	}
 	misfit(false)
 	misfit(false)
-	f.put("a", 1) // read anew: the next step has still to fit
+	f.putBase("a", 1) // read anew: the next step has still to fit
 	misfit(true)
-	if f.at("a") != 1 {
-		t.Errorf("the frozen zone is at %d", f.at("a"))
+	if f.readSerial("a") != 1 {
+		t.Errorf("the frozen zone is at %d", f.readSerial("a"))
 	}
 }
 
@@ -246,17 +241,17 @@ func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
 	f := newFed(t)
 	f.Expect("a")
 	f.EndListing(t.Context(), nil)
-	wrong := f.wrong("a", 1)
+	wrong := f.makeWrongBase("a", 1)
 	wrong.Final = false
-	if err := f.Base("a", wrong).Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.synced() {
-		t.Errorf("%v, frozen by %v, in sync: %t", err, f.FrozenBy("a"), f.synced())
+	if err := f.Base("a", wrong).Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.isSynced() {
+		t.Errorf("%v, frozen by %v, in sync: %t", err, f.FrozenBy("a"), f.isSynced())
 	}
 	f.Report(t.Context(), "a", errors.New("the server is away"), false)
 	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "one of them a: the server is away") {
 		t.Error(err)
 	}
-	f.put("a", 1)
-	if !f.synced() {
+	f.putBase("a", 1)
+	if !f.isSynced() {
 		t.Error(f.Check())
 	}
 }
@@ -266,15 +261,15 @@ func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	f := newFed(t)
 	f.BeginListing(true)
 	f.EndListing(t.Context(), map[string]error{})
-	if err := f.Base("a", f.wrong("a", 1)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
+	if err := f.Base("a", f.makeWrongBase("a", 1)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
 		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
 	}
-	proof := f.Base("a", f.base("a", 1))
-	if err := f.apply("a", 8); err != nil {
+	proof := f.Base("a", f.makeBase("a", 1))
+	if err := f.applyStep("a", 8); err != nil {
 		t.Error(err)
 	}
-	if err := proof.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.at("a") != 1 {
-		t.Errorf("%v, frozen by %v, at %d", err, f.FrozenBy("a"), f.at("a"))
+	if err := proof.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.readSerial("a") != 1 {
+		t.Errorf("%v, frozen by %v, at %d", err, f.FrozenBy("a"), f.readSerial("a"))
 	}
 }
 
@@ -283,7 +278,7 @@ func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 	away := errors.New("the server is away")
 	for what, fail := range map[string]func(f *fed){
 		"was in": func(f *fed) {
-			f.put("a", 1)
+			f.putBase("a", 1)
 			f.Report(t.Context(), "a", nil, false)
 			f.Report(t.Context(), "a", away, false)
 		},
@@ -293,7 +288,7 @@ func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 		},
 		"came later": func(f *fed) { f.Report(t.Context(), "b", away, false) },
 		"came later and is being proven": func(f *fed) {
-			wrong := f.wrong("b", 1)
+			wrong := f.makeWrongBase("b", 1)
 			wrong.Final = false
 			err := f.Base("b", wrong).Run(t.Context())
 			f.Report(t.Context(), "b", err, false)
@@ -306,9 +301,9 @@ func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 		fail(f)
 		f.Report(t.Context(), "slow", nil, false)
 		if strings.HasPrefix(what, "came later") {
-			f.put("a", 1)
+			f.putBase("a", 1)
 		}
-		if !f.synced() {
+		if !f.isSynced() {
 			t.Errorf("%s: %v", what, f.Check())
 		}
 	}

@@ -43,7 +43,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 		}
 		list := func() {
 			f.BeginListing(rapid.Bool().Draw(draw, "stay"))
-			stayed = f.synced()
+			stayed = f.isSynced()
 			unreadable := map[string]error{}
 			for uid, z := range store {
 				if z.proof != nil {
@@ -54,9 +54,9 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 				case z.unreadable:
 					unreadable["ns/"+uid] = errors.New("not protobuf")
 				case z.damaged:
-					z.proof = f.Base(uid, f.wrong(uid, z.n))
+					z.proof = f.Base(uid, f.makeWrongBase(uid, z.n))
 				default:
-					z.proof = f.Base(uid, f.base(uid, z.n))
+					z.proof = f.Base(uid, f.makeBase(uid, z.n))
 				}
 			}
 			f.EndListing(t.Context(), unreadable)
@@ -87,7 +87,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 			case z.n < 8:
 				z.n++
 				if listed {
-					tell(f.apply(uid, z.n), uid)
+					tell(f.applyStep(uid, z.n), uid)
 				}
 			}
 		}
@@ -107,13 +107,13 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 			for _, uid := range all {
 				z := store[uid]
 				isFrozen := f.FrozenBy(uid) != nil || f.FrozenBy("ns/"+uid) != nil
-				switch at := f.at(uid); {
+				switch at := f.readSerial(uid); {
 				case z == nil && listed && (at >= 0 || f.zones[uid] != nil):
 					draw.Fatalf("zone %s is gone and stays at %d: %+v", uid, at, f.zones[uid])
 				case z == nil:
 				case at > z.n:
 					draw.Fatalf("zone %s is at %d, the store at %d", uid, at, z.n)
-				case f.synced() && at < 0 && !isFrozen && !(stayed && z.proof != nil): // it was frozen before
+				case f.isSynced() && at < 0 && !isFrozen && !(stayed && z.proof != nil): // it was frozen before
 					draw.Fatalf("in sync without zone %s", uid)
 				case listed && z.proof == nil && !isFrozen && at != z.n:
 					draw.Fatalf("zone %s is at %d, the store at %d", uid, at, z.n)
@@ -141,7 +141,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 				}
 			case 6:
 				if listed && store[uid] != nil && rapid.Bool().Draw(draw, "misfit") { // a step that does not fit
-					tell(f.apply(uid, 8), uid)
+					tell(f.applyStep(uid, 8), uid)
 					if store[uid].n == 7 {
 						store[uid].n = 8
 					}

@@ -31,7 +31,7 @@ func newArrivals() *arrivals {
 	return a
 }
 
-func (a *arrivals) expect(host, data string) *arrival {
+func (a *arrivals) expectData(host, data string) *arrival {
 	one := &arrival{host: host, data: data}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,8 +39,8 @@ func (a *arrivals) expect(host, data string) *arrival {
 	return one
 }
 
-// seen takes note that the host has the data.
-func (a *arrivals) seen(host, data string, at time.Time) {
+// noteSeen takes note that the host has the data.
+func (a *arrivals) noteSeen(host, data string, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, one := range a.waiting {
@@ -53,15 +53,15 @@ func (a *arrivals) seen(host, data string, at time.Time) {
 	}
 }
 
-// oldest are the n that wait longest.
-func (a *arrivals) oldest(n int) []*arrival {
+// listOldest returns the n that wait longest.
+func (a *arrivals) listOldest(n int) []*arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]*arrival(nil), a.waiting[:min(n, len(a.waiting))]...)
 }
 
-// all waits until nothing is to come any more.
-func (a *arrivals) all(ctx context.Context) error {
+// waitForAll waits until nothing is to come any more.
+func (a *arrivals) waitForAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
@@ -100,15 +100,15 @@ var quantiles = []struct {
 	q    float64
 }{{"p50", 0.50}, {"p99", 0.99}}
 
-func (s sample) quantile(q float64) float64 {
+func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.took...), q)
 }
 
 // breath is what a lone change comes after: as long as a program that notifies or transfers may rest between two.
 const breath = 300 * time.Millisecond
 
-// lone makes changes one after the other, each a while after the one before was seen.
-func (a *arm) lone(ctx context.Context, hosts, n int) (s sample, err error) {
+// changeSingly makes changes one after the other, each a while after the one before was seen.
+func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
 	for range n {
 		select {
 		case <-ctx.Done():
@@ -116,11 +116,11 @@ func (a *arm) lone(ctx context.Context, hosts, n int) (s sample, err error) {
 		case <-time.After(breath):
 		}
 		began := time.Now()
-		one, err := a.one(ctx, hosts)
+		one, err := a.makeChange(ctx, hosts)
 		if err != nil {
 			return s, err
 		}
-		if err := a.came.all(ctx); err != nil {
+		if err := a.came.waitForAll(ctx); err != nil {
 			return s, err
 		}
 		s.took = append(s.took, one.at.Sub(began))
@@ -128,21 +128,21 @@ func (a *arm) lone(ctx context.Context, hosts, n int) (s sample, err error) {
 	return s, nil
 }
 
-// next is the data of the next change and the host it is of.
-func (a *arm) next(hosts int) (int, string) {
+// makeNext returns the data of the next change and the host it is of.
+func (a *arm) makeNext(hosts int) (int, string) {
 	a.made++
-	return a.made % hosts, address(1, a.made)
+	return a.made % hosts, makeAddress(1, a.made)
 }
 
-func (a *arm) one(ctx context.Context, hosts int) (*arrival, error) {
-	i, data := a.next(hosts)
-	one := a.came.expect(host(i), data)
+func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
+	i, data := a.makeNext(hosts)
+	one := a.came.expectData(nameHost(i), data)
 	return one, a.change(ctx, i, data)
 }
 
-// steady makes changes that are due at a rate. One that is held up by those before it took so much longer: a client
-// does not want fewer changes because the server is slow.
-func (a *arm) steady(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
+// changeSteadily makes changes that are due at a rate. One that is held up by those before it took so much longer: a
+// client does not want fewer changes because the server is slow.
+func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
@@ -153,8 +153,8 @@ func (a *arm) steady(ctx context.Context, hosts, n int, rate float64) (s sample,
 		if !sleepUntil(ctx, due(i)) {
 			break
 		}
-		at, data := a.next(hosts)
-		all[i] = a.came.expect(host(at), data)
+		at, data := a.makeNext(hosts)
+		all[i] = a.came.expectData(nameHost(at), data)
 		changing.Go(func() {
 			if err := a.change(ctx, at, data); err != nil {
 				cancel(err)
@@ -165,7 +165,7 @@ func (a *arm) steady(ctx context.Context, hosts, n int, rate float64) (s sample,
 	if ctx.Err() != nil {
 		return s, context.Cause(ctx)
 	}
-	if err := a.came.all(ctx); err != nil {
+	if err := a.came.waitForAll(ctx); err != nil {
 		return s, err
 	}
 	for i, one := range all {

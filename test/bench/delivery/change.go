@@ -48,15 +48,15 @@ var (
 // zoneOf an arm: the object of one of kubizone, and the first label of the domain.
 var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e"}
 
-func domain(label string) string { return label + ".bench.example." }
+func domainOf(label string) string { return label + ".bench.example." }
 
-// changes measures the time from a change to the answer that has it.
-func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) {
+// measureChanges measures the time from a change to the answer that has it.
+func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var polling sync.WaitGroup
 	defer polling.Wait()
 	defer cancel()
-	u, err := s.up(ctx, "changes", "--transfer-allow", "")
+	u, err := s.startServer(ctx, "changes", "--transfer-allow", "")
 	if err != nil {
 		return err
 	}
@@ -87,18 +87,18 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {
-			if c.spec.Transfer.TSIGSecretRef, err = u.key(*c.key); err != nil {
+			if c.spec.Transfer.TSIGSecretRef, err = u.writeKey(*c.key); err != nil {
 				return err
 			}
 		}
 		label := zoneOf[c.name]
-		if err := u.class(ctx, label, c.spec); err != nil {
+		if err := u.makeClass(ctx, label, c.spec); err != nil {
 			return err
 		}
-		if err := u.zone(ctx, label, domain(label), label); err != nil {
+		if err := u.makeZone(ctx, label, domainOf(label), label); err != nil {
 			return err
 		}
-		if err := u.fill(ctx, label, s.plan.Zone); err != nil {
+		if err := u.fillZone(ctx, label, s.plan.Zone); err != nil {
 			return err
 		}
 	}
@@ -107,10 +107,10 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 	master, err := rig.StartKnot(ctx, rig.KnotConfig{
 		Addr: masterAt, Key: &knotKey, Workers: workers, Template: journalOnly,
 		Zones: []rig.PrimaryZone{
-			{Zone: domain(zoneOf[knotToKnot]), Text: masterFile(domain(zoneOf[knotToKnot]), s.plan.Zone), UpdateKey: knotKey.Name},
-			{Zone: domain(zoneOf[knotToBIND]), Text: masterFile(domain(zoneOf[knotToBIND]), s.plan.Zone), UpdateKey: knotKey.Name},
+			{Zone: domainOf(zoneOf[knotToKnot]), Text: masterFile(domainOf(zoneOf[knotToKnot]), s.plan.Zone), UpdateKey: knotKey.Name},
+			{Zone: domainOf(zoneOf[knotToBIND]), Text: masterFile(domainOf(zoneOf[knotToBIND]), s.plan.Zone), UpdateKey: knotKey.Name},
 		},
-		Notify: map[string]netip.AddrPort{domain(zoneOf[knotToKnot]): knotAt, domain(zoneOf[knotToBIND]): bindAt},
+		Notify: map[string]netip.AddrPort{domainOf(zoneOf[knotToKnot]): knotAt, domainOf(zoneOf[knotToBIND]): bindAt},
 	})
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 	knot, err := rig.StartKnot(ctx, rig.KnotConfig{
 		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly,
 		Secondaries: []rig.SecondaryZone{
-			{Zone: domain(zoneOf[toKnot]), Primary: primary, Key: knotKey.Name}, {Zone: domain(zoneOf[knotToKnot]), Primary: masterAt, Key: knotKey.Name},
+			{Zone: domainOf(zoneOf[toKnot]), Primary: primary, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt, Key: knotKey.Name},
 		},
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{
 		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey},
 		Secondaries: []rig.SecondaryZone{
-			{Zone: domain(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domain(zoneOf[knotToBIND]), Primary: masterAt, Key: knotKey.Name},
+			{Zone: domainOf(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt, Key: knotKey.Name},
 		},
 	})
 	if err != nil {
@@ -141,43 +141,45 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 	failed := make(chan error, 4)
 	for _, name := range []string{toKnot, toBIND, knotToKnot, knotToBIND} {
 		at := map[string]netip.AddrPort{toKnot: knotAt, toBIND: bindAt, knotToKnot: knotAt, knotToBIND: bindAt}[name]
-		a := &arm{name: name, came: newArrivals(), change: func(ctx context.Context, i int, data string) error { return u.change(ctx, zoneOf[name], i, data) }}
+		a := &arm{name: name, came: newArrivals(), change: func(ctx context.Context, i int, data string) error { return u.changeRecord(ctx, zoneOf[name], i, data) }}
 		if name == knotToKnot || name == knotToBIND {
 			a.change = func(ctx context.Context, i int, data string) error {
-				return update(ctx, masterAt, domain(zoneOf[name]), host(i), data)
+				return updateHost(ctx, masterAt, domainOf(zoneOf[name]), nameHost(i), data)
 			}
 		}
 		arms = append(arms, a)
 		polling.Go(func() {
-			if err := poll(ctx, at, domain(zoneOf[name]), a.came); err != nil {
+			if err := pollServer(ctx, at, domainOf(zoneOf[name]), a.came); err != nil {
 				failed <- fmt.Errorf("%s: %w", name, err)
 				cancel()
 			}
 		})
 	}
-	hook := &arm{name: toWebhook, came: sink.came, change: func(ctx context.Context, i int, data string) error { return u.change(ctx, zoneOf[toWebhook], i, data) }}
+	hook := &arm{name: toWebhook, came: sink.came, change: func(ctx context.Context, i int, data string) error {
+		return u.changeRecord(ctx, zoneOf[toWebhook], i, data)
+	}}
 	arms = append(arms, hook)
-	if err := s.rounds(ctx, arms, into); err != nil {
+	if err := s.runRounds(ctx, arms, into); err != nil {
 		select {
 		case broken := <-failed:
 			return errors.Join(err, broken)
 		default:
-			return fmt.Errorf("%w\nBIND says:\n%.3000s\nKnot says:\n%.3000s", err, last(bind.Log()), last(knot.Log()))
+			return fmt.Errorf("%w\nBIND says:\n%.3000s\nKnot says:\n%.3000s", err, keepLastOctets(bind.Log()), keepLastOctets(knot.Log()))
 		}
 	}
 	return nil
 }
 
-func last(text string) string { return text[max(0, len(text)-3000):] }
+func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 
 // journalOnly has Knot write no zone files beside its journal, which it syncs to disk as etcd does its log.
 var journalOnly = []string{"zonefile-sync: -1"}
 
-// rounds takes every arm through every round, each round beginning with another.
-func (s *stage) rounds(ctx context.Context, arms []*arm, into *figures.Results) error {
+// runRounds takes every arm through every round, each round beginning with another.
+func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
 	// Zones reach secondaries, connections are made.
 	for _, a := range arms {
-		if _, err := a.lone(ctx, s.plan.Zone, 2); err != nil {
+		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 	}
@@ -193,10 +195,10 @@ func (s *stage) rounds(ctx context.Context, arms []*arm, into *figures.Results) 
 		got := map[string]sample{}
 		for i := range arms {
 			a := arms[(i+round)%len(arms)]
-			lone, err := a.lone(ctx, s.plan.Zone, s.plan.Lone)
+			lone, err := a.changeSingly(ctx, s.plan.Zone, s.plan.Lone)
 			if err == nil {
 				got[a.name+"/"+atOnce] = lone
-				got[a.name+"/"+atRate], err = a.steady(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate)
+				got[a.name+"/"+atRate], err = a.changeSteadily(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
@@ -206,7 +208,7 @@ func (s *stage) rounds(ctx context.Context, arms []*arm, into *figures.Results) 
 			for _, load := range []string{atOnce, atRate} {
 				name := a.name + "/" + load
 				for _, of := range quantiles {
-					into.Add(changeLabel+name+"/"+of.name, "ms", got[name].quantile(of.q))
+					into.Add(changeLabel+name+"/"+of.name, "ms", got[name].computeQuantile(of.q))
 				}
 				took[name] = append(took[name], got[name].took...)
 			}
@@ -214,14 +216,14 @@ func (s *stage) rounds(ctx context.Context, arms []*arm, into *figures.Results) 
 		for _, pair := range pairs {
 			for _, load := range []string{atOnce, atRate} {
 				for _, of := range quantiles {
-					over, under := got[pair[0]+"/"+load].quantile(of.q), got[pair[1]+"/"+load].quantile(of.q)
+					over, under := got[pair[0]+"/"+load].computeQuantile(of.q), got[pair[1]+"/"+load].computeQuantile(of.q)
 					into.Add(changeLabel+pair[0]+" ÷ "+pair[1]+"/"+load+"/"+of.name, "×", over/under)
 				}
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(took)) {
-		into.Add(changeLabel+name+"/p99/"+pooled, "ms", sample{took[name]}.quantile(0.99))
+		into.Add(changeLabel+name+"/p99/"+pooled, "ms", sample{took[name]}.computeQuantile(0.99))
 	}
 	return nil
 }
@@ -231,13 +233,13 @@ func masterFile(zone string, records int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%[1]s 3600 IN SOA ns.example.net. hostmaster.example.net. 1 86400 7200 3600000 360\n%[1]s 3600 IN NS ns.example.net.\n", zone)
 	for i := range records {
-		fmt.Fprintf(&text, "%s.%s 3600 IN A %s\n", host(i), zone, address(0, i))
+		fmt.Fprintf(&text, "%s.%s 3600 IN A %s\n", nameHost(i), zone, makeAddress(0, i))
 	}
 	return text.String()
 }
 
-// update replaces the address of a host by one signed dynamic update (RFC 2136), as nsupdate sends it.
-func update(ctx context.Context, server netip.AddrPort, zone, host, data string) error {
+// updateHost replaces the address of a host by one signed dynamic update (RFC 2136), as nsupdate sends it.
+func updateHost(ctx context.Context, server netip.AddrPort, zone, host, data string) error {
 	rr, err := mdns.NewRR(host + "." + zone + " 3600 IN A " + data)
 	if err != nil {
 		return err

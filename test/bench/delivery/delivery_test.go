@@ -16,6 +16,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -26,8 +27,7 @@ func TestRun_measuresAll(t *testing.T) {
 		t.Skip("starts five servers")
 	}
 	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100}
-	r, err := p.run(t.Context(), testWriter{t})
-	rig.SkipMissing(t, err)
+	r := rig.Need(p.runPlan(t.Context(), testWriter{t}))(t)
 	median := func(name string) float64 {
 		t.Helper()
 		v, ok := r.Median(name)
@@ -50,7 +50,7 @@ func TestRun_measuresAll(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	report{r}.print(&out)
+	report{r}.printReport(&out)
 	if want := "| kubizone → BIND ÷ Knot → BIND |"; !strings.Contains(out.String(), want) {
 		t.Errorf("not printed: %s", want)
 	}
@@ -59,10 +59,7 @@ func TestRun_measuresAll(t *testing.T) {
 
 // A change is seen with the first answer that has its data, not with one that has other data.
 func TestPoll_seesTheDataAndNothingElse(t *testing.T) {
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	const zone, before, after = "example.org.", "192.0.2.1", "192.0.2.2"
 	var changed atomic.Bool
 	var answered atomic.Int32
@@ -86,26 +83,22 @@ func TestPoll_seesTheDataAndNothingElse(t *testing.T) {
 	came := newArrivals()
 	var polling sync.WaitGroup
 	polling.Go(func() {
-		if err := poll(ctx, netip.MustParseAddrPort(conn.LocalAddr().String()), zone, came); err != nil {
+		if err := pollServer(ctx, netip.MustParseAddrPort(conn.LocalAddr().String()), zone, came); err != nil {
 			t.Error(err)
 		}
 	})
 	defer polling.Wait()
 	defer cancel()
-	one, other := came.expect("www", after), came.expect("ftp", before)
-	if err := eventually(ctx, "ftp is seen, and www asked for", func() (bool, error) {
-		return len(came.oldest(2)) == 1 && answered.Load() > 5, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if waiting := came.oldest(2); waiting[0] != one || other.at.IsZero() {
+	one, other := came.expectData("www", after), came.expectData("ftp", before)
+	must.Succeed(t, waitUntil(ctx, "ftp is seen, and www asked for", func() (bool, error) {
+		return len(came.listOldest(2)) == 1 && answered.Load() > 5, nil
+	}))
+	if waiting := came.listOldest(2); waiting[0] != one || other.at.IsZero() {
 		t.Fatalf("%+v is waited for", waiting[0])
 	}
 	at := time.Now()
 	changed.Store(true)
-	if err := came.all(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, came.waitForAll(ctx))
 	if one.at.Before(at) {
 		t.Errorf("seen %s before it was so", at.Sub(one.at))
 	}

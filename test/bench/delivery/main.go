@@ -22,21 +22,21 @@ func main() {
 	results := flag.String("results", "test/bench/delivery/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")
 	keep := flag.Bool("keep", false, "make this run the kept one")
 	flag.Parse()
-	p.scale(*scale)
+	p.scalePlan(*scale)
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	began := time.Now()
-	r, err := p.run(ctx, os.Stderr)
+	r, err := p.runPlan(ctx, os.Stderr)
 	if err == nil {
 		r.Header.Seconds = int(time.Since(began).Seconds())
-		report{r}.print(os.Stdout)
+		report{r}.printReport(os.Stdout)
 		err = r.Finish(*results, *keep, os.Stdout)
 	}
-	exit(err)
+	exitWith(err)
 }
 
-func exit(err error) {
+func exitWith(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench-delivery:", err)
 		os.Exit(1)

@@ -23,8 +23,8 @@ const (
 	pollAgain = 100 * time.Millisecond
 )
 
-// poll asks a name server by UDP for what is to come in a zone until ctx ends.
-func poll(ctx context.Context, server netip.AddrPort, zone string, came *arrivals) error {
+// pollServer asks a name server by UDP for what is to come in a zone until ctx ends.
+func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *arrivals) error {
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func poll(ctx context.Context, server netip.AddrPort, zone string, came *arrival
 			mu.Unlock()
 			for _, rr := range answer.Answer {
 				if a, ok := rr.(*mdns.A); ok {
-					came.seen(host, a.A.String(), at)
+					came.noteSeen(host, a.A.String(), at)
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func poll(ctx context.Context, server netip.AddrPort, zone string, came *arrival
 			return err
 		case <-tick.C:
 		}
-		for _, one := range came.oldest(pollMost) {
+		for _, one := range came.listOldest(pollMost) {
 			mu.Lock()
 			wait := time.Since(asked[one.host]) < pollAgain
 			if !wait {

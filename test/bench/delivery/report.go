@@ -29,13 +29,13 @@ var reported = func() (out []figures.Target) {
 // report is how a run is printed: Markdown, for docs/performance.md.
 type report struct{ *figures.Results }
 
-func (r report) print(out io.Writer) {
+func (r report) printReport(out io.Writer) {
 	r.Header.Print(out)
 	r.printChanges(out)
 	r.Targets(out, targets, reported)
 }
 
-func (r report) cell(name string) string {
+func (r report) formatCell(name string) string {
 	v, ok := r.Median(name)
 	switch {
 	case !ok:
@@ -52,11 +52,11 @@ func (r report) printChanges(out io.Writer) {
 		row := []string{name}
 		for _, load := range []string{atOnce, atRate} {
 			at := changeLabel + name + "/" + load
-			row = append(row, r.cell(at+"/p50"))
-			if p99 := r.cell(at + "/p99/" + pooled); p99 != "" {
+			row = append(row, r.formatCell(at+"/p50"))
+			if p99 := r.formatCell(at + "/p99/" + pooled); p99 != "" {
 				row = append(row, p99)
 			} else {
-				row = append(row, r.cell(at+"/p99"))
+				row = append(row, r.formatCell(at+"/p99"))
 			}
 		}
 		rows = append(rows, row)

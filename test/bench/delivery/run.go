@@ -35,7 +35,7 @@ func defaultPlan() plan {
 // fewestRounds a median is made of, whatever the time, unless fewer are asked for.
 const fewestRounds = 3
 
-func (p *plan) scale(factor float64) {
+func (p *plan) scalePlan(factor float64) {
 	scaled := func(n *int, least int) { *n = min(*n, max(least, int(factor*float64(*n)))) }
 	scaled(&p.Rounds, fewestRounds)
 	scaled(&p.Zone, 100)
@@ -51,8 +51,8 @@ type stage struct {
 	say      func(format string, args ...any)
 }
 
-// run measures everything and returns what it found.
-func (p plan) run(ctx context.Context, log io.Writer) (*figures.Results, error) {
+// runPlan measures everything and returns what it found.
+func (p plan) runPlan(ctx context.Context, log io.Writer) (*figures.Results, error) {
 	dir, err := os.MkdirTemp("", "kubizone-bench-delivery-")
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p plan) run(ctx context.Context, log io.Writer) (*figures.Results, error) 
 		}
 	}
 	results := figures.New(0)
-	if err := s.changes(ctx, results); err != nil {
+	if err := s.measureChanges(ctx, results); err != nil {
 		return nil, err
 	}
 	results.Header.LoadAfter = figures.LoadAverage()

@@ -41,8 +41,8 @@ type program struct {
 	log     string // the file with what it says
 }
 
-// launch starts a program and returns once a line that it says begins with ready.
-func launch(ctx context.Context, dir, path string, args ...string) (*program, error) {
+// launchProgram starts a program and returns once a line that it says begins with ready.
+func launchProgram(ctx context.Context, dir, path string, args ...string) (*program, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func launch(ctx context.Context, dir, path string, args ...string) (*program, er
 		_ = p.command.Wait()
 		close(p.ended)
 	}()
-	err = eventually(ctx, "ready", func() (bool, error) {
+	err = waitUntil(ctx, "ready", func() (bool, error) {
 		select {
 		case <-p.ended:
 			return false, errors.New("it ended")
@@ -98,8 +98,8 @@ func (p *program) stop() {
 	}
 }
 
-// eventually asks until it is so.
-func eventually(ctx context.Context, what string, so func() (bool, error)) error {
+// waitUntil asks until it is so.
+func waitUntil(ctx context.Context, what string, so func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	for {
@@ -123,8 +123,8 @@ type server struct {
 	secrets         string
 }
 
-// up starts a server with everything it keeps below the name.
-func (s *stage) up(ctx context.Context, name string, flags ...string) (*server, error) {
+// startServer starts a server with everything it keeps below the name.
+func (s *stage) startServer(ctx context.Context, name string, flags ...string) (*server, error) {
 	dir := filepath.Join(s.dir, name)
 	dns, err := rig.FreePort()
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *stage) up(ctx context.Context, name string, flags ...string) (*server, 
 	if err := os.MkdirAll(u.secrets, 0o700); err != nil {
 		return nil, err
 	}
-	if u.program, err = launch(ctx, dir, s.kubizone, append([]string{
+	if u.program, err = launchProgram(ctx, dir, s.kubizone, append([]string{
 		"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", u.dns, "--secrets-dir", u.secrets,
 	}, flags...)...); err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func (s *stage) up(ctx context.Context, name string, flags ...string) (*server, 
 	return u, err
 }
 
-// key puts a TSIG key where the server reads Secrets.
-func (u *server) key(key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
+// writeKey puts a TSIG key where the server reads Secrets.
+func (u *server) writeKey(key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
 	dir := filepath.Join(u.secrets, "dns", key.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -167,14 +167,14 @@ func (u *server) key(key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
 	return &v1alpha1.SecretReference{Namespace: "dns", Name: key.Name}, nil
 }
 
-func (u *server) class(ctx context.Context, name string, spec v1alpha1.DNSClassSpec) error {
+func (u *server) makeClass(ctx context.Context, name string, spec v1alpha1.DNSClassSpec) error {
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{namespace}}
 	_, err := u.api.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	return err
 }
 
-// zone makes an object of the given name for the domain, delivered by the classes.
-func (u *server) zone(ctx context.Context, object, domain string, classes ...string) error {
+// makeZone makes an object of the given name for the domain, delivered by the classes.
+func (u *server) makeZone(ctx context.Context, object, domain string, classes ...string) error {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
@@ -190,28 +190,28 @@ func (u *server) zone(ctx context.Context, object, domain string, classes ...str
 // fillers is how many callers fill zones.
 const fillers = 32
 
-// fill makes the records r0 … of a zone.
-func (u *server) fill(ctx context.Context, object string, n int) error {
+// fillZone makes the records r0 … of a zone.
+func (u *server) fillZone(ctx context.Context, object string, n int) error {
 	_, _, err := figures.Callers(ctx, fillers, n, func(ctx context.Context, i int) error {
 		_, err := u.api.Records(namespace).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: recordObject(object, i)}, Spec: v1alpha1.RecordSpec{
-			DomainName: host(i), ZoneRef: &v1alpha1.ZoneReference{Name: object}, Type: "A", RData: address(0, i),
+			DomainName: nameHost(i), ZoneRef: &v1alpha1.ZoneReference{Name: object}, Type: "A", RData: makeAddress(0, i),
 		}}, metav1.CreateOptions{})
 		return err
 	})
 	return err
 }
 
-// change changes the address of a record: one request, as `kubectl apply` and `kubectl patch` send it.
-func (u *server) change(ctx context.Context, object string, i int, data string) error {
+// changeRecord changes the address of a record: one request, as `kubectl apply` and `kubectl patch` send it.
+func (u *server) changeRecord(ctx context.Context, object string, i int, data string) error {
 	_, err := u.api.Records(namespace).Patch(ctx, recordObject(object, i), types.MergePatchType, []byte(`{"spec":{"rdata":"`+data+`"}}`), metav1.PatchOptions{})
 	return err
 }
 
-func recordObject(zone string, i int) string { return zone + "-" + host(i) }
+func recordObject(zone string, i int) string { return zone + "-" + nameHost(i) }
 
-func host(i int) string { return "r" + strconv.Itoa(i) }
+func nameHost(i int) string { return "r" + strconv.Itoa(i) }
 
-// address is the n-th of a space of 2²⁴.
-func address(space, n int) string {
+// makeAddress returns the n-th of a space of 2²⁴.
+func makeAddress(space, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", 10+space, n>>16&255, n>>8&255, n&255)
 }

@@ -39,7 +39,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	seen := func(record protocol.Record) {
 		for _, value := range record.Values {
-			s.came.seen(record.Subdomain, value, at)
+			s.came.noteSeen(record.Subdomain, value, at)
 		}
 	}
 	switch {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // A difference beyond the spread of the rounds is told, and no other.
@@ -23,15 +25,10 @@ func TestCompare_tellsWhatMoved(t *testing.T) {
 		after.Add("new", "ms", 1)
 	}
 	file := filepath.Join(t.TempDir(), "kept.jsonl")
-	if err := before.Write(file); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, before.Write(file))
+	kept := must.Get(Read(file))(t)
 	var out bytes.Buffer
-	compare(kept, after, &out)
+	compareRuns(kept, after, &out)
 	if got := out.String(); !strings.Contains(got, "moved   11 ms  22   2.00") || strings.Contains(got, "same") || strings.Contains(got, "new") {
 		t.Error(got)
 	}
@@ -54,19 +51,13 @@ func TestTarget_isMetOnItsSide(t *testing.T) {
 
 // CPU time of this process is counted as its own.
 func TestCPU_isOfTheProcess(t *testing.T) {
-	before, err := CPU(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(CPU(os.Getpid()))(t)
 	var used time.Duration
 	for began := time.Now(); used < 50*time.Millisecond; {
 		if time.Since(began) > 30*time.Second {
 			t.Fatalf("%s after half a minute of computing", used)
 		}
-		now, err := CPU(os.Getpid())
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := must.Get(CPU(os.Getpid()))(t)
 		used = now - before
 	}
 }

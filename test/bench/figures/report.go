@@ -63,16 +63,16 @@ func (h Header) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %s, %d CPUs, %d rounds, %d s; load average before %s, after %s\n\n", h.Date, h.Go, h.CPUs, h.Rounds, h.Seconds, h.LoadBefore, h.LoadAfter)
 }
 
-// compare prints how the medians moved since the kept run. Where the rounds of both overlap it says so (~): then it is
-// no difference. Ratios and counts carry over to another machine, times do not.
-func compare(before, after *Results, out io.Writer) {
+// compareRuns prints how the medians moved since the kept run. Where the rounds of both overlap it says so (~): then it
+// is no difference. Ratios and counts carry over to another machine, times do not.
+func compareRuns(before, after *Results, out io.Writer) {
 	fmt.Fprintf(out, "against the kept run of %s (load %s)\n", before.Header.Date, before.Header.LoadBefore)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "figure\tkept\tnow\tnow ÷ kept\t")
 	moved := 0
 	for _, s := range after.Series {
 		old := before.index[s.Name]
-		if old == nil || overlap(old.Values, s.Values) {
+		if old == nil || rangesOverlap(old.Values, s.Values) {
 			continue
 		}
 		moved++
@@ -86,6 +86,6 @@ func compare(before, after *Results, out io.Writer) {
 	fmt.Fprintf(out, "%d of %d figures moved beyond the spread of the rounds\n", moved, len(after.Series))
 }
 
-func overlap(a, b []float64) bool {
+func rangesOverlap(a, b []float64) bool {
 	return slices.Max(a) >= slices.Min(b) && slices.Max(b) >= slices.Min(a)
 }

@@ -70,7 +70,7 @@ func (r *Results) Add(name, unit string, value float64) {
 		r.index[name] = s
 		r.Series = append(r.Series, s)
 	}
-	s.Values = append(s.Values, significant(value))
+	s.Values = append(s.Values, roundDigits(value))
 }
 
 // Median of a series; ok is false where there is none.
@@ -101,8 +101,8 @@ func (r *Results) Write(file string) error {
 	return f.Close()
 }
 
-// significant keeps four digits: the rest is noise that makes files differ.
-func significant(v float64) float64 {
+// roundDigits keeps four digits: the rest is noise that makes files differ.
+func roundDigits(v float64) float64 {
 	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // its own text
 	return out
 }
@@ -139,7 +139,7 @@ func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")
 	before, err := Read(kept)
 	if err == nil {
-		compare(before, r, out)
+		compareRuns(before, r, out)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -47,17 +47,17 @@ const (
 // fixture is a filled store: one zone of many records, or many zones of ten.
 type fixture struct{ records, zones int }
 
-func (f fixture) name() string {
+func (f fixture) nameOf() string {
 	if f.zones > 0 {
 		return fmt.Sprintf("zones-%d", f.zones)
 	}
 	return fmt.Sprintf("records-%d", f.records)
 }
 
-// keep fills a store if that was not done yet and returns the path of its snapshot. The stored form is part of the
-// name: another form is filled anew.
-func (f fixture) keep(ctx context.Context, dir string) (string, error) {
-	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.name()+".db")
+// keepSnapshot fills a store if that was not done yet and returns the path of its snapshot. The stored form is part of
+// the name: another form is filled anew.
+func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
+	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.nameOf()+".db")
 	if _, err := os.Stat(kept); err == nil {
 		return kept, nil
 	}
@@ -84,8 +84,8 @@ func (f fixture) keep(ctx context.Context, dir string) (string, error) {
 	return kept, nil
 }
 
-// fill writes through a ledger in this process and keeps a snapshot.
-func (f fixture) fill(ctx context.Context, dir, kept string) error {
+// fillStore writes through a ledger in this process and keeps a snapshot.
+func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 	m, err := startMember(dir)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (f fixture) fill(ctx context.Context, dir, kept string) error {
 				return
 			case <-tick:
 			}
-			say("%s: %d of %d written, %.0f/s", f.name(), done.Load(), all, float64(done.Load())/time.Since(began).Seconds())
+			sayLine("%s: %d of %d written, %.0f/s", f.nameOf(), done.Load(), all, float64(done.Load())/time.Since(began).Seconds())
 		}
 	}()
 	record := func(ctx context.Context, namespace, zone, name, domain string, i int) error {
@@ -155,7 +155,7 @@ func (f fixture) fill(ctx context.Context, dir, kept string) error {
 	if err != nil {
 		return err
 	}
-	say("%s: written in %s", f.name(), time.Since(began).Round(time.Second))
+	sayLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
 	// Nothing is owed in a store that has stood for a while.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		owed := int64(0)
@@ -173,7 +173,7 @@ func (f fixture) fill(ctx context.Context, dir, kept string) error {
 			return fmt.Errorf("after ten minutes %d works and debts stand", owed)
 		}
 	}
-	return m.snapshot(ctx, kept)
+	return m.writeSnapshot(ctx, kept)
 }
 
 func recordName(i int) string { return fmt.Sprintf("r%07d", i) }

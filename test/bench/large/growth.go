@@ -19,26 +19,26 @@ import (
 
 const callers = 16
 
-// at is the name of a figure at a size.
-func at(n int, what string) string { return fmt.Sprintf("%d/%s", n, what) }
+// nameFigure returns the name of a figure at a size.
+func nameFigure(n int, what string) string { return fmt.Sprintf("%d/%s", n, what) }
 
-// measure takes the figures of one zone of n records.
-func (p *plan) measure(ctx context.Context, r *figures.Results, n int, s, small *server) error {
-	if err := s.listed(ctx, n, p.Rest); err != nil {
+// measureZone takes the figures of one zone of n records.
+func (p *plan) measureZone(ctx context.Context, r *figures.Results, n int, s, small *server) error {
+	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
 	}
-	if err := p.started(ctx, r, s, fmt.Sprint(n)); err != nil {
+	if err := p.addStart(ctx, r, s, fmt.Sprint(n)); err != nil {
 		return err
 	}
-	if err := p.compare(ctx, r, fmt.Sprint(n), big, s, small); err != nil {
+	if err := p.compareWrites(ctx, r, fmt.Sprint(n), big, s, small); err != nil {
 		return err
 	}
-	return p.read(ctx, r, n, s)
+	return p.measureReads(ctx, r, n, s)
 }
 
-// started adds what the start took, and what the server holds since.
-func (p *plan) started(ctx context.Context, r *figures.Results, s *server, of string) error {
-	held, err := s.memory(ctx)
+// addStart adds what the start took, and what the server holds since.
+func (p *plan) addStart(ctx context.Context, r *figures.Results, s *server, of string) error {
+	held, err := s.measureMemory(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func (p *plan) started(ctx context.Context, r *figures.Results, s *server, of st
 	return nil
 }
 
-// compare writes to a zone of a server in turn with the big zone of the small one.
-func (p *plan) compare(ctx context.Context, r *figures.Results, of, zone string, s, small *server) error {
+// compareWrites writes to a zone of a server in turn with the big zone of the small one.
+func (p *plan) compareWrites(ctx context.Context, r *figures.Results, of, zone string, s, small *server) error {
 	for round := range p.Rounds {
 		pair := []*server{small, s}
 		if round%2 == 1 {
@@ -66,19 +66,19 @@ func (p *plan) compare(ctx context.Context, r *figures.Results, of, zone string,
 				to = zone
 			}
 			var err error
-			if took[one], err = p.writes(ctx, one, fmt.Sprintf("w%s-%d", of, round), to); err != nil {
+			if took[one], err = p.measureWrites(ctx, one, fmt.Sprintf("w%s-%d", of, round), to); err != nil {
 				return err
 			}
 		}
 		for what, value := range took[s] {
-			r.Add(of+"/"+what, unit(what), value)
+			r.Add(of+"/"+what, unitOf(what), value)
 			r.Add(of+"/"+what+" ÷ small", "", value/took[small][what])
 		}
 	}
 	return nil
 }
 
-func unit(what string) string {
+func unitOf(what string) string {
 	switch {
 	case strings.HasSuffix(what, " ms"):
 		return "ms"
@@ -96,8 +96,8 @@ type operation struct {
 	do   func(ctx context.Context, i int) error
 }
 
-// operations make records in a zone and remove them.
-func (s *server) operations(label, zone string) []operation {
+// makeOperations make records in a zone and remove them.
+func (s *server) makeOperations(label, zone string) []operation {
 	records := s.client.KubizoneV1alpha1().Records(tenant)
 	name := func(i int) string { return fmt.Sprintf("%s-%d", label, i) }
 	return []operation{
@@ -110,16 +110,16 @@ func (s *server) operations(label, zone string) []operation {
 	}
 }
 
-// writes are by a lone caller and by many; they leave the zone as it was.
-func (p *plan) writes(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
+// measureWrites returns by a lone caller and by many; they leave the zone as it was.
+func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
 	out := map[string]float64{}
-	for _, op := range s.operations(label, zone) {
+	for _, op := range s.makeOperations(label, zone) {
 		took, _, err := figures.Callers(ctx, 1, p.Writes, op.do)
 		if err != nil {
 			return nil, err
 		}
 		out[op.what+" ms"] = figures.Quantile(took, 0.5)
-		out[op.what+" CPU"], out[op.what+" allocations"], err = s.spent(ctx, p.Burst, func() error {
+		out[op.what+" CPU"], out[op.what+" allocations"], err = s.measureCPU(ctx, p.Burst, func() error {
 			_, total, err := figures.Callers(ctx, callers, p.Burst, func(ctx context.Context, i int) error { return op.do(ctx, p.Writes+i) })
 			out[op.what+"s"] = float64(p.Burst) / total.Seconds()
 			return err
@@ -136,19 +136,19 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"delegations":[]}}`},
 }
 
-// mass changes the zone in a way that concerns all its records: how soon the zone itself has changed, at which rate its
-// records follow, and what a neighbour's writes cost meanwhile beside what they cost before.
-func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
-	if err := s.listed(ctx, n, p.Rest); err != nil {
+// measureMass changes the zone in a way that concerns all its records: how soon the zone itself has changed, at which
+// rate its records follow, and what a neighbour's writes cost meanwhile beside what they cost before.
+func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
+	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
 	}
-	before, err := p.writes(ctx, s, what+"-before", other)
+	before, err := p.measureWrites(ctx, s, what+"-before", other)
 	if err != nil {
 		return err
 	}
 	var alone, beside neighbour
 	for i := range 10 {
-		if err := s.lone(ctx, fmt.Sprintf("%s-alone-%d", what, i), &alone); err != nil {
+		if err := s.createSingly(ctx, fmt.Sprintf("%s-alone-%d", what, i), &alone); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 	if _, err := zones.Patch(ctx, big, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		return err
 	}
-	r.Add(at(n, what+" answered"), "ms", time.Since(began).Seconds()*1e3)
+	r.Add(nameFigure(n, what+" answered"), "ms", time.Since(began).Seconds()*1e3)
 	through := make(chan error, 1)
 	go func() {
 		for {
@@ -175,23 +175,23 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 			if err != nil {
 				return err
 			}
-			r.Add(at(n, what+" follows"), "/s", float64(n)/time.Since(began).Seconds())
-			r.Add(at(n, what+" follows ÷ creates"), "", float64(n)/time.Since(began).Seconds()/before["creates"])
+			r.Add(nameFigure(n, what+" follows"), "/s", float64(n)/time.Since(began).Seconds())
+			r.Add(nameFigure(n, what+" follows ÷ creates"), "", float64(n)/time.Since(began).Seconds()/before["creates"])
 			if len(beside.creates) > 0 {
-				r.Add(at(n, what+" neighbour"), "", figures.Quantile(beside.creates, 0.5)/before["create ms"])
+				r.Add(nameFigure(n, what+" neighbour"), "", figures.Quantile(beside.creates, 0.5)/before["create ms"])
 				for _, of := range []struct {
 					op            string
 					alone, beside []time.Duration
 				}{{"create", alone.creates, beside.creates}, {"read", alone.reads, beside.reads}} {
 					p99 := figures.Quantile(of.beside, 0.99)
-					r.Add(at(n, what+" neighbour "+of.op+" p99"), "ms", p99)
-					r.Add(at(n, what+" neighbour "+of.op+" p99 ÷ alone"), "", p99/figures.Quantile(of.alone, 0.99))
+					r.Add(nameFigure(n, what+" neighbour "+of.op+" p99"), "ms", p99)
+					r.Add(nameFigure(n, what+" neighbour "+of.op+" p99 ÷ alone"), "", p99/figures.Quantile(of.alone, 0.99))
 				}
 			}
 			return nil
 		default:
 		}
-		if err := s.lone(ctx, fmt.Sprintf("%s-during-%d", what, i), &beside); err != nil {
+		if err := s.createSingly(ctx, fmt.Sprintf("%s-during-%d", what, i), &beside); err != nil {
 			return err
 		}
 	}
@@ -201,9 +201,9 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 // write has come.
 type neighbour struct{ creates, reads []time.Duration }
 
-// lone adds twenty creates of a neighbour, with a read after each.
-func (s *server) lone(ctx context.Context, label string, into *neighbour) error {
-	records, ops := s.client.KubizoneV1alpha1().Records(tenant), s.operations(label, other)
+// createSingly adds twenty creates of a neighbour, with a read after each.
+func (s *server) createSingly(ctx context.Context, label string, into *neighbour) error {
+	records, ops := s.client.KubizoneV1alpha1().Records(tenant), s.makeOperations(label, other)
 	for i := range 20 {
 		began := time.Now()
 		if err := ops[0].do(ctx, i); err != nil {
@@ -223,11 +223,11 @@ func (s *server) lone(ctx context.Context, label string, into *neighbour) error 
 
 // measureZones takes the figures of many zones; what is written goes into one of them.
 func (p *plan) measureZones(ctx context.Context, r *figures.Results, s, small *server) error {
-	if err := s.listed(ctx, 10*p.Zones, p.Rest); err != nil {
+	if err := s.waitForRecords(ctx, 10*p.Zones, p.Rest); err != nil {
 		return err
 	}
-	if err := p.started(ctx, r, s, "zones"); err != nil {
+	if err := p.addStart(ctx, r, s, "zones"); err != nil {
 		return err
 	}
-	return p.compare(ctx, r, "zones", other, s, small)
+	return p.compareWrites(ctx, r, "zones", other, s, small)
 }

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
@@ -33,8 +34,8 @@ import (
 const program = "KUBIZONE_BENCH_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if started, err := fills(); started {
-		exit(err)
+	if started, err := fillIfAsked(); started {
+		exitWith(err)
 		os.Exit(0)
 	}
 	if os.Getenv(program) != "" {
@@ -43,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// many is how many records the big zone has: 20,000 in the long form.
-func many() int {
+// chooseSize returns how many records the big zone has: 20,000 in the long form.
+func chooseSize() int {
 	if rig.Long() {
 		return 20_000
 	}
@@ -58,20 +59,15 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	t.Setenv(program, "yes")
 	dir := t.TempDir()
 	p := plan{
-		Sizes: []int{1000, many()}, Rounds: 1, Writes: 10, Burst: 200, Rest: time.Second, Program: self,
+		Sizes: []int{1000, chooseSize()}, Rounds: 1, Writes: 10, Burst: 200, Rest: time.Second, Program: self,
 		Fixtures: filepath.Join(dir, "fixtures"), Dir: dir,
 	}
-	r := figures.New(many())
-	if err := p.run(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	r := figures.New(chooseSize())
+	must.Succeed(t, p.runPlan(t.Context(), r))
 	median := func(name string) float64 {
 		t.Helper()
 		v, ok := r.Median(name)
@@ -81,20 +77,20 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 		return v
 	}
 	for _, op := range []string{"create", "delete"} {
-		if got := median(at(many(), op+" allocations ÷ small")); got > 1.1 {
+		if got := median(nameFigure(chooseSize(), op+" allocations ÷ small")); got > 1.1 {
 			t.Errorf("a %s makes %.2f times as many allocations as in a zone of a thousand records", op, got)
 		}
 	}
 	for _, way := range reads {
 		// Octets on their way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer
 		// that grew.
-		if got := median(at(many(), way.what+" holds")); got > 1 {
+		if got := median(nameFigure(chooseSize(), way.what+" holds")); got > 1 {
 			t.Errorf("halfway through %s the server holds %.2f MB for the reader", way.what, got)
 		}
 	}
 	var out bytes.Buffer
-	report{r, p}.print(&out)
-	for _, want := range []string{fmt.Sprintf("| one zone of | 1000 | %d |", many()), fmt.Sprintf("octets for a record, 1000 to %d", many())} {
+	report{r, p}.printReport(&out)
+	for _, want := range []string{fmt.Sprintf("| one zone of | 1000 | %d |", chooseSize()), fmt.Sprintf("octets for a record, 1000 to %d", chooseSize())} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in the report:\n%s", want, out.String())
 		}
@@ -104,28 +100,14 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 
 // startReadsOnce: a server that starts reads each object once, in pages, and has the zone that its hash proves (I2).
 func startReadsOnce(t *testing.T, fixtures string) {
-	kept, err := fixture{records: many()}.keep(t.Context(), fixtures)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(fixture{records: chooseSize()}.keepSnapshot(t.Context(), fixtures))(t)
 	path := t.TempDir()
-	dir, err := embed.OpenDir(path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(embed.OpenDir(path, 0))(t)
 	defer dir.Close()
-	if err := dir.Restore(embed.Snapshot{Path: kept}); err != nil {
-		t.Fatal(err)
-	}
-	etcd, err := embed.Start(t.Context(), embed.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, dir.Restore(embed.Snapshot{Path: kept}))
+	etcd := must.Get(embed.Start(t.Context(), embed.Config{Dir: dir}))(t)
 	defer etcd.Stop()
-	client, err := clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints()}))(t)
 	defer client.Close()
 	counted := &counting{KV: client.KV, of: map[string]int{}}
 	client.KV = counted
@@ -141,7 +123,7 @@ func startReadsOnce(t *testing.T, fixtures string) {
 	}
 	counted.Lock()
 	defer counted.Unlock()
-	if got := counted.of["records"]; got != many() {
+	if got := counted.of["records"]; got != chooseSize() {
 		t.Errorf("%d records were read", got)
 	}
 	if got := counted.of["zones"]; got != 2 {
@@ -159,10 +141,10 @@ func startReadsOnce(t *testing.T, fixtures string) {
 		if err := s.Prove(); err != nil || s.Hash() != b.Hash {
 			t.Errorf("%s: hash %s, %s in its zone: %v", s.FQDN(), s.Hash(), b.Hash, err)
 		}
-		found = found || s.FQDN().String() == bigName && s.Len() == many()
+		found = found || s.FQDN().String() == bigName && s.Len() == chooseSize()
 	}
 	if !found {
-		t.Errorf("%s is not there with %d rows", bigName, many())
+		t.Errorf("%s is not there with %d rows", bigName, chooseSize())
 	}
 }
 
@@ -192,7 +174,7 @@ func (c *counting) Get(ctx context.Context, key string, opts ...clientv3.OpOptio
 		c.Lock()
 		c.requests++
 		c.Unlock()
-		c.took(r.Kvs)
+		c.countKeys(r.Kvs)
 	}
 	return r, err
 }
@@ -210,7 +192,7 @@ func (c *counting) GetStream(ctx context.Context, key string, opts ...clientv3.O
 		defer close(to)
 		for r := range from {
 			if r.Err() == nil {
-				c.took(r.Kvs)
+				c.countKeys(r.Kvs)
 			}
 			to <- r
 		}
@@ -218,7 +200,7 @@ func (c *counting) GetStream(ctx context.Context, key string, opts ...clientv3.O
 	return to, nil
 }
 
-func (c *counting) took(kvs []*mvccpb.KeyValue) {
+func (c *counting) countKeys(kvs []*mvccpb.KeyValue) {
 	c.Lock()
 	defer c.Unlock()
 	for _, kv := range kvs {

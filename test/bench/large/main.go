@@ -38,8 +38,8 @@ type plan struct {
 	Profiles string
 }
 
-// fills is what this program does where it was started to fill a store.
-func fills() (started bool, err error) {
+// fillIfAsked is what this program does where it was started to fill a store.
+func fillIfAsked() (started bool, err error) {
 	path := os.Getenv(filling)
 	if path == "" {
 		return false, nil
@@ -48,16 +48,16 @@ func fills() (started bool, err error) {
 	if _, err := fmt.Sscanf(os.Getenv(filled), "%d %d", &f.records, &f.zones); err != nil {
 		return true, err
 	}
-	return true, f.fill(context.Background(), path, os.Getenv(into))
+	return true, f.fillStore(context.Background(), path, os.Getenv(into))
 }
 
 func main() {
-	if started, err := fills(); started {
-		exit(err)
+	if started, err := fillIfAsked(); started {
+		exitWith(err)
 		return
 	}
 	cache, err := os.UserCacheDir()
-	exit(err)
+	exitWith(err)
 	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second}
 	sizes := flag.String("sizes", "1000,10000,100000,1000000", "records of the one zone, ascending; the first is what the others are compared with")
 	flag.IntVar(&p.Zones, "zones", 100000, "zones of ten records each; 0 leaves them out")
@@ -72,7 +72,7 @@ func main() {
 	for _, text := range strings.Split(*sizes, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || len(p.Sizes) > 0 && n <= p.Sizes[len(p.Sizes)-1] {
-			exit(fmt.Errorf("--sizes %q: want numbers of records, ascending, with commas between", *sizes))
+			exitWith(fmt.Errorf("--sizes %q: want numbers of records, ascending, with commas between", *sizes))
 		}
 		p.Sizes = append(p.Sizes, n)
 	}
@@ -81,26 +81,26 @@ func main() {
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
 	// Measurements before a failure, or before a stop, took long enough to be shown.
-	failed := p.run(ctx, r)
+	failed := p.runPlan(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
-	report{r, p}.print(os.Stdout)
-	exit(failed)
-	exit(r.Finish(*results, *keep, os.Stdout))
+	report{r, p}.printReport(os.Stdout)
+	exitWith(failed)
+	exitWith(r.Finish(*results, *keep, os.Stdout))
 }
 
-func exit(err error) {
+func exitWith(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench-large:", err)
 		os.Exit(1)
 	}
 }
 
-func say(format string, args ...any) {
+func sayLine(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench-large: "+format+"\n", args...)
 }
 
-// run measures each size beside the smallest, then the zones, then what concerns every record of a zone.
-func (p *plan) run(ctx context.Context, r *figures.Results) error {
+// runPlan measures each size beside the smallest, then the zones, then what concerns every record of a zone.
+func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-large-")
 	if err != nil {
 		return err
@@ -108,26 +108,26 @@ func (p *plan) run(ctx context.Context, r *figures.Results) error {
 	defer os.RemoveAll(dir)
 	r.Header.Rounds = p.Rounds
 	start := func(f fixture, name string) (*server, error) {
-		kept, err := f.keep(ctx, p.Fixtures)
+		kept, err := f.keepSnapshot(ctx, p.Fixtures)
 		if err != nil {
 			return nil, err
 		}
-		return p.serve(ctx, filepath.Join(dir, name), kept)
+		return p.startServer(ctx, filepath.Join(dir, name), kept)
 	}
 	small, err := start(fixture{records: p.Sizes[0]}, "small")
 	if err != nil {
 		return err
 	}
-	defer small.end()
+	defer small.endServer()
 	for _, n := range p.Sizes {
 		s, err := start(fixture{records: n}, fmt.Sprint(n))
 		if err != nil {
 			return err
 		}
-		say("%d records: ready after %s, %d MB; load %s", n, s.ready.Round(time.Millisecond), s.resident>>20, figures.LoadAverage())
-		err = p.measure(ctx, r, n, s, small)
-		say("%d records: measured; load %s", n, figures.LoadAverage())
-		s.end()
+		sayLine("%d records: ready after %s, %d MB; load %s", n, s.ready.Round(time.Millisecond), s.resident>>20, figures.LoadAverage())
+		err = p.measureZone(ctx, r, n, s, small)
+		sayLine("%d records: measured; load %s", n, figures.LoadAverage())
+		s.endServer()
 		if err != nil {
 			return fmt.Errorf("%d records: %w", n, err)
 		}
@@ -137,9 +137,9 @@ func (p *plan) run(ctx context.Context, r *figures.Results) error {
 		if err != nil {
 			return err
 		}
-		say("%d zones: ready after %s, %d MB", p.Zones, s.ready.Round(time.Millisecond), s.resident>>20)
+		sayLine("%d zones: ready after %s, %d MB", p.Zones, s.ready.Round(time.Millisecond), s.resident>>20)
 		err = p.measureZones(ctx, r, s, small)
-		s.end()
+		s.endServer()
 		if err != nil {
 			return fmt.Errorf("%d zones: %w", p.Zones, err)
 		}
@@ -152,9 +152,9 @@ func (p *plan) run(ctx context.Context, r *figures.Results) error {
 		if err != nil {
 			return err
 		}
-		say("%s of %d records", mass.what, p.Mass)
-		err = p.mass(ctx, r, p.Mass, s, mass.what, mass.patch)
-		s.end()
+		sayLine("%s of %d records", mass.what, p.Mass)
+		err = p.measureMass(ctx, r, p.Mass, s, mass.what, mass.patch)
+		s.endServer()
 		if err != nil {
 			return fmt.Errorf("%s of %d records: %w", mass.what, p.Mass, err)
 		}

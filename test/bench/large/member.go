@@ -60,9 +60,9 @@ func (m *member) stop() {
 	m.server.Close()
 }
 
-// snapshot writes the file at path: what stands, as a server has it that ran for a while, with neither every revision
-// nor the room that they took.
-func (m *member) snapshot(ctx context.Context, path string) (err error) {
+// writeSnapshot writes the file at path: what stands, as a server has it that ran for a while, with neither every
+// revision nor the room that they took.
+func (m *member) writeSnapshot(ctx context.Context, path string) (err error) {
 	now, err := m.client.Client.Get(ctx, "compact")
 	if err != nil {
 		return err

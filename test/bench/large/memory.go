@@ -24,8 +24,8 @@ type memory struct {
 	mallocs float64
 }
 
-// memory collects garbage in the server and asks what is left.
-func (s *server) memory(ctx context.Context) (m memory, err error) {
+// measureMemory collects garbage in the server and asks what is left.
+func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx)
 	if err != nil {
 		return m, err
@@ -59,9 +59,9 @@ func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".heap"), profile, 0o644)
 }
 
-// spent is CPU time and allocations of the server while f runs, each divided by n, in µs and a count.
-func (s *server) spent(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
-	before, err := s.memory(ctx)
+// measureCPU returns CPU time and allocations of the server while f runs, each divided by n, in µs and a count.
+func (s *server) measureCPU(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
+	before, err := s.measureMemory(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -77,6 +77,6 @@ func (s *server) spent(ctx context.Context, n int, f func() error) (cpu, mallocs
 	if err != nil {
 		return 0, 0, err
 	}
-	after, err := s.memory(ctx)
+	after, err := s.measureMemory(ctx)
 	return float64((ended-began)/time.Microsecond) / float64(n), (after.mallocs - before.mallocs) / float64(n), err
 }

@@ -22,11 +22,11 @@ import (
 var reads = []struct {
 	what string
 	do   func(ctx context.Context, s *server, each func(records int) error) error
-}{{"entries", entries}, {"axfr", axfr}}
+}{{"entries", readEntries}, {"axfr", transferZone}}
 
-// read takes the zone by each way for the time, and then to stop halfway and look at what the server holds for a
-// reader that has come so far.
-func (p *plan) read(ctx context.Context, r *figures.Results, n int, s *server) error {
+// measureReads takes the zone by each way for the time, and then to stop halfway and look at what the server holds for
+// a reader that has come so far.
+func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
 		whole := func() error {
@@ -41,7 +41,7 @@ func (p *plan) read(ctx context.Context, r *figures.Results, n int, s *server) e
 			return err
 		}
 		var took time.Duration
-		cpu, mallocs, err := s.spent(ctx, n, func() error {
+		cpu, mallocs, err := s.measureCPU(ctx, n, func() error {
 			began := time.Now()
 			defer func() { took = time.Since(began) }()
 			return whole()
@@ -49,32 +49,32 @@ func (p *plan) read(ctx context.Context, r *figures.Results, n int, s *server) e
 		if err != nil {
 			return err
 		}
-		r.Add(at(n, way.what), "s", took.Seconds())
-		r.Add(at(n, way.what+" CPU"), "µs", cpu)
-		r.Add(at(n, way.what+" allocations"), "", mallocs)
+		r.Add(nameFigure(n, way.what), "s", took.Seconds())
+		r.Add(nameFigure(n, way.what+" CPU"), "µs", cpu)
+		r.Add(nameFigure(n, way.what+" allocations"), "", mallocs)
 		for range 3 { // what else the server does meanwhile is not the reader's
-			before, err := s.memory(ctx)
+			before, err := s.measureMemory(ctx)
 			if err != nil {
 				return err
 			}
 			var halfway memory
 			count = func(got int) (err error) {
 				if got > n/2 && halfway.live == 0 {
-					halfway, err = s.memory(ctx)
+					halfway, err = s.measureMemory(ctx)
 				}
 				return err
 			}
 			if err := whole(); err != nil {
 				return err
 			}
-			r.Add(at(n, way.what+" holds"), "MB", max(0, halfway.live-before.live)/1e6)
+			r.Add(nameFigure(n, way.what+" holds"), "MB", max(0, halfway.live-before.live)/1e6)
 		}
 	}
 	return nil
 }
 
-// entries reads the zone's master file and counts its lines.
-func entries(ctx context.Context, s *server, each func(int) error) error {
+// readEntries reads the zone's master file and counts its lines.
+func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	body, err := s.client.KubizoneV1alpha1().RESTClient().Get().Namespace(owner).Resource("zones").Name(big).SubResource("entries").Param("format", "text").Stream(ctx)
 	if err != nil {
 		return err
@@ -94,9 +94,9 @@ func entries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// axfr transfers the zone and counts the records by the headers of its messages (RFC 5936 §2.2), without taking them
-// apart: on this machine that would be most of the time.
-func axfr(_ context.Context, s *server, each func(int) error) error {
+// transferZone transfers the zone and counts the records by the headers of its messages (RFC 5936 §2.2), without taking
+// them apart: on this machine that would be most of the time.
+func transferZone(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {
 		return err

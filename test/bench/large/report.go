@@ -33,7 +33,7 @@ var rows = []struct{ what, unit string }{
 	{"withdraw neighbour create p99", "ms"}, {"withdraw neighbour create p99 ÷ alone", ""}, {"withdraw neighbour read p99", "ms"}, {"withdraw neighbour read p99 ÷ alone", ""},
 }
 
-func (r report) cell(name string) string {
+func (r report) formatCell(name string) string {
 	v, ok := r.Median(name)
 	if !ok {
 		return ""
@@ -41,7 +41,7 @@ func (r report) cell(name string) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-func (r report) print(out io.Writer) {
+func (r report) printReport(out io.Writer) {
 	r.Header.Print(out)
 	head := []string{"one zone of"}
 	var names []string
@@ -58,7 +58,7 @@ func (r report) print(out io.Writer) {
 	for _, row := range rows {
 		line, filled := []string{strings.TrimSpace(strings.TrimSuffix(row.what, " ms") + " " + row.unit)}, false
 		for _, name := range names {
-			cell := r.cell(name + "/" + row.what)
+			cell := r.formatCell(name + "/" + row.what)
 			line, filled = append(line, cell), filled || cell != ""
 		}
 		if filled {
@@ -70,7 +70,7 @@ func (r report) print(out io.Writer) {
 	var targets []figures.Target
 	compared := []string{"zones/"}
 	if n := len(r.plan.Sizes); n > 1 { // the first is what the others are compared with
-		compared = append([]string{at(r.plan.Sizes[n-1], "")}, compared...)
+		compared = append([]string{nameFigure(r.plan.Sizes[n-1], "")}, compared...)
 	}
 	for _, where := range compared {
 		for _, op := range []string{"create", "delete"} {
@@ -81,8 +81,8 @@ func (r report) print(out io.Writer) {
 	}
 	for _, mass := range masses {
 		targets = append(targets,
-			figures.Target{What: fmt.Sprintf("%s of %d records: they follow ÷ plain writes", mass.what, r.plan.Mass), Name: at(r.plan.Mass, mass.what+" follows ÷ creates"), Bound: 0.8},
-			figures.Target{What: fmt.Sprintf("%s of %d records: a neighbour's create ÷ before", mass.what, r.plan.Mass), Name: at(r.plan.Mass, mass.what+" neighbour"), Bound: 2, Most: true})
+			figures.Target{What: fmt.Sprintf("%s of %d records: they follow ÷ plain writes", mass.what, r.plan.Mass), Name: nameFigure(r.plan.Mass, mass.what+" follows ÷ creates"), Bound: 0.8},
+			figures.Target{What: fmt.Sprintf("%s of %d records: a neighbour's create ÷ before", mass.what, r.plan.Mass), Name: nameFigure(r.plan.Mass, mass.what+" neighbour"), Bound: 2, Most: true})
 	}
 	r.Targets(out, targets, nil)
 }
@@ -92,8 +92,8 @@ func (r report) perRecord(out io.Writer) {
 	small, large := r.plan.Sizes[0], r.plan.Sizes[len(r.plan.Sizes)-1]
 	var table [][]string
 	for _, what := range []string{"holds", "resident"} {
-		from, ok := r.Median(at(small, what))
-		to, also := r.Median(at(large, what))
+		from, ok := r.Median(nameFigure(small, what))
+		to, also := r.Median(nameFigure(large, what))
 		if ok && also && large > small {
 			table = append(table, []string{what, fmt.Sprintf("%.0f", (to-from)*1e6/float64(large-small))})
 		}

@@ -41,8 +41,8 @@ type server struct {
 	resident uint64
 }
 
-// serve starts the program on what a snapshot holds.
-func (p *plan) serve(ctx context.Context, dir, kept string) (*server, error) {
+// startServer starts the program on what a snapshot holds.
+func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, error) {
 	data, err := embed.OpenDir(dir, 1<<30)
 	if err != nil {
 		return nil, err
@@ -114,11 +114,11 @@ func (p *plan) serve(ctx context.Context, dir, kept string) (*server, error) {
 	return s, nil
 }
 
-// listed waits until the server's own controller has all records: it lists them after the server is ready, and what
-// that takes is no write's.
-func (s *server) listed(ctx context.Context, n int, rest time.Duration) error {
+// waitForRecords waits until the server's own controller has all records: it lists them after the server is ready, and
+// what that takes is no write's.
+func (s *server) waitForRecords(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		got, err := s.counter(ctx, `apiserver_init_events_total{group="kubi.zone",resource="records"}`)
+		got, err := s.readCounter(ctx, `apiserver_init_events_total{group="kubi.zone",resource="records"}`)
 		if err != nil {
 			return err
 		}
@@ -142,14 +142,14 @@ func (s *server) stop() {
 	}
 }
 
-// end stops the server and takes away what it had: several gigabytes at a million records.
-func (s *server) end() {
+// endServer stops the server and takes away what it had: several gigabytes at a million records.
+func (s *server) endServer() {
 	s.stop()
 	_ = os.RemoveAll(s.dir)
 }
 
-// counter is the value of a line of the server's metrics; 0 where there is none yet.
-func (s *server) counter(ctx context.Context, name string) (float64, error) {
+// readCounter returns the value of a line of the server's metrics; 0 where there is none yet.
+func (s *server) readCounter(ctx context.Context, name string) (float64, error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return 0, err

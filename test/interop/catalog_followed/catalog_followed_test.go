@@ -36,8 +36,8 @@ type consumer struct {
 	log  func() string
 }
 
-// serial asks for the SOA of a zone. It is not dig that asks: a process for each of some thousand zones is slow.
-func (c consumer) serial(zone string) (uint32, bool, error) {
+// readSerial asks for the SOA of a zone. It is not dig that asks: a process for each of some thousand zones is slow.
+func (c consumer) readSerial(zone string) (uint32, bool, error) {
 	question := new(dns.Msg)
 	question.SetQuestion(zone, dns.TypeSOA)
 	question.RecursionDesired = false
@@ -49,17 +49,17 @@ func (c consumer) serial(zone string) (uint32, bool, error) {
 	return soa.Serial, ok, nil
 }
 
-func (c consumer) addr() netip.AddrPort { return netip.MustParseAddrPort(c.at) }
+func (c consumer) parseAddress() netip.AddrPort { return netip.MustParseAddrPort(c.at) }
 
-// has waits until the server has the zone at that serial, 0: not at all.
-func (c consumer) has(t *testing.T, ctx context.Context, zone string, want uint32) {
+// expectSerial waits until the server has the zone at that serial, 0: not at all.
+func (c consumer) expectSerial(t *testing.T, ctx context.Context, zone string, want uint32) {
 	t.Helper()
 	must.Succeed(t, c.waitFor(ctx, zone, want))
 }
 
 func (c consumer) waitFor(ctx context.Context, zone string, want uint32) error {
 	for {
-		got, ok, err := c.serial(zone)
+		got, ok, err := c.readSerial(zone)
 		if err == nil && got == want && ok == (want != 0) {
 			return nil
 		}
@@ -72,29 +72,29 @@ func (c consumer) waitFor(ctx context.Context, zone string, want uint32) error {
 	}
 }
 
-// made is a zone of an object: another uid is another object.
-func made(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
+// makeZone returns a zone of an object: another uid is another object.
+func makeZone(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
 	t.Helper()
 	s := subject.Zone(t, fmt.Sprintf("%[1]s 300 IN SOA ns.%[1]s host.%[1]s %[2]d 86400 7200 3600000 300\n%[1]s 300 IN NS ns.%[1]s\nns.%[1]s 300 IN A 192.0.2.1\nwww.%[1]s 300 IN TXT %[3]q\n", fqdn, serial, uid))
 	return zoneview.NewSnapshot(zoneview.Zone{UID: uid, Namespace: "default", Name: uid}, s.Header(), s.Serial(), s.N(), s.State(), s.RRsets())
 }
 
-func member(s *zoneview.Snapshot) primary.Member {
+func makeMember(s *zoneview.Snapshot) primary.Member {
 	return primary.Member{UID: s.Zone().UID, Zone: s.FQDN()}
 }
 
-// of is what a class has after so many changes.
-func of(changes uint32, zones ...*zoneview.Snapshot) primary.Membership {
+// makeMembership returns what a class has after so many changes.
+func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Membership {
 	m := primary.Membership{Serial: serial.Serial(changes)}
 	for _, zone := range zones {
-		m.Members = append(m.Members, member(zone))
+		m.Members = append(m.Members, makeMember(zone))
 	}
 	return m
 }
 
-// follow starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers. These are
-// there first: that they are told of the catalog is what brings them to it.
-func follow(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed, plain *primary.Class, bind, knot, pdns consumer) {
+// startClass starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers. These
+// are there first: that they are told of the catalog is what brings them to it.
+func startClass(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed, plain *primary.Class, bind, knot, pdns consumer) {
 	t.Helper()
 	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
 	b, err := rig.StartBIND(ctx, rig.BINDConfig{
@@ -121,91 +121,92 @@ func follow(t *testing.T, ctx context.Context, serving subject.Serving, signedMe
 
 func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
-	first, second, alone := made(t, "uid-1", "first.example.", 100), made(t, "uid-2", "second.example.", 200), made(t, "uid-3", "alone.example.", 300)
+	first, second, alone := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200), makeZone(t, "uid-3", "alone.example.", 300)
 	serving := subject.StartClasses(t, primary.Config{}, first, second, alone)
-	signed, plain, bind, knot, pdns := follow(t, ctx, serving, of(1, first, alone), of(1, first))
+	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, first, alone), makeMembership(1, first))
 	all := []consumer{bind, knot, pdns}
 	everywhere := func(zone string, serial uint32) {
 		t.Helper()
 		for _, c := range all {
-			c.has(t, ctx, zone, serial)
+			c.expectSerial(t, ctx, zone, serial)
 		}
 	}
 	everywhere("first.example.", 100)
-	bind.has(t, ctx, "alone.example.", 300)
-	knot.has(t, ctx, "alone.example.", 300)
+	bind.expectSerial(t, ctx, "alone.example.", 300)
+	knot.expectSerial(t, ctx, "alone.example.", 300)
 
-	signed.Set(of(2, first, alone, second))
-	plain.Set(of(2, first, second))
+	signed.Set(makeMembership(2, first, alone, second))
+	plain.Set(makeMembership(2, first, second))
 	everywhere("second.example.", 200)
 
-	serving.Put(made(t, "uid-1", "first.example.", 101), true)
+	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
 	everywhere("first.example.", 101)
 
 	// Made anew: another object under the name, whose serials begin where they like.
-	again := made(t, "uid-4", "second.example.", 7)
+	again := makeZone(t, "uid-4", "second.example.", 7)
 	serving.Remove("uid-2")
 	serving.Put(again, true)
-	signed.Set(of(3, first, alone, again))
-	plain.Set(of(3, first, again))
+	signed.Set(makeMembership(3, first, alone, again))
+	plain.Set(makeMembership(3, first, again))
 	everywhere("second.example.", 7)
 
-	signed.Set(of(4, alone, again))
-	plain.Set(of(4, again))
+	signed.Set(makeMembership(4, alone, again))
+	plain.Set(makeMembership(4, again))
 	everywhere("first.example.", 0)
-	bind.has(t, ctx, "alone.example.", 300)
-	pdns.has(t, ctx, "alone.example.", 0)
+	bind.expectSerial(t, ctx, "alone.example.", 300)
+	pdns.expectSerial(t, ctx, "alone.example.", 0)
 }
 
 // A primary that is started anew has the class's members and the serial that stands for them: what followed the first
 // follows it, and removes nothing that is still a member.
 func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
-	first, second, third := made(t, "uid-1", "first.example.", 100), made(t, "uid-2", "second.example.", 200), made(t, "uid-3", "third.example.", 300)
+	first, second, third := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200), makeZone(t, "uid-3", "third.example.", 300)
 	serving := subject.StartClasses(t, primary.Config{}, first, second)
-	signed, plain, bind, knot, pdns := follow(t, ctx, serving, of(1, first, second), of(1, first, second))
+	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, first, second), makeMembership(1, first, second))
 	for _, to := range []struct {
 		primary.Membership
 		first uint32
-	}{{of(2, second), 0}, {of(3, first, second), 100}, {of(4, second), 0}, {of(5, first, second), 100}} {
+	}{{makeMembership(2, second), 0}, {makeMembership(3, first, second), 100}, {makeMembership(4, second), 0},
+		{makeMembership(5, first, second), 100}} {
 		signed.Set(to.Membership)
 		plain.Set(to.Membership)
 		for _, c := range []consumer{bind, knot, pdns} {
-			c.has(t, ctx, "second.example.", 200)
-			c.has(t, ctx, "first.example.", to.first)
+			c.expectSerial(t, ctx, "second.example.", 200)
+			c.expectSerial(t, ctx, "first.example.", to.first)
 		}
 	}
 	serving.Stop()
 	again := subject.StartClasses(t, primary.Config{Listen: []netip.AddrPort{serving.Addr}}, first, third)
 	keys := subject.Keys(t, key.Statement())
-	members := of(7, first, third) // the second went meanwhile
+	members := makeMembership(7, first, third) // the second went meanwhile
 	for _, config := range []primary.ClassConfig{
-		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: bind.addr()}, {Addr: knot.addr()}}},
-		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: pdns.addr()}}},
+		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: bind.parseAddress()}, {Addr: knot.parseAddress()}}},
+		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: pdns.parseAddress()}}},
 	} {
 		must.Get(again.Primary.AddClass(config, members))(t)
 	}
 	for _, c := range []consumer{bind, knot, pdns} {
-		c.has(t, ctx, "third.example.", 300)
-		c.has(t, ctx, "second.example.", 0)
-		c.has(t, ctx, "first.example.", 100)
+		c.expectSerial(t, ctx, "third.example.", 300)
+		c.expectSerial(t, ctx, "second.example.", 0)
+		c.expectSerial(t, ctx, "first.example.", 100)
 	}
 }
 
 // NSD knows no catalogs: it has the zones that it is configured for, with the key of the class.
 func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
-	zone := made(t, "uid-1", "first.example.", 100)
+	zone := makeZone(t, "uid-1", "first.example.", 100)
 	serving := subject.StartClasses(t, primary.Config{}, zone)
 	n, err := rig.StartNSD(ctx, rig.NSDConfig{Keys: []rig.TSIGKey{key}, Secondaries: []rig.SecondaryZone{{Zone: "first.example.", Primary: serving.Addr, Key: key.Name}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { n.Close() })
 	keys := subject.Keys(t, key.Statement())
-	must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: n.Addr}}}, of(1, zone)))(t)
+	must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: n.Addr}}}, makeMembership(1, zone)))(t)
 	nsd := consumer{"NSD", n.Addr.String(), n.Log}
-	nsd.has(t, ctx, "first.example.", 100)
-	serving.Put(made(t, "uid-1", "first.example.", 101), true)
-	nsd.has(t, ctx, "first.example.", 101)
+	nsd.expectSerial(t, ctx, "first.example.", 100)
+	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
+	nsd.expectSerial(t, ctx, "first.example.", 101)
 }
 
 // zones is how many a catalog has that is long: `go test -zones 10000` for the figure of operations.
@@ -215,11 +216,11 @@ func TestManyZones(t *testing.T) {
 	ctx := subject.Within(t, 5*time.Minute+time.Duration(*zones)*100*time.Millisecond)
 	var all []*zoneview.Snapshot
 	for i := range *zones {
-		all = append(all, made(t, fmt.Sprintf("uid-%d", i), fmt.Sprintf("zone-%d.example.", i), 1))
+		all = append(all, makeZone(t, fmt.Sprintf("uid-%d", i), fmt.Sprintf("zone-%d.example.", i), 1))
 	}
 	serving := subject.StartClasses(t, primary.Config{}, all...)
 	begun := time.Now()
-	signed, plain, bind, knot, pdns := follow(t, ctx, serving, of(1, all...), of(1, all...))
+	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, all...), makeMembership(1, all...))
 	var following sync.WaitGroup
 	for _, c := range []consumer{bind, knot, pdns} {
 		following.Go(func() {
@@ -242,11 +243,11 @@ func TestManyZones(t *testing.T) {
 		return
 	}
 	begun = time.Now()
-	signed.Set(of(2, all[1:]...))
-	plain.Set(of(2, all[1:]...))
+	signed.Set(makeMembership(2, all[1:]...))
+	plain.Set(makeMembership(2, all[1:]...))
 	for _, c := range []consumer{bind, knot, pdns} {
-		c.has(t, ctx, "zone-0.example.", 0)
-		c.has(t, ctx, "zone-1.example.", 1)
+		c.expectSerial(t, ctx, "zone-0.example.", 0)
+		c.expectSerial(t, ctx, "zone-1.example.", 1)
 		t.Logf("one is gone from %s after %s", c.name, time.Since(begun).Round(time.Millisecond))
 	}
 }

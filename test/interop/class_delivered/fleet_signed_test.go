@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -86,60 +87,47 @@ func startSigningFleet(ctx context.Context, t *testing.T) *signingFleet {
 	t.Helper()
 	var public []netip.AddrPort
 	for range 2 {
-		at, err := rig.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(rig.FreePort())(t)
 		public = append(public, at)
 	}
 	root := startLocalRoot(ctx, t, public)
 	s := startBelow(t, root.findServers)
 	f := &signingFleet{server: s, root: root}
-	control, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.signer, err = rig.StartBIND(ctx, rig.BINDConfig{
+	control := must.Get(rig.FreePort())(t)
+	at := must.Get(rig.FreePort())(t)
+	f.signer = rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{
 		Addr: at, Keys: []rig.TSIGKey{fleetKey, signerKey}, Controls: []rig.Control{{Addr: control, Key: controlKey}}, Notify: true,
 		Options:    fmt.Sprintf("allow-new-zones yes; allow-notify { key %q; };", signerKey.Name),
 		Statements: fmt.Sprintf("primaries \"kubizone\" { %s port %d key %q; };\n%s", s.dns.Addr(), s.dns.Port(), signerKey.Name, fastPolicy()),
-	})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { f.signer.Close() })
+	}))(t)
 	for _, server := range public {
 		primaries := fmt.Sprintf("%s port %d key %q;", s.dns.Addr(), s.dns.Port(), fleetKey.Name)
-		one, err := rig.StartBIND(ctx, rig.BINDConfig{
+		one := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{
 			Addr: server, Keys: []rig.TSIGKey{fleetKey},
 			Options: fmt.Sprintf("allow-notify { key %q; }; catalog-zones { zone \"catalog.invalid\" default-primaries { %s %s port %d key %q; } in-memory yes min-update-interval 1; };",
 				fleetKey.Name, primaries, at.Addr(), at.Port(), fleetKey.Name),
 			Secondaries: []rig.SecondaryZone{{Zone: "catalog.invalid.", Primary: s.dns, Key: fleetKey.Name}, {Zone: ".", Primary: root.Addr}},
-		})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { one.Close() })
+		}))(t)
 		f.servers = append(f.servers, one)
 	}
-	f.keep(t, "fleet", fleetKey)
-	f.keep(t, "signer", signerKey)
-	token := filepath.Join(s.secrets(), "dns", "agent")
-	if err := errors.Join(os.MkdirAll(token, 0o700), os.WriteFile(filepath.Join(token, "token"), []byte("the-token"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	f.object(ctx, t, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod", Namespace: "dns"}, Spec: bind9.Bind9ClusterSpec{
+	f.keepKey(t, "fleet", fleetKey)
+	f.keepKey(t, "signer", signerKey)
+	token := filepath.Join(s.findSecrets(), "dns", "agent")
+	must.Succeed(t, errors.Join(os.MkdirAll(token, 0o700), os.WriteFile(filepath.Join(token, "token"), []byte("the-token"), 0o600)))
+	f.createObject(ctx, t, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod", Namespace: "dns"}, Spec: bind9.Bind9ClusterSpec{
 		ServerSettings: bind9.ServerSettings{ZoneNamespaces: &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}},
 		DNSSEC: &bind9.ClusterDNSSEC{
 			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}, Policies: []bind9.DNSSECPolicy{policyOf("fast")},
 		},
 	}})
 	instance := func(name string, role bind9.Role, at netip.AddrPort, key, agent string) {
-		f.object(ctx, t, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "dns"}, Spec: bind9.Bind9InstanceSpec{
-			Role: role, ClusterRef: &bind9.ClusterReference{Name: "prod"}, External: &bind9.ExternalServer{
-				Address: at.String(), AgentURL: agent, AllowPlainHTTP: true, TokenSecretRef: &bind9.SecretKeyReference{Name: "agent", Key: "token"}, TSIGSecretName: key,
-			},
-		}})
+		f.createObject(ctx, t, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "dns"},
+			Spec: bind9.Bind9InstanceSpec{
+				Role: role, ClusterRef: &bind9.ClusterReference{Name: "prod"}, External: &bind9.ExternalServer{
+					Address: at.String(), AgentURL: agent, AllowPlainHTTP: true, TokenSecretRef: &bind9.SecretKeyReference{Name: "agent",
+						Key: "token"}, TSIGSecretName: key,
+				},
+			}})
 	}
 	instance("signer", bind9.RoleSigner, f.signer.Addr, "signer", startAgentBeside(t, f.signer, control))
 	for i, one := range f.servers {
@@ -149,13 +137,11 @@ func startSigningFleet(ctx context.Context, t *testing.T) *signingFleet {
 		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}},
 		Bind9: &v1alpha1.Bind9Provider{ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: "dns", Name: "prod"}, CatalogZone: "catalog.invalid."},
 	}}
-	if _, err := f.KubizoneV1alpha1().DNSClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.KubizoneV1alpha1().DNSClasses().Create(ctx, class, metav1.CreateOptions{}))(t)
 	return f
 }
 
-func (f *signingFleet) object(ctx context.Context, t *testing.T, object any) {
+func (f *signingFleet) createObject(ctx context.Context, t *testing.T, object any) {
 	t.Helper()
 	var err error
 	switch o := object.(type) {
@@ -172,11 +158,8 @@ func (f *signingFleet) object(ctx context.Context, t *testing.T, object any) {
 // startAgentBeside starts the agent of a named, and returns its URL.
 func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string {
 	t.Helper()
-	keys, err := primary.ParseKeys(controlKey.Statement() + signerKey.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler, err := agent.New(agent.Config{
+	keys := must.Get(primary.ParseKeys(controlKey.Statement() + signerKey.Statement()))(t)
+	handler := must.Get(agent.New(agent.Config{
 		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
 			return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 		}},
@@ -190,10 +173,7 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	agent := httptest.NewServer(handler)
 	t.Cleanup(agent.Close)
 	return agent.URL
@@ -225,9 +205,9 @@ type chain struct {
 	host  string
 }
 
-// prove verifies the signatures from the anchor down to the host at one server, as a validating resolver does. secure
-// is false where a DS is missing on the way, below which nothing is proven.
-func (c chain) prove(at netip.AddrPort, anchor []string) (secure bool, err error) {
+// proveChain verifies the signatures from the anchor down to the host at one server, as a validating resolver does.
+// secure is false where a DS is missing on the way, below which nothing is proven.
+func (c chain) proveChain(at netip.AddrPort, anchor []string) (secure bool, err error) {
 	verify := func(what string, set []mdns.RR, signatures []*mdns.RRSIG, keys []mdns.RR) error {
 		for _, signature := range signatures {
 			for _, rr := range keys {
@@ -284,14 +264,11 @@ func (c chain) prove(at netip.AddrPort, anchor []string) (secure bool, err error
 // dnssecOf is status.dnssec of a Zone.
 func (f *signingFleet) dnssecOf(t *testing.T, namespace, zone string) *v1alpha1.ZoneDNSSECStatus {
 	t.Helper()
-	got, err := f.KubizoneV1alpha1().Zones(namespace).Get(t.Context(), zone, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(f.KubizoneV1alpha1().Zones(namespace).Get(t.Context(), zone, metav1.GetOptions{}))(t)
 	return got.Status.DNSSEC
 }
 
-func (f *signingFleet) explain(t *testing.T) string {
+func (f *signingFleet) explainState(t *testing.T) string {
 	var text strings.Builder
 	for _, namespace := range []string{"top", "corp", "team"} {
 		list, err := f.KubizoneV1alpha1().Zones(namespace).List(t.Context(), metav1.ListOptions{})
@@ -362,21 +339,19 @@ func TestFleetSigns_S12_5(t *testing.T) {
 			DomainName: fqdn, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "signed"}}, DNSSEC: &v1alpha1.ZoneDNSSEC{Policy: "fast"}, Delegations: rules,
 			NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}, TTL: &ttl,
 		}}
-		if _, err := f.KubizoneV1alpha1().Zones(namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.KubizoneV1alpha1().Zones(namespace).Create(ctx, made, metav1.CreateOptions{}))(t)
 	}
 	zone("top", "example", "example.", v1alpha1.DelegationRule{Namespaces: []string{"corp"}, Zones: []string{"corp"}, DS: true})
 	zone("corp", "corp", "corp.example.", v1alpha1.DelegationRule{Namespaces: []string{"team"}, Zones: []string{"x"}, DS: true})
 	zone("team", "x", "x.corp.example.", v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
-	f.record(t, "www", "www.x.corp.example.", "one")
+	f.makeRecord(t, "www", "www.x.corp.example.", "one")
 	const www = "www.x.corp.example."
 	upper := []string{"example.", "corp.example."}
 	answers := func(text string) {
 		t.Helper()
-		until(t, func() (bool, string) {
+		waitUntil(t, func() (bool, string) {
 			for _, one := range f.servers {
-				if got, _, err := answer(one.Addr, www); err != nil || got != text {
+				if got, _, err := readTXT(one.Addr, www); err != nil || got != text {
 					return false, fmt.Sprintf("%s answers %q, %v", one.Addr, got, err)
 				}
 			}
@@ -387,7 +362,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	questions := map[string]uint16{www: mdns.TypeTXT, upper[0]: mdns.TypeSOA, upper[1]: mdns.TypeNS}
 	for fqdn, of := range questions {
 		for _, one := range f.servers {
-			until(t, func() (bool, string) {
+			waitUntil(t, func() (bool, string) {
 				set, _, err := askSigned(one.Addr, fqdn, of)
 				return err == nil && len(set) > 0, fmt.Sprintf("%s does not have %s: %v", one.Addr, fqdn, err)
 			})
@@ -397,7 +372,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	w := newWatch()
 	resolver := f.root.startResolver(ctx, t)
 	explain := func() string {
-		return fmt.Sprintf("%s\nThe signer says:\n%s\nThe resolver says:\n%s", f.explain(t), f.signer.Log(), resolver.Log())
+		return fmt.Sprintf("%s\nThe signer says:\n%s\nThe resolver says:\n%s", f.explainState(t), f.signer.Log(), resolver.Log())
 	}
 	watching, end := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -417,25 +392,25 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	host := chain{zones: []string{".", "example.", "corp.example.", "x.corp.example."}, host: www}
 	for _, one := range f.servers {
 		again(func() {
-			w.validate(watching, "check of "+one.Addr.String(), www, func() (bool, error) { return host.prove(one.Addr, []string{f.root.digest}) })
+			w.validateAnswer(watching, "check of "+one.Addr.String(), www, func() (bool, error) { return host.proveChain(one.Addr, []string{f.root.digest}) })
 		})
 	}
 	again(func() {
 		for fqdn, of := range questions {
 			for _, one := range f.servers {
-				w.validate(watching, "delv at "+one.Addr.String(), fqdn, func() (bool, error) { return f.root.askDelv(watching, one.Addr, fqdn, of) })
+				w.validateAnswer(watching, "delv at "+one.Addr.String(), fqdn, func() (bool, error) { return f.root.askDelv(watching, one.Addr, fqdn, of) })
 			}
 		}
 	})
 	again(func() {
 		for fqdn, of := range questions {
-			w.validate(watching, "resolver", fqdn, func() (bool, error) { return askResolver(resolver.Addr, fqdn, of) })
+			w.validateAnswer(watching, "resolver", fqdn, func() (bool, error) { return askResolver(resolver.Addr, fqdn, of) })
 		}
 	})
 	all.Go(func() { f.operateRoot(watching, t) })
 
 	signed := map[string]string{"top": "example", "corp": "corp", "team": "x"} // by namespace
-	until(t, func() (bool, string) {
+	waitUntil(t, func() (bool, string) {
 		for namespace, name := range signed {
 			if status := f.dnssecOf(t, namespace, name); status == nil || len(status.DS) == 0 {
 				return false, "no DS:" + explain()
@@ -443,8 +418,8 @@ func TestFleetSigns_S12_5(t *testing.T) {
 		}
 		return true, ""
 	})
-	w.expect(t, secure, append(upper, www), explain)
-	w.check(t, "signed", explain)
+	w.expectValidation(t, secure, append(upper, www), explain)
+	w.checkAnswers(t, "signed", explain)
 	for range rollovers {
 		former, zsks := map[string]v1alpha1.DelegationSigner{}, map[string]map[uint16]bool{}
 		for namespace, name := range signed {
@@ -453,7 +428,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 		for fqdn, of := range questions {
 			zsks[fqdn] = keyTagsOf(t, f.servers[0].Addr, fqdn, of)
 		}
-		until(t, func() (bool, string) {
+		waitUntil(t, func() (bool, string) {
 			for namespace, name := range signed {
 				// With lifetimes of seconds the next key is often there already.
 				if now := f.dnssecOf(t, namespace, name).DS; len(now) == 0 || slices.Contains(now, former[namespace]) {
@@ -469,40 +444,38 @@ func TestFleetSigns_S12_5(t *testing.T) {
 			}
 			return true, ""
 		})
-		w.check(t, "all keys were replaced", explain)
+		w.checkAnswers(t, "all keys were replaced", explain)
 	}
 	f.signer.Stop()
-	f.change(t, "www", "two")
-	if err := f.signer.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	f.changeRecord(t, "www", "two")
+	must.Succeed(t, f.signer.Start(ctx))
 	answers("two")
-	f.ready(t, "www")
-	w.check(t, "the signer was killed and started", explain)
+	f.waitForReady(t, "www")
+	w.checkAnswers(t, "the signer was killed and started", explain)
 	goUnsigned := func(namespace, name string, names ...string) {
 		t.Helper()
-		w.expect(t, either, names, explain)
+		w.expectValidation(t, either, names, explain)
 		patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"dnssec": nil}})
-		if _, err := f.KubizoneV1alpha1().Zones(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		until(t, func() (bool, string) { return f.dnssecOf(t, namespace, name) == nil, "still signed: " + f.explain(t) })
-		w.expect(t, unsigned, names, explain)
+		must.Get(f.KubizoneV1alpha1().Zones(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
+		waitUntil(t, func() (bool, string) {
+			return f.dnssecOf(t, namespace, name) == nil, "still signed: " + f.explainState(t)
+		})
+		w.expectValidation(t, unsigned, names, explain)
 	}
 	goUnsigned("team", "x", www)
-	f.change(t, "www", "three")
-	f.ready(t, "www")
+	f.changeRecord(t, "www", "three")
+	f.waitForReady(t, "www")
 	for _, one := range f.servers {
-		if text, _, err := answer(one.Addr, www); err != nil || text != "three" {
+		if text, _, err := readTXT(one.Addr, www); err != nil || text != "three" {
 			t.Errorf("%s answers %q, %v", one.Addr, text, err)
 		}
 	}
-	w.check(t, "the lowest zone is unsigned again", explain)
+	w.checkAnswers(t, "the lowest zone is unsigned again", explain)
 	if left, err := filepath.Glob(filepath.Join(f.signer.Dir(), "Kx.corp.example.*")); err != nil || len(left) > 0 {
 		t.Errorf("keys of a zone that is not signed: %q, %v", left, err)
 	}
 	goUnsigned("top", "example", upper...)
-	w.check(t, "the top zone is unsigned again", explain)
+	w.checkAnswers(t, "the top zone is unsigned again", explain)
 }
 
 // S12.9, S12.10: a signed zone that has lost its class is removed at the signer when it is deleted, and a zone of
@@ -517,29 +490,21 @@ func TestFleetSigns_removesWhatLostItsClass_S12_9(t *testing.T) {
 			DomainName: fqdn, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "signed"}}, DNSSEC: &v1alpha1.ZoneDNSSEC{Policy: "fast"},
 			NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 		}}
-		if _, err := f.KubizoneV1alpha1().Zones(namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		until(t, func() (bool, string) {
+		must.Get(f.KubizoneV1alpha1().Zones(namespace).Create(ctx, made, metav1.CreateOptions{}))(t)
+		waitUntil(t, func() (bool, string) {
 			status := f.dnssecOf(t, namespace, "example")
-			return status != nil && status.Phase == v1alpha1.DNSSECSigned, "not signed: " + f.explain(t) + f.signer.Log()
+			return status != nil && status.Phase == v1alpha1.DNSSECSigned, "not signed: " + f.explainState(t) + f.signer.Log()
 		})
 	}
 	keys := func() []string {
 		t.Helper()
-		found, err := filepath.Glob(filepath.Join(f.signer.Dir(), "Kexample.+*.private"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
+		return must.Get(filepath.Glob(filepath.Join(f.signer.Dir(), "Kexample.+*.private")))(t)
 	}
 	sign("top")
 	former := keys()
 	patch := []byte(`{"spec": {"dnsClassRefs": null}}`)
-	if _, err := f.KubizoneV1alpha1().Zones("top").Patch(ctx, "example", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, func() (bool, string) {
+	must.Get(f.KubizoneV1alpha1().Zones("top").Patch(ctx, "example", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
+	waitUntil(t, func() (bool, string) {
 		left, err := f.KubizoneV1alpha1().Deliveries("top").List(ctx, metav1.ListOptions{})
 		return err == nil && len(left.Items) == 0, fmt.Sprintf("still delivered: %+v, %v", left, err)
 	})
@@ -554,12 +519,10 @@ func TestFleetSigns_removesWhatLostItsClass_S12_9(t *testing.T) {
 	if countKeys() == 0 {
 		t.Error("the signer does not keep a zone that has lost its class")
 	}
-	if err := f.KubizoneV1alpha1().Zones("top").Delete(ctx, "example", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, func() (bool, string) {
+	must.Succeed(t, f.KubizoneV1alpha1().Zones("top").Delete(ctx, "example", metav1.DeleteOptions{}))
+	waitUntil(t, func() (bool, string) {
 		_, err := f.KubizoneV1alpha1().Zones("top").Get(ctx, "example", metav1.GetOptions{})
-		return apierrors.IsNotFound(err), fmt.Sprintf("the Zone is not deleted: %v%s", err, f.explain(t))
+		return apierrors.IsNotFound(err), fmt.Sprintf("the Zone is not deleted: %v%s", err, f.explainState(t))
 	})
 	if got := countKeys(); got > 0 {
 		t.Errorf("the signer answers with %d keys of a zone that is deleted", got)

@@ -60,7 +60,7 @@ zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { root.Close() })
 	r := &localRoot{BIND: root, servers: servers, anchors: filepath.Join(dir, "anchors")}
-	until(t, func() (bool, string) {
+	waitUntil(t, func() (bool, string) {
 		keys, signatures, err := askSigned(root.Addr, ".", mdns.TypeDNSKEY)
 		if err != nil || len(keys) != 1 || len(signatures) == 0 {
 			return false, fmt.Sprintf("the root is not signed: %v\n%s", err, root.Log())
@@ -167,8 +167,8 @@ func newWatch() *watch {
 	return &watch{expected: map[string]expectation{}, last: map[string]bool{}, count: map[string]int{}}
 }
 
-// validate has a validator look at the answer of a name, and keeps what it finds.
-func (w *watch) validate(ctx context.Context, validator, fqdn string, look func() (bool, error)) {
+// validateAnswer has a validator look at the answer of a name, and keeps what it finds.
+func (w *watch) validateAnswer(ctx context.Context, validator, fqdn string, look func() (bool, error)) {
 	w.mu.Lock()
 	before := w.expected[fqdn]
 	w.mu.Unlock()
@@ -186,11 +186,11 @@ func (w *watch) validate(ctx context.Context, validator, fqdn string, look func(
 	}
 }
 
-// expect says how the answers of names are validated from now on. Every validator has found them so before.
-func (w *watch) expect(t *testing.T, what expectation, names []string, explain func() string) {
+// expectValidation says how the answers of names are validated from now on. Every validator has found them so before.
+func (w *watch) expectValidation(t *testing.T, what expectation, names []string, explain func() string) {
 	t.Helper()
 	if what != either {
-		until(t, func() (bool, string) {
+		waitUntil(t, func() (bool, string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			for of, is := range w.last {
@@ -209,8 +209,8 @@ func (w *watch) expect(t *testing.T, what expectation, names []string, explain f
 	}
 }
 
-// check fails the test if a validator has found an answer wrong.
-func (w *watch) check(t *testing.T, what string, explain func() string) {
+// checkAnswers fails the test if a validator has found an answer wrong.
+func (w *watch) checkAnswers(t *testing.T, what string, explain func() string) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -66,8 +66,8 @@ type server struct {
 	stop            func()
 }
 
-// run runs until the test ends, or the function returned is called; it waits for a line and returns its group.
-func run(t *testing.T, out *said, line string, run func(context.Context) error) (found string, stop func()) {
+// runUntilEnd runs until the test ends, or the function returned is called; it waits for a line and returns its group.
+func runUntilEnd(t *testing.T, out *said, line string, run func(context.Context) error) (found string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -94,7 +94,7 @@ func run(t *testing.T, out *said, line string, run func(context.Context) error) 
 	return "", nil
 }
 
-func start(t *testing.T) *server {
+func startServer(t *testing.T) *server {
 	t.Helper()
 	return startBelow(t, nil)
 }
@@ -104,49 +104,49 @@ func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 	t.Helper()
 	dns := must.Get(rig.FreePort())(t)
 	s := &server{dir: t.TempDir(), dns: dns, parentServers: parentServers}
-	must.Succeed(t, os.Mkdir(s.secrets(), 0o700))
-	s.start(t)
+	must.Succeed(t, os.Mkdir(s.findSecrets(), 0o700))
+	s.startUp(t)
 	return s
 }
 
-// start starts it with what its directory has.
-func (s *server) start(t *testing.T) {
+// startUp starts it with what its directory has.
+func (s *server) startUp(t *testing.T) {
 	t.Helper()
 	rig.SpareGarbage()
 	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(), s.secrets()
+	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(), s.findSecrets()
 	options.TransferAllow = nil
 	out := &said{}
 	config := must.Get(options.Complete(out))(t)
 	if s.parentServers != nil {
 		config.ParentServers = s.parentServers
 	}
-	_, s.stop = run(t, out, `^(ready): `, config.Run)
+	_, s.stop = runUntilEnd(t, out, `^(ready): `, config.Run)
 	s.kubeconfig = filepath.Join(options.DataDir, "kubeconfig")
 	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(t)
 	client.QPS = -1
 	s.Interface = must.Get(versioned.NewForConfig(client))(t)
 }
 
-func (s *server) secrets() string { return filepath.Join(s.dir, "secrets") }
+func (s *server) findSecrets() string { return filepath.Join(s.dir, "secrets") }
 
-// primary starts a `kubizone primary` beside the server.
-func (s *server) primary(t *testing.T) (at netip.AddrPort, stop func()) {
+// startPrimary starts a `kubizone primary` beside the server.
+func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	t.Helper()
 	o := primarycmd.NewOptions()
 	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
 	o.AddFlags(flags)
-	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}))
+	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets()}))
 	out := &said{}
 	config := must.Get(o.Complete(out))(t)
-	text, stop := run(t, out, `^ready: DNS on (\S+)$`, config.Run)
+	text, stop := runUntilEnd(t, out, `^ready: DNS on (\S+)$`, config.Run)
 	return netip.MustParseAddrPort(text), stop
 }
 
-// keep puts a key where the server reads Secrets, as dns/NAME.
-func (s *server) keep(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {
+// keepKey puts a key where the server reads Secrets, as dns/NAME.
+func (s *server) keepKey(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {
 	t.Helper()
-	dir := filepath.Join(s.secrets(), "dns", secret)
+	dir := filepath.Join(s.findSecrets(), "dns", secret)
 	must.Succeed(t, os.MkdirAll(dir, 0o700))
 	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
@@ -154,8 +154,8 @@ func (s *server) keep(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.Se
 	return &v1alpha1.SecretReference{Namespace: "dns", Name: secret}
 }
 
-// class makes a class for every namespace.
-func (s *server) class(t *testing.T, name string, block v1alpha1.TransferProvider) {
+// makeClass makes a class for every namespace.
+func (s *server) makeClass(t *testing.T, name string, block v1alpha1.TransferProvider) {
 	t.Helper()
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{
 		AllowLocalAddresses: true, Views: []string{"*"}, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Transfer: &block,
@@ -163,7 +163,7 @@ func (s *server) class(t *testing.T, name string, block v1alpha1.TransferProvide
 	must.Get(s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), of, metav1.CreateOptions{}))(t)
 }
 
-func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
+func (s *server) makeZone(t *testing.T, object, fqdn string, classes ...string) {
 	t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
@@ -176,20 +176,20 @@ func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
 	must.Get(s.KubizoneV1alpha1().Zones("team").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 }
 
-func (s *server) record(t *testing.T, object, fqdn, text string) {
+func (s *server) makeRecord(t *testing.T, object, fqdn, text string) {
 	t.Helper()
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "TXT", RData: text}}
 	must.Get(s.KubizoneV1alpha1().Records("team").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 }
 
-func (s *server) change(t *testing.T, object, text string) {
+func (s *server) changeRecord(t *testing.T, object, text string) {
 	t.Helper()
 	patch := must.Get(json.Marshal(map[string]any{"spec": map[string]any{"rdata": text}}))(t)
 	must.Get(s.KubizoneV1alpha1().Records("team").Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 }
 
-// until waits for a fact, and says what is so instead where it does not come.
-func until(t *testing.T, fact func() (bool, string)) {
+// waitUntil waits for a fact, and says what is so instead where it does not come.
+func waitUntil(t *testing.T, fact func() (bool, string)) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		ok, instead := fact()
@@ -202,22 +202,22 @@ func until(t *testing.T, fact func() (bool, string)) {
 	}
 }
 
-// ready waits as `kubectl wait --for=condition=Ready record/NAME` does.
-func (s *server) ready(t *testing.T, object string) *v1alpha1.Record {
+// waitForReady waits as `kubectl wait --for=condition=Ready record/NAME` does.
+func (s *server) waitForReady(t *testing.T, object string) *v1alpha1.Record {
 	t.Helper()
 	var record *v1alpha1.Record
-	until(t, func() (bool, string) {
+	waitUntil(t, func() (bool, string) {
 		var err error
 		if record, err = s.KubizoneV1alpha1().Records("team").Get(t.Context(), object, metav1.GetOptions{}); err != nil {
 			return false, err.Error()
 		}
 		is := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
-		return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == record.Generation, fmt.Sprintf("Ready of %s: %+v; %s", object, is, s.deliveries(t))
+		return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == record.Generation, fmt.Sprintf("Ready of %s: %+v; %s", object, is, s.describeDeliveries(t))
 	})
 	return record
 }
 
-func (s *server) deliveries(t *testing.T) string {
+func (s *server) describeDeliveries(t *testing.T) string {
 	list, err := s.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		return err.Error()
@@ -229,8 +229,8 @@ func (s *server) deliveries(t *testing.T) string {
 	return text.String()
 }
 
-// answer is the TXT that a server has, empty for none; there says whether it has the zone at all.
-func answer(at netip.AddrPort, fqdn string) (text string, there bool, err error) {
+// readTXT returns the TXT that a server has, empty for none; there says whether it has the zone at all.
+func readTXT(at netip.AddrPort, fqdn string) (text string, there bool, err error) {
 	question := new(mdns.Msg)
 	question.SetQuestion(fqdn, mdns.TypeTXT)
 	question.RecursionDesired = false
@@ -246,8 +246,9 @@ func answer(at netip.AddrPort, fqdn string) (text string, there bool, err error)
 	return text, answer.Authoritative, nil
 }
 
-// axfr is a zone, in lines, as a primary hands it to a client with that key; an error where it hands out nothing.
-func axfr(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (string, error) {
+// transferZone returns a zone, in lines, as a primary hands it to a client with that key; an error where it hands out
+// nothing.
+func transferZone(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (string, error) {
 	t.Helper()
 	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}
 	if key != nil {

@@ -30,8 +30,8 @@ import (
 // transferKey is the key of the page, with a secret.
 var transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: red.Secret}
 
-// page has the files of docs/dnssec.md below each of its headings.
-func page(t *testing.T) map[string]string {
+// readPage has the files of docs/dnssec.md below each of its headings.
+func readPage(t *testing.T) map[string]string {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../../docs/dnssec.md"))(t)
 	files := map[string]string{}
@@ -44,8 +44,8 @@ func page(t *testing.T) map[string]string {
 	return files
 }
 
-// placed is a file of the page with the addresses that its servers have here.
-func placed(file, format string, primary, signer, public netip.AddrPort) string {
+// replaceAddresses returns a file of the page with the addresses that its servers have here.
+func replaceAddresses(file, format string, primary, signer, public netip.AddrPort) string {
 	for there, here := range map[string]netip.AddrPort{"192.0.2.53": primary, "192.0.2.1": signer, "192.0.2.2": public} {
 		file = regexp.MustCompile(regexp.QuoteMeta(there)+`\b`).ReplaceAllLiteralString(file, fmt.Sprintf(format, here.Addr(), here.Port()))
 	}
@@ -55,36 +55,36 @@ func placed(file, format string, primary, signer, public netip.AddrPort) string 
 // S6.9: with the configurations of docs/dnssec.md, a zone that its secondary signs is Ready after each change of ours
 // and after each of ten re-signings, our serial stands still meanwhile, and data that the signer alters is found.
 func TestZonesAreSignedBySecondaries(t *testing.T) {
-	files := page(t)
+	files := readPage(t)
 	for _, program := range []string{"Knot", "BIND"} {
 		t.Run(program, func(t *testing.T) {
 			ctx := subject.Within(t, 4*time.Minute)
-			s := start(t)
+			s := startServer(t)
 			at := make([]netip.AddrPort, 2)
 			for i := range at {
 
 				at[i] = must.Get(rig.FreePort())(t)
 			}
 			signer, public := at[0], at[1]
-			s.keep(t, "transfer", transferKey)
+			s.keepKey(t, "transfer", transferKey)
 			class := &v1alpha1.DNSClass{}
-			must.Succeed(t, yaml.UnmarshalStrict([]byte(placed(files["DNSSEC"], "%s:%d", s.dns, signer, public)), class))
+			must.Succeed(t, yaml.UnmarshalStrict([]byte(replaceAddresses(files["DNSSEC"], "%s:%d", s.dns, signer, public)), class))
 			class.Spec.AllowLocalAddresses = true
 			if program == "BIND" {
 				class.Spec.Transfer.Secondaries[0].Catalog = v1alpha1.CatalogIgnore
 			}
 			must.Get(s.KubizoneV1alpha1().DNSClasses().Create(ctx, class, metav1.CreateOptions{}))(t)
-			s.zone(t, "org", "example.org.", class.Name)
-			s.record(t, "www", "www.example.org.", "first")
+			s.makeZone(t, "org", "example.org.", class.Name)
+			s.makeRecord(t, "www", "www.example.org.", "first")
 			s.primaryHas(t, "example.org.", &transferKey)
 			sign := startSigner(ctx, t, program, files[program], s.dns, signer, public)
-			behind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: public, Statements: placed(files["Public servers"], "%s port %d", s.dns, signer, public)})
+			behind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: public, Statements: replaceAddresses(files["Public servers"], "%s port %d", s.dns, signer, public)})
 			rig.SkipMissing(t, err)
 			t.Cleanup(func() { behind.Close() })
 
-			s.ready(t, "www")
-			s.current(t, at)
-			ours := s.serial(t)
+			s.waitForReady(t, "www")
+			s.waitForCurrent(t, at)
+			ours := s.readSerial(t)
 			proveSigned(t, public, "www.example.org.", mdns.TypeTXT)
 			record := &v1alpha1.Record{}
 			must.Succeed(t, yaml.UnmarshalStrict([]byte(files["DS in the parent"]), record))
@@ -92,28 +92,28 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 			cut := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "dev-ns", Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: record.Spec.DomainName, Type: "NS", RData: "ns.example.net."}}
 			for _, one := range []*v1alpha1.Record{cut, record} {
 				must.Get(s.KubizoneV1alpha1().Records("team").Create(ctx, one, metav1.CreateOptions{}))(t)
-				ours = s.ready(t, one.Name).Status.Serial
+				ours = s.waitForReady(t, one.Name).Status.Serial
 			}
 			proveSigned(t, public, record.Spec.DomainName, mdns.TypeDS)
 			for i := range 10 {
 				before := serialAt(t, signer)
 				sign("")
-				until(t, func() (bool, string) {
+				waitUntil(t, func() (bool, string) {
 					return serialAt(t, signer) != before, fmt.Sprintf("%s does not sign anew", program)
 				})
 				if i == 4 || i == 9 { // A zone is compared once in ten seconds.
-					s.current(t, at)
+					s.waitForCurrent(t, at)
 				}
-				if now := s.serial(t); now != ours {
+				if now := s.readSerial(t); now != ours {
 					t.Fatalf("the serial of the zone went from %d to %d by a re-signing", ours, now)
 				}
 				if i%4 != 3 {
 					continue
 				}
-				s.change(t, "www", fmt.Sprintf("change %d", i))
-				ours = s.ready(t, "www").Status.Serial
+				s.changeRecord(t, "www", fmt.Sprintf("change %d", i))
+				ours = s.waitForReady(t, "www").Status.Serial
 				for _, one := range at {
-					if text, _, err := answer(one, "www.example.org."); err != nil || text != fmt.Sprintf("change %d", i) {
+					if text, _, err := readTXT(one, "www.example.org."); err != nil || text != fmt.Sprintf("change %d", i) {
 						t.Errorf("Ready, and %s answers %q (%v)", one, text, err)
 					}
 				}
@@ -123,7 +123,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 				options := verifycmd.NewOptions()
 				flags := pflag.NewFlagSet("verify", pflag.ContinueOnError)
 				options.AddFlags(flags)
-				must.Succeed(t, flags.Parse([]string{"--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}))
+				must.Succeed(t, flags.Parse([]string{"--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets()}))
 				err := options.Run(ctx, "team/org", &out, &out)
 				return out.String(), err
 			}
@@ -135,11 +135,11 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 			}
 			sign("www.example.org.")
 			s.requestComparison(t)
-			until(t, func() (bool, string) {
-				row := s.row(t, signer)
-				return row.State == v1alpha1.ServerBehind && strings.Contains(row.Message, "alters the zone"), s.deliveries(t)
+			waitUntil(t, func() (bool, string) {
+				row := s.findRow(t, signer)
+				return row.State == v1alpha1.ServerBehind && strings.Contains(row.Message, "alters the zone"), s.describeDeliveries(t)
 			})
-			if out, err := verify(); err == nil || !strings.Contains(out, "192.0.2.99") || s.serial(t) != ours {
+			if out, err := verify(); err == nil || !strings.Contains(out, "192.0.2.99") || s.readSerial(t) != ours {
 				t.Errorf("verify of altered data: %v\n%s", err, out)
 			}
 		})
@@ -157,7 +157,7 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 		}
 	}
 	if program == "Knot" {
-		knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: signer, Sections: strings.ReplaceAll(placed(file, "%s@%d", primary, signer, public), "/var/lib/knot", t.TempDir())})
+		knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: signer, Sections: strings.ReplaceAll(replaceAddresses(file, "%s@%d", primary, signer, public), "/var/lib/knot", t.TempDir())})
 		rig.SkipMissing(t, err)
 		t.Cleanup(func() {
 			if t.Failed() {
@@ -175,7 +175,8 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 			do(knot.Knotc, "zone-commit", "example.org")
 		}
 	}
-	bind := rig.Need(rig.StartBIND(ctx, rig.BINDConfig{Addr: signer, Statements: placed(file, "%s port %d", primary, signer, public)}))(t)
+	bind := rig.Need(rig.StartBIND(ctx, rig.BINDConfig{Addr: signer, Statements: replaceAddresses(file, "%s port %d", primary, signer,
+		public)}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("BIND says:\n%s", bind.Log())
@@ -188,35 +189,35 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 // primaryHas waits until a class's peers can transfer a zone.
 func (s *server) primaryHas(t *testing.T, zone string, key *rig.TSIGKey) {
 	t.Helper()
-	until(t, func() (bool, string) {
-		_, err := axfr(t, s.dns, zone, key)
+	waitUntil(t, func() (bool, string) {
+		_, err := transferZone(t, s.dns, zone, key)
 		return err == nil, fmt.Sprint(err)
 	})
 }
 
-// serial is that of the zone.
-func (s *server) serial(t *testing.T) int64 {
+// readSerial returns that of the zone.
+func (s *server) readSerial(t *testing.T) int64 {
 	t.Helper()
 	zone := must.Get(s.KubizoneV1alpha1().Zones("team").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	return zone.Status.Serial
 }
 
-// current has the Delivery compare, and waits until all servers have been found to have the serial of the zone with
-// serials of their own.
-func (s *server) current(t *testing.T, servers []netip.AddrPort) {
+// waitForCurrent has the Delivery compare, and waits until all servers have been found to have the serial of the zone
+// with serials of their own.
+func (s *server) waitForCurrent(t *testing.T, servers []netip.AddrPort) {
 	t.Helper()
 	request := s.requestComparison(t)
-	ours := s.serial(t)
-	until(t, func() (bool, string) {
-		status := s.delivery(t).Status
+	ours := s.readSerial(t)
+	waitUntil(t, func() (bool, string) {
+		status := s.getDelivery(t).Status
 		return status.LastVerifyRequest == request && len(status.Servers) == len(servers) && !slices.ContainsFunc(status.Servers, func(row v1alpha1.DeliveryServer) bool {
 			return row.State != v1alpha1.ServerCurrent || row.Serial != ours || !strings.Contains(row.Message, fmt.Sprint(ours))
-		}), s.deliveries(t)
+		}), s.describeDeliveries(t)
 	})
 }
 
-// delivery is the one that there is.
-func (s *server) delivery(t *testing.T) *v1alpha1.Delivery {
+// getDelivery returns the one that there is.
+func (s *server) getDelivery(t *testing.T) *v1alpha1.Delivery {
 	t.Helper()
 	list, err := s.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
@@ -225,10 +226,10 @@ func (s *server) delivery(t *testing.T) *v1alpha1.Delivery {
 	return &list.Items[0]
 }
 
-// row is what the Delivery says of a server.
-func (s *server) row(t *testing.T, at netip.AddrPort) v1alpha1.DeliveryServer {
+// findRow returns what the Delivery says of a server.
+func (s *server) findRow(t *testing.T, at netip.AddrPort) v1alpha1.DeliveryServer {
 	t.Helper()
-	rows := s.delivery(t).Status.Servers
+	rows := s.getDelivery(t).Status.Servers
 	i := slices.IndexFunc(rows, func(row v1alpha1.DeliveryServer) bool { return row.Name == at.String() })
 	if i < 0 {
 		t.Fatalf("no row of %s: %+v", at, rows)

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-func zone(serial uint32, hosts int) string {
+func makeZone(serial uint32, hosts int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "example.org. 300 IN SOA ns.example.org. host.example.org. %d 86400 7200 3600000 300\n", serial)
 	b.WriteString("example.org. 300 IN NS ns.example.org.\nns.example.org. 300 IN A 192.0.2.1\n")
@@ -28,7 +28,7 @@ func zone(serial uint32, hosts int) string {
 }
 
 func TestDigGetsTheWholeZoneOrOneSOA(t *testing.T) {
-	serving := subject.Start(t, primary.Config{}, subject.Zone(t, zone(100, 3000)))
+	serving := subject.Start(t, primary.Config{}, subject.Zone(t, makeZone(100, 3000)))
 	for _, c := range []struct {
 		transport, have string
 		records         int
@@ -50,7 +50,7 @@ func TestDigGetsTheWholeZoneOrOneSOA(t *testing.T) {
 func TestBINDFollowsByIXFR(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	at := must.Get(rig.FreePort())(t)
-	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: at}}}, subject.Zone(t, zone(4294967294, 3000)))
+	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: at}}}, subject.Zone(t, makeZone(4294967294, 3000)))
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
 	defer bind.Close()
@@ -59,7 +59,7 @@ func TestBINDFollowsByIXFR(t *testing.T) {
 		serial uint32
 		hosts  int
 	}{{4294967295, 10}, {1, 2000}, {2, 0}} {
-		text := zone(step.serial, step.hosts)
+		text := makeZone(step.serial, step.hosts)
 		serving.Put(subject.Zone(t, text), true)
 		must.Succeed(t, bind.WaitSerial(ctx, "example.org.", step.serial))
 		got := must.Get(bind.Transfer(ctx, "example.org."))(t)

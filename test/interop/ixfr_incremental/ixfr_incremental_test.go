@@ -31,7 +31,7 @@ const (
 	hosts = 2000
 )
 
-func start() string {
+func makeFirstZone() string {
 	var b strings.Builder
 	b.WriteString("example.org. 300 IN SOA ns.example.org. host.example.org. 4294967280 86400 7200 3600000 300\n")
 	b.WriteString("example.org. 300 IN NS ns.example.org.\nns.example.org. 300 IN A 192.0.2.1\n")
@@ -41,8 +41,8 @@ func start() string {
 	return b.String()
 }
 
-// grow applies one random step: rows go, rows come, some come back.
-func grow(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snapshot {
+// growZone applies one random step: rows go, rows come, some come back.
+func growZone(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snapshot {
 	t.Helper()
 	z, ok := serving.ByUID(apex)
 	if !ok {
@@ -72,7 +72,7 @@ func grow(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snaps
 	return z
 }
 
-func wanted(t *testing.T, z *zoneview.Snapshot) []string {
+func listWanted(t *testing.T, z *zoneview.Snapshot) []string {
 	t.Helper()
 	var text strings.Builder
 	must.Get(zonefile.Write(&text, z.Entries()))(t)
@@ -84,7 +84,7 @@ func TestSecondariesFollowByTheDifference(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
 	atBIND := must.Get(rig.FreePort())(t)
 	atKnot := must.Get(rig.FreePort())(t)
-	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: atBIND}, {Addr: atKnot}}}, subject.Zone(t, start()))
+	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: atBIND}, {Addr: atKnot}}}, subject.Zone(t, makeFirstZone()))
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Secondaries: []rig.SecondaryZone{{Zone: apex, Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
@@ -102,9 +102,9 @@ func TestSecondariesFollowByTheDifference(t *testing.T) {
 	// The serial wraps on the way; single steps, then many between two questions.
 	for _, steps := range []int{1, 1, 1, 3, 10, 1, 40, 100} {
 		for range steps {
-			z = grow(t, serving, rnd)
+			z = growZone(t, serving, rnd)
 		}
-		want := wanted(t, z)
+		want := listWanted(t, z)
 		for what, peer := range peers {
 			if err := peer.WaitSerial(ctx, apex, uint32(z.Serial())); err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -138,10 +138,10 @@ type secondary interface {
 // One packet over UDP has a small difference, with its two SOAs at each end; a great one is an SOA, upon which TCP is
 // asked.
 func TestDifferenceInOnePacket(t *testing.T) {
-	serving := subject.Start(t, primary.Config{}, subject.Zone(t, start()))
+	serving := subject.Start(t, primary.Config{}, subject.Zone(t, makeFirstZone()))
 	before, _ := serving.Settled(apex)
 	rnd := rand.New(rand.NewPCG(1995, 2))
-	grow(t, serving, rnd)
+	growZone(t, serving, rnd)
 	ask := func(transport string) []string {
 		t.Helper()
 		out, err := rig.Dig{Server: serving.Addr}.Run(subject.Within(t, 20*time.Second), transport, "+tries=1", "+ignore", "+nocomments", "+nocmd", "+nostats", fmt.Sprintf("IXFR=%d", before.Serial()), apex)
@@ -159,7 +159,7 @@ func TestDifferenceInOnePacket(t *testing.T) {
 		t.Errorf("a small difference over UDP: %q", small)
 	}
 	for range 60 {
-		grow(t, serving, rnd)
+		growZone(t, serving, rnd)
 	}
 	if great := ask("+notcp"); len(great) != 1 {
 		t.Errorf("a great difference over UDP: %d records, want the SOA alone", len(great))

@@ -45,32 +45,32 @@ type judge struct {
 	line *regexp.Regexp
 }
 
-func run(ctx context.Context, program string, args ...string) (string, bool) {
+func runProgram(ctx context.Context, program string, args ...string) (string, bool) {
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	return string(out), err != nil
 }
 
 var judges = []judge{
 	{"bind", "1 00", func(ctx context.Context, dir string) (string, bool) {
-		return run(ctx, "named-checkzone", "-D", "t.test", filepath.Join(dir, "z"))
+		return runProgram(ctx, "named-checkzone", "-D", "t.test", filepath.Join(dir, "z"))
 	}, regexp.MustCompile(`/z:(\d+): `)},
 	{"knot", "0", func(ctx context.Context, dir string) (string, bool) {
-		return run(ctx, "knotc", "-c", filepath.Join(dir, "knot.conf"), "zone-check", "t.test")
+		return runProgram(ctx, "knotc", "-c", filepath.Join(dir, "knot.conf"), "zone-check", "t.test")
 	}, regexp.MustCompile(`line (\d+) `)},
 	{"nsd", "1 00", func(ctx context.Context, dir string) (string, bool) {
-		return run(ctx, "nsd-checkzone", "-p", "t.test", filepath.Join(dir, "z"))
+		return runProgram(ctx, "nsd-checkzone", "-p", "t.test", filepath.Join(dir, "z"))
 	}, regexp.MustCompile(`/z:(\d+): `)},
 	{"powerdns", "1 00", func(ctx context.Context, dir string) (string, bool) {
-		out, refused := run(ctx, "pdnsutil", "--config-dir="+dir, "load-zone", "t.test", filepath.Join(dir, "z"))
+		out, refused := runProgram(ctx, "pdnsutil", "--config-dir="+dir, "load-zone", "t.test", filepath.Join(dir, "z"))
 		if !refused {
-			out, refused = run(ctx, "pdnsutil", "--config-dir="+dir, "list-zone", "t.test")
+			out, refused = runProgram(ctx, "pdnsutil", "--config-dir="+dir, "list-zone", "t.test")
 		}
 		return out, refused
 	}, regexp.MustCompile(`(?:on line (\d+) of|for (n\d+)\.t\.test)`)},
 }
 
-// known lists the numbers that a judge knows.
-func (j judge) known(ctx context.Context, dir string) ([]int, error) {
+// listKnown lists the numbers that a judge knows.
+func (j judge) listKnown(ctx context.Context, dir string) ([]int, error) {
 	var numbers, found []int
 	for n := 1; n <= 65535; n++ {
 		if n < 128 || n > 255 { // question and meta types are refused in any case
@@ -146,11 +146,11 @@ func TestTable_isWhatServersKnow(t *testing.T) {
 		must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(dir, "knot.conf"), []byte(conf), 0o600),
 			os.WriteFile(filepath.Join(dir, "pdns.conf"), []byte("launch=gsqlite3\ngsqlite3-database="+dir+"/db\n"), 0o600)))
 		if j.name == "powerdns" {
-			if out, failed := run(ctx, "sqlite3", filepath.Join(dir, "db"), ".read /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"); failed {
+			if out, failed := runProgram(ctx, "sqlite3", filepath.Join(dir, "db"), ".read /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"); failed {
 				t.Fatal(out)
 			}
 		}
-		numbers := must.Get(j.known(ctx, dir))(t)
+		numbers := must.Get(j.listKnown(ctx, dir))(t)
 		if len(numbers) < 30 {
 			t.Fatalf("%s knows only %v", j.name, numbers)
 		}

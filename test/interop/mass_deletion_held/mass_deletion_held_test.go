@@ -31,92 +31,92 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	if rig.Long() {
 		records, changes = 1500, 3000
 	}
-	w := start(t)
+	w := startWorld(t)
 	ctx := t.Context()
 	var own []string
 	for i := range records {
 		own = append(own, fmt.Sprint("r", i))
 	}
-	having := func(own []string, team ...string) []string { return lines(append(slices.Clone(own), team...)...) }
+	having := func(own []string, team ...string) []string { return makeLines(append(slices.Clone(own), team...)...) }
 	must.Get(w.api.Zones("infra").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 	}}, metav1.CreateOptions{}))(t)
-	w.patch(rulesOfBoth)
-	w.each(records, func(i int) error { return w.record("infra", own[i]) })
+	w.patchZone(rulesOfBoth)
+	w.runEach(records, func(i int) error { return w.makeRecord("infra", own[i]) })
 	team := func(name string) {
 		t.Helper()
-		must.Succeed(t, w.record("team", name))
+		must.Succeed(t, w.makeRecord("team", name))
 	}
 	team("t1")
 	// They come when the zone is there: one that is refused what it was made to serve waits long before it asks again.
-	w.classes("secondaries", "update", "hook")
+	w.nameClasses("secondaries", "update", "hook")
 	all := having(own, "t1")
-	w.arrives(w.zone().Status.Serial, all, w.first, w.second)
+	w.waitForArrival(w.getZone().Status.Serial, all, w.first, w.second)
 	w.startBIND()
 	w.startKnot()
 	places := []place{w.first, w.second, w.secondBIND, w.secondKnot, w.hook, w.update}
-	w.arrives(w.zone().Status.Serial, all, places...)
-	w.says("", v1alpha1.ConditionReady, "True Delivered")
+	w.waitForArrival(w.getZone().Status.Serial, all, places...)
+	w.waitForCondition("", v1alpha1.ConditionReady, "True Delivered")
 
 	t.Log("put back: nothing has ever left")
-	before := w.zone().Status.Serial
-	stop := w.stay(all, places...)
-	w.patch(ruleOfTeam)
-	w.says("", v1alpha1.ConditionSettled, "False MassDeletion")
-	w.says("", v1alpha1.ConditionReady, "False MassDeletion")
-	w.primaries[1].again()
+	before := w.getZone().Status.Serial
+	stop := w.watchPlaces(all, places...)
+	w.patchZone(ruleOfTeam)
+	w.waitForCondition("", v1alpha1.ConditionSettled, "False MassDeletion")
+	w.waitForCondition("", v1alpha1.ConditionReady, "False MassDeletion")
+	w.primaries[1].restartProgram()
 	w.knot.Close()
 	w.startKnot()
-	w.arrives(before, all, w.second, w.secondKnot)
-	w.classes("secondaries", "update", "hook", "late")
-	w.arrives(before, all, w.late)
+	w.waitForArrival(before, all, w.second, w.secondKnot)
+	w.nameClasses("secondaries", "update", "hook", "late")
+	w.waitForArrival(before, all, w.late)
 	team("t2")
-	w.says("t2", v1alpha1.ConditionReady, "False MassDeletion")
-	if zone := w.zone(); zone.Status.RRsetCount != 2 || zone.Status.SettledSerial != before {
+	w.waitForCondition("t2", v1alpha1.ConditionReady, "False MassDeletion")
+	if zone := w.getZone(); zone.Status.RRsetCount != 2 || zone.Status.SettledSerial != before {
 		t.Errorf("%d RRsets are left, serial %d is delivered, and %d was", zone.Status.RRsetCount, zone.Status.SettledSerial, before)
 	}
 	stop()
-	w.patch(rulesOfBoth)
-	w.says("t2", v1alpha1.ConditionReady, "True Delivered")
-	w.says("", v1alpha1.ConditionReady, "True Delivered")
-	w.arrives(w.zone().Status.Serial, having(own, "t1", "t2"), append(places, w.late)...)
+	w.patchZone(rulesOfBoth)
+	w.waitForCondition("t2", v1alpha1.ConditionReady, "True Delivered")
+	w.waitForCondition("", v1alpha1.ConditionReady, "True Delivered")
+	w.waitForArrival(w.getZone().Status.Serial, having(own, "t1", "t2"), append(places, w.late)...)
 
 	t.Log("let through: everything goes everywhere")
 	gone := map[int64]int{} // at each serial
 	for i, name := range own {
 		must.Succeed(t, w.api.Records("infra").Delete(ctx, name, metav1.DeleteOptions{}))
-		gone[w.zone().Status.Serial] = i + 1
+		gone[w.getZone().Status.Serial] = i + 1
 	}
-	w.says("", v1alpha1.ConditionSettled, "False MassDeletion")
-	held := w.zone().Status.SettledSerial
+	w.waitForCondition("", v1alpha1.ConditionSettled, "False MassDeletion")
+	held := w.getZone().Status.SettledSerial
 	if n := gone[held]; n == 0 || n > max(9, records*3/10+1) {
 		t.Fatalf("of %d records %d went at serial %d, which is delivered", records, n, held)
 	}
 	kept := having(own[gone[held]:], "t1", "t2")
-	w.arrives(held, kept, append(places, w.late)...)
-	stop = w.stay(kept, places...)
-	w.each(changes, func(i int) error {
+	w.waitForArrival(held, kept, append(places, w.late)...)
+	stop = w.watchPlaces(kept, places...)
+	w.runEach(changes, func(i int) error {
 		name := fmt.Sprint("te", i)
-		if err := w.record("team", name); err != nil {
+		if err := w.makeRecord("team", name); err != nil {
 			return err
 		}
 		return w.api.Records("team").Delete(ctx, name, metav1.DeleteOptions{})
 	})
-	w.primaries[0].again()
+	w.primaries[0].restartProgram()
 	w.bind.Close()
 	w.startBIND()
-	w.arrives(held, kept, w.first, w.secondBIND)
-	w.up.again()
-	w.classes("secondaries", "update", "hook")
-	w.arrives(held, having(nil), w.late)
+	w.waitForArrival(held, kept, w.first, w.secondBIND)
+	w.up.restartProgram()
+	w.nameClasses("secondaries", "update", "hook")
+	w.waitForArrival(held, having(nil), w.late)
 	must.Get(w.api.DNSClasses().Patch(ctx, "update", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rfc2136":{"server":%q}}}`, w.moved.at), metav1.PatchOptions{}))(t)
-	w.arrives(held, kept, w.moved)
+	w.waitForArrival(held, kept, w.moved)
 	team("t3")
-	w.says("t3", v1alpha1.ConditionReady, "False MassDeletion")
-	w.arrives(held, kept, places...)
+	w.waitForCondition("t3", v1alpha1.ConditionReady, "False MassDeletion")
+	w.waitForArrival(held, kept, places...)
 	stop()
-	w.patch(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held)
-	w.says("t3", v1alpha1.ConditionReady, "True Delivered")
-	w.says("", v1alpha1.ConditionReady, "True Delivered")
-	w.arrives(w.zone().Status.Serial, having(nil, "t1", "t2", "t3"), append(places[:len(places)-1], w.moved)...)
+	w.patchZone(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held)
+	w.waitForCondition("t3", v1alpha1.ConditionReady, "True Delivered")
+	w.waitForCondition("", v1alpha1.ConditionReady, "True Delivered")
+	w.waitForArrival(w.getZone().Status.Serial, having(nil, "t1", "t2", "t3"), append(places[:len(places)-1], w.moved)...)
 }

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -74,10 +75,10 @@ type program struct {
 	*rig.Process
 }
 
-func run(t *testing.T, ready, path string, args ...string) *program {
+func runProgram(t *testing.T, ready, path string, args ...string) *program {
 	t.Helper()
 	p := &program{T: t, path: path, args: args, ready: regexp.MustCompile(`(?m)` + ready)}
-	p.start()
+	p.startProgram()
 	t.Cleanup(func() {
 		p.End()
 		if t.Failed() {
@@ -88,13 +89,13 @@ func run(t *testing.T, ready, path string, args ...string) *program {
 	return p
 }
 
-func (p *program) start() {
+func (p *program) startProgram() {
 	p.Helper()
 	var err error
 	if p.Process, err = rig.StartProcess(nil, p.TempDir(), p.path, p.args...); err != nil {
 		p.Fatal(err)
 	}
-	eventually(p.T, filepath.Base(p.path)+" "+p.args[0]+" is ready", func() string {
+	waitUntil(p.T, filepath.Base(p.path)+" "+p.args[0]+" is ready", func() string {
 		select {
 		case <-p.Ended():
 			p.Fatalf("%s %s ended: %v\n%s", p.path, p.args[0], p.Err(), p.Process.Log())
@@ -107,15 +108,15 @@ func (p *program) start() {
 	})
 }
 
-// again kills it, as a power failure does, and starts it.
-func (p *program) again() {
+// restartProgram kills it, as a power failure does, and starts it.
+func (p *program) restartProgram() {
 	p.Helper()
 	p.Kill()
-	p.start()
+	p.startProgram()
 }
 
-// eventually asks until nothing is against it.
-func eventually(t *testing.T, what string, against func() string) {
+// waitUntil asks until nothing is against it.
+func waitUntil(t *testing.T, what string, against func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
 		reason := against()
@@ -137,8 +138,8 @@ type place struct {
 	serial bool
 }
 
-// has is what it hands on by AXFR: the serial, and all records but the SOA, sorted.
-func (p place) has() (uint32, []string, error) {
+// transferZone returns what it hands on by AXFR: the serial, and all records but the SOA, sorted.
+func (p place) transferZone() (uint32, []string, error) {
 	question := new(mdns.Msg).SetAxfr("example.org.")
 	transfer := &mdns.Transfer{DialTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second}
 	if p.key != nil {
@@ -167,20 +168,20 @@ func (p place) has() (uint32, []string, error) {
 	return serial, all, err
 }
 
-// against is what is against the place having this, "" for nothing.
-func (p place) against(serial int64, want []string) string {
-	at, has, err := p.has()
+// compareZone returns what is against the place having this, "" for nothing.
+func (p place) compareZone(serial int64, want []string) string {
+	at, has, err := p.transferZone()
 	switch {
 	case err != nil:
 		return err.Error()
 	case p.serial && int64(at) != serial:
 		return fmt.Sprintf("%s has serial %d, want %d", p.name, at, serial)
 	}
-	return differ(p.name, has, want)
+	return describeDifference(p.name, has, want)
 }
 
-// differ says how two sorted lists of records do, "" for not at all.
-func differ(place string, has, want []string) string {
+// describeDifference says how two sorted lists of records do, "" for not at all.
+func describeDifference(place string, has, want []string) string {
 	if slices.Equal(has, want) {
 		return ""
 	}
@@ -213,44 +214,36 @@ type world struct {
 	update, moved, hook, late place
 }
 
-// write puts a file below the directory of Secrets.
-func (w *world) write(path, text string) string {
+// writeSecret puts a file below the directory of Secrets.
+func (w *world) writeSecret(path, text string) string {
 	w.Helper()
 	path = filepath.Join(w.secrets, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.Fatal(err)
-	}
+	must.Succeed(w, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Succeed(w, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-func (w *world) port() netip.AddrPort {
+func (w *world) findPort() netip.AddrPort {
 	w.Helper()
-	at, err := rig.FreePort()
-	if err != nil {
-		w.Fatal(err)
-	}
-	return at
+	return must.Get(rig.FreePort())(w)
 }
 
 // empty is what a server has that a class writes into, before.
 const empty = "example.org. 360 IN SOA ns.example.net. hostmaster.example.org. 1 86400 7200 3600000 360\nexample.org. 360 IN NS ns.example.net.\n"
 
-// start starts two primaries beside a server that is a third, a secondary of each, and two servers that classes write
-// into, one by the webhook server. Two more are there for a class that comes later and for one that is moved.
-func start(t *testing.T) *world {
+// startWorld starts two primaries beside a server that is a third, a secondary of each, and two servers that classes
+// write into, one by the webhook server. Two more are there for a class that comes later and for one that is moved.
+func startWorld(t *testing.T) *world {
 	t.Helper()
 	ctx := rig.Within(t, timeout)
 	dir := t.TempDir()
 	w := &world{T: t, secrets: filepath.Join(dir, "secrets"), kubeconfig: filepath.Join(dir, "data", "kubeconfig")}
 	for name, key := range map[string]rig.TSIGKey{"transfer": transferKey, "update": updateKey} {
-		w.write("dns/"+name+"/name", key.Name)
-		w.write("dns/"+name+"/algorithm", key.Algorithm)
-		w.write("dns/"+name+"/secret", key.Secret)
+		w.writeSecret("dns/"+name+"/name", key.Name)
+		w.writeSecret("dns/"+name+"/algorithm", key.Algorithm)
+		w.writeSecret("dns/"+name+"/secret", key.Secret)
 	}
-	hmac := w.write("dns/hook/key", "a secret of the webhook server")
+	hmac := w.writeSecret("dns/hook/key", "a secret of the webhook server")
 
 	target := func() netip.AddrPort {
 		t.Helper()
@@ -266,47 +259,40 @@ func start(t *testing.T) *world {
 	w.moved = place{name: "the server to which the class update is moved", at: target(), key: &updateKey}
 	w.late = place{name: "the server of the class late", at: target(), key: &updateKey}
 	w.hook = place{name: "the server behind the webhook server", at: written.Addr, key: &updateKey}
-	w.first = place{name: "the first primary", at: w.port(), key: &transferKey, serial: true}
-	w.second = place{name: "the second primary", at: w.port(), key: &transferKey, serial: true}
-	w.secondBIND = place{name: "BIND", at: w.port(), serial: true}
-	w.secondKnot = place{name: "Knot", at: w.port(), key: &transferKey, serial: true}
+	w.first = place{name: "the first primary", at: w.findPort(), key: &transferKey, serial: true}
+	w.second = place{name: "the second primary", at: w.findPort(), key: &transferKey, serial: true}
+	w.secondBIND = place{name: "BIND", at: w.findPort(), serial: true}
+	w.secondKnot = place{name: "Knot", at: w.findPort(), key: &transferKey, serial: true}
 	w.ofBIND = []rig.SecondaryZone{{Zone: "example.org.", Primary: w.first.at, Key: transferKey.Name}}
 	w.ofKnot = []rig.SecondaryZone{{Zone: "example.org.", Primary: w.second.at, Key: transferKey.Name}}
 
-	hook := w.port()
-	run(t, `^ready`, webhookServer, "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.write("update.key", updateKey.Statement()))
-	w.up = run(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.port().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets)
+	hook := w.findPort()
+	runProgram(t, `^ready`, webhookServer, "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.writeSecret("update.key", updateKey.Statement()))
+	w.up = runProgram(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.findPort().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets)
 	for i, at := range []netip.AddrPort{w.first.at, w.second.at} {
-		w.primaries[i] = run(t, `^ready: DNS on`, kubizone, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
+		w.primaries[i] = runProgram(t, `^ready: DNS on`, kubizone, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", w.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", w.kubeconfig))(t)
 	config.QPS = -1
-	client, err := versioned.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(versioned.NewForConfig(config))(t)
 	w.api = client.KubizoneV1alpha1()
 
 	ref := func(name string) v1alpha1.SecretReference {
 		return v1alpha1.SecretReference{Namespace: "dns", Name: name}
 	}
 	transfer := ref("transfer")
-	w.class("secondaries", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &transfer, Secondaries: []v1alpha1.Secondary{{Address: w.secondBIND.at.String()}, {Address: w.secondKnot.at.String()}}}})
-	w.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.update.at.String(), TSIGSecretRef: ref("update")}})
-	w.class("late", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.late.at.String(), TSIGSecretRef: ref("update")}})
-	w.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: "http://" + hook.String(), HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "hook", Key: "key"}}}})
+	w.makeClass("secondaries", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &transfer, Secondaries: []v1alpha1.Secondary{{Address: w.secondBIND.at.String()}, {Address: w.secondKnot.at.String()}}}})
+	w.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.update.at.String(),
+		TSIGSecretRef: ref("update")}})
+	w.makeClass("late", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.late.at.String(), TSIGSecretRef: ref("update")}})
+	w.makeClass("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: "http://" + hook.String(), HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "hook", Key: "key"}}}})
 	return w
 }
 
-func (w *world) class(name string, spec v1alpha1.DNSClassSpec) {
+func (w *world) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 	w.Helper()
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"infra"}}
-	if _, err := w.api.DNSClasses().Create(w.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
-		w.Fatal(err)
-	}
+	must.Get(w.api.DNSClasses().Create(w.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(w)
 }
 
 // startBIND and startKnot start a secondary that has nothing: it transfers the whole zone.
@@ -328,15 +314,15 @@ func (w *world) startKnot() {
 	w.Cleanup(func() { knot.Close() })
 }
 
-func (w *world) record(namespace, name string) error {
+func (w *world) makeRecord(namespace, name string) error {
 	_, err := w.api.Records(namespace).Create(w.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 		DomainName: name + ".example.org.", Type: "A", RData: "192.0.2.1",
 	}}, metav1.CreateOptions{})
 	return err
 }
 
-// lines are what the zone has with the records of these names.
-func lines(names ...string) []string {
+// makeLines returns what the zone has with the records of these names.
+func makeLines(names ...string) []string {
 	out := []string{"example.org. 360 IN NS ns.example.net."}
 	for _, name := range names {
 		out = append(out, name+".example.org. 360 IN A 192.0.2.1")
@@ -345,7 +331,7 @@ func lines(names ...string) []string {
 	return out
 }
 
-func (w *world) patch(format string, args ...any) *v1alpha1.Zone {
+func (w *world) patchZone(format string, args ...any) *v1alpha1.Zone {
 	w.Helper()
 	zone, err := w.api.Zones("infra").Patch(w.Context(), "example", types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{})
 	if err != nil {
@@ -354,44 +340,38 @@ func (w *world) patch(format string, args ...any) *v1alpha1.Zone {
 	return zone
 }
 
-func (w *world) zone() *v1alpha1.Zone {
+func (w *world) getZone() *v1alpha1.Zone {
 	w.Helper()
-	zone, err := w.api.Zones("infra").Get(w.Context(), "example", metav1.GetOptions{})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return zone
+	return must.Get(w.api.Zones("infra").Get(w.Context(), "example", metav1.GetOptions{}))(w)
 }
 
-// classes has the Zone name these.
-func (w *world) classes(names ...string) {
+// nameClasses has the Zone name these.
+func (w *world) nameClasses(names ...string) {
 	w.Helper()
 	var refs []string
 	for _, name := range names {
 		refs = append(refs, fmt.Sprintf(`{"name":%q}`, name))
 	}
-	w.patch(`{"spec":{"dnsClassRefs":[%s]}}`, strings.Join(refs, ","))
+	w.patchZone(`{"spec":{"dnsClassRefs":[%s]}}`, strings.Join(refs, ","))
 }
 
-// each does something for the numbers, many at once.
-func (w *world) each(n int, do func(i int) error) {
+// runEach does something for the numbers, many at once.
+func (w *world) runEach(n int, do func(i int) error) {
 	w.Helper()
 	var group errgroup.Group
 	group.SetLimit(16)
 	for i := range n {
 		group.Go(func() error { return do(i) })
 	}
-	if err := group.Wait(); err != nil {
-		w.Fatal(err)
-	}
+	must.Succeed(w, group.Wait())
 }
 
-// says waits for a condition of the Zone, or of a Record of the namespace team.
-func (w *world) says(record, condition, want string) {
+// waitForCondition waits for a condition of the Zone, or of a Record of the namespace team.
+func (w *world) waitForCondition(record, condition, want string) {
 	w.Helper()
 	what := fmt.Sprintf("%s is %s", cmp.Or(record, "the Zone"), want)
-	eventually(w.T, what, func() string {
-		conditions := w.zone().Status.Conditions
+	waitUntil(w.T, what, func() string {
+		conditions := w.getZone().Status.Conditions
 		if record != "" {
 			one, err := w.api.Records("team").Get(w.Context(), record, metav1.GetOptions{})
 			if err != nil {
@@ -401,13 +381,13 @@ func (w *world) says(record, condition, want string) {
 		}
 		is := meta.FindStatusCondition(conditions, condition)
 		if is == nil || string(is.Status)+" "+is.Reason != want {
-			return fmt.Sprintf("%+v%s", is, w.deliveries())
+			return fmt.Sprintf("%+v%s", is, w.describeDeliveries())
 		}
 		return ""
 	})
 }
 
-func (w *world) deliveries() string {
+func (w *world) describeDeliveries() string {
 	list, err := w.api.Deliveries("infra").List(w.Context(), metav1.ListOptions{})
 	if err != nil {
 		return err.Error()
@@ -419,29 +399,29 @@ func (w *world) deliveries() string {
 	return text.String()
 }
 
-// arrives waits until each of these places has that.
-func (w *world) arrives(serial int64, want []string, at ...place) {
+// waitForArrival waits until each of these places has that.
+func (w *world) waitForArrival(serial int64, want []string, at ...place) {
 	w.Helper()
 	for _, p := range at {
-		eventually(w.T, "what is delivered is at "+p.name, func() string { return p.against(serial, want) })
+		waitUntil(w.T, "what is delivered is at "+p.name, func() string { return p.compareZone(serial, want) })
 	}
 }
 
-// stay looks at the places until the function returned is called: whatever they hand on is that. One that is down
-// hands on nothing.
-func (w *world) stay(want []string, at ...place) (stop func()) {
+// watchPlaces looks at the places until the function returned is called: whatever they hand on is that. One that is
+// down hands on nothing.
+func (w *world) watchPlaces(want []string, at ...place) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var looking sync.WaitGroup
 	looks := make([]int, len(at))
 	for i, p := range at {
 		looking.Go(func() {
 			for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
-				_, has, err := p.has()
+				_, has, err := p.transferZone()
 				if err != nil {
 					continue
 				}
 				looks[i]++
-				if reason := differ(p.name, has, want); reason != "" {
+				if reason := describeDifference(p.name, has, want); reason != "" {
 					w.Errorf("while the zone is held %s", reason)
 					return
 				}

@@ -19,7 +19,7 @@ import (
 
 var key = rig.TSIGKey{Name: "notify.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-func zone(serial int) string {
+func makeZone(serial int) string {
 	return fmt.Sprintf(`example.org. 300 IN SOA ns.example.org. host.example.org. %[1]d 86400 7200 3600000 300
 example.org. 300 IN NS ns.example.org.
 ns.example.org. 300 IN A 192.0.2.1
@@ -38,7 +38,7 @@ func TestNewSerialWithinASecond(t *testing.T) {
 				c.Keys, target.Key = subject.Keys(t, key.Statement()), key.Name
 			}
 			c.Notify = []primary.Target{target}
-			serving := subject.Start(t, c, subject.Zone(t, zone(1)))
+			serving := subject.Start(t, c, subject.Zone(t, makeZone(1)))
 			bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{
 				Addr: at, Keys: []rig.TSIGKey{key},
 				Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: serving.Addr, Key: target.Key}},
@@ -47,11 +47,11 @@ func TestNewSerialWithinASecond(t *testing.T) {
 			least := time.Hour // of several times: a machine that is busy with other tests is late at some of them
 			for serial := 2; serial <= 5; serial++ {
 				begin := time.Now()
-				serving.Put(subject.Zone(t, zone(serial)), true)
+				serving.Put(subject.Zone(t, makeZone(serial)), true)
 				must.Succeed(t, bind.WaitSerial(ctx, "example.org.", uint32(serial)))
 				least = min(least, time.Since(begin))
 				got := must.Get(bind.Transfer(ctx, "example.org."))(t)
-				want := must.Get(rig.Canonical(ctx, "example.org.", zone(serial)))(t)
+				want := must.Get(rig.Canonical(ctx, "example.org.", makeZone(serial)))(t)
 				subject.SameRecords(t, got, want)
 			}
 			if least > time.Second {

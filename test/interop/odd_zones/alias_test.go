@@ -24,10 +24,10 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// injection is the zone of two tenants. The value of one reads as records that follow it for a server that leaves the
-// parameters of an SVCB with priority 0 unread: an AAAA for the name at that offset of the message, which is another
-// tenant's.
-func injection(offset int) (file, value string) {
+// makeInjection returns the zone of two tenants. The value of one reads as records that follow it for a server that
+// leaves the parameters of an SVCB with priority 0 unread: an AAAA for the name at that offset of the message, which is
+// another tenant's.
+func makeInjection(offset int) (file, value string) {
 	record := binary.BigEndian.AppendUint16(nil, 1) // class, TTL and length of the AAAA
 	record = binary.BigEndian.AppendUint32(record, 300)
 	record = binary.BigEndian.AppendUint16(record, 16)
@@ -51,14 +51,14 @@ ns.inj.example. 300 IN A 192.0.2.53
 // No value writes another tenant's name (S5.2, S5.7): what PowerDNS 4.7 would read so is refused.
 func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
-	file, _ := injection(0)
+	file, _ := makeInjection(0)
 	first := subject.Start(t, primary.Config{}, subject.Zone(t, file))
 	offset := bytes.Index(firstMessage(t, first.Addr, "inj.example."), []byte("\x04bank"))
 	if offset < 0 {
 		t.Fatal("the first message of a transfer does not have the name")
 	}
 	first.Stop()
-	file, value := injection(offset)
+	file, value := makeInjection(offset)
 	for _, text := range []string{value, `0 . key49246="x"`, "0 svc.example. alpn=h2"} {
 		for _, rtype := range []string{"SVCB", "HTTPS", "TYPE64", "TYPE65"} {
 			record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "attacker"}, Spec: v1alpha1.RecordSpec{DomainName: "m.inj.example.", Type: rtype, RData: text}}

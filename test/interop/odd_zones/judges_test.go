@@ -90,7 +90,7 @@ type running struct {
 	file bool // it has loaded files
 }
 
-func (j judge) run(t *testing.T, secondaries []rig.SecondaryZone, files []rig.PrimaryZone) *running {
+func (j judge) startJudge(t *testing.T, secondaries []rig.SecondaryZone, files []rig.PrimaryZone) *running {
 	t.Helper()
 	s, addr, err := j.start(subject.Within(t, 2*time.Minute), secondaries, files)
 	rig.SkipMissing(t, err)
@@ -105,44 +105,44 @@ func startSecondaries(t *testing.T, primary netip.AddrPort, all []held) (started
 		secondaries = append(secondaries, rig.SecondaryZone{Zone: z.fqdn, Primary: primary})
 	}
 	for _, j := range judges {
-		r := j.run(t, secondaries, nil)
+		r := j.startJudge(t, secondaries, nil)
 		t.Cleanup(func() { r.Close() })
 		started = append(started, r)
 	}
 	return started
 }
 
-func (j judge) load(t *testing.T, all []held) *running {
+func (j judge) loadFiles(t *testing.T, all []held) *running {
 	t.Helper()
 	var files []rig.PrimaryZone
 	for _, z := range all {
 		files = append(files, rig.PrimaryZone{Zone: z.fqdn, Text: z.file})
 	}
-	return j.run(t, nil, files)
+	return j.startJudge(t, nil, files)
 }
 
-// tell sends NOTIFY for all zones.
-func (r *running) tell(t *testing.T, all []held) {
+// notifyZones sends NOTIFY for all zones.
+func (r *running) notifyZones(t *testing.T, all []held) {
 	t.Helper()
-	if err := r.dig.Notify(t.Context(), names(all)); err != nil {
+	if err := r.dig.Notify(t.Context(), listNames(all)); err != nil {
 		t.Error(err)
 	}
 }
 
-func names(all []held) (zones []string) {
+func listNames(all []held) (zones []string) {
 	for _, z := range all {
 		zones = append(zones, z.fqdn)
 	}
 	return zones
 }
 
-// wait returns the zones that the judge has at the serials wanted, and reports the others.
-func (r *running) wait(t *testing.T, all []held) (there []held) {
+// waitForZones returns the zones that the judge has at the serials wanted, and reports the others.
+func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 	t.Helper()
 	waiting, asked := all, time.Now()
 	deadline := time.Now().Add(2*time.Minute + time.Duration(len(all))*100*time.Millisecond)
 	for len(waiting) > 0 {
-		serials, err := r.dig.Serials(t.Context(), names(waiting))
+		serials, err := r.dig.Serials(t.Context(), listNames(waiting))
 		var still []held
 		for _, z := range waiting {
 			if serial, ok := serials[z.fqdn]; ok && serial == z.serial {
@@ -154,7 +154,7 @@ func (r *running) wait(t *testing.T, all []held) (there []held) {
 		}
 		if waiting = still; time.Now().After(deadline) || t.Context().Err() != nil {
 			for _, z := range waiting {
-				t.Errorf("%s is not there (serial %d, want %d; %v)\nit says:\n%s", z.fqdn, serials[z.fqdn], z.serial, err, about(r.Log(), z.fqdn))
+				t.Errorf("%s is not there (serial %d, want %d; %v)\nit says:\n%s", z.fqdn, serials[z.fqdn], z.serial, err, findLines(r.Log(), z.fqdn))
 			}
 			break
 		}
@@ -163,30 +163,30 @@ func (r *running) wait(t *testing.T, all []held) (there []held) {
 		}
 		// PowerDNS gives a transfer up while its database is locked.
 		if !r.file && time.Since(asked) > 3*time.Second {
-			r.tell(t, waiting)
+			r.notifyZones(t, waiting)
 			asked = time.Now()
 		}
 	}
 	return there
 }
 
-// holds compares what the judge has with what each zone contains, and reads what it says.
-func (r *running) holds(t *testing.T, all []held) {
+// compareZones compares what the judge has with what each zone contains, and reads what it says.
+func (r *running) compareZones(t *testing.T, all []held) {
 	t.Helper()
-	there := r.wait(t, all)
+	there := r.waitForZones(t, all)
 	ctx := subject.Within(t, 5*time.Minute)
-	got := must.Get(r.dig.Transfers(ctx, names(there)))(t)
+	got := must.Get(r.dig.Transfers(ctx, listNames(there)))(t)
 	if p, ok := r.server.(*rig.PowerDNS); ok {
-		complete(ctx, t, p, there, got)
+		completeTransfers(ctx, t, p, there, got)
 	}
 	files := map[string]string{}
 	for _, z := range there {
 		if files[z.fqdn] = z.file; got[z.fqdn] == "" {
-			t.Errorf("%s is not handed on; it says:\n%s", z.fqdn, about(r.Log(), z.fqdn))
+			t.Errorf("%s is not handed on; it says:\n%s", z.fqdn, findLines(r.Log(), z.fqdn))
 		}
 	}
-	have := canonical(t, got)
-	for fqdn, want := range canonical(t, files) {
+	have := sortRecords(t, got)
+	for fqdn, want := range sortRecords(t, files) {
 		if r.changes != nil {
 			for i := range want {
 				want[i] = r.changes(want[i], r.file)
@@ -194,7 +194,7 @@ func (r *running) holds(t *testing.T, all []held) {
 			slices.Sort(want)
 			want = slices.Compact(want) // what the judge reads alike it has once
 		}
-		for _, line := range differences(have[fqdn], want) {
+		for _, line := range compareLines(have[fqdn], want) {
 			t.Errorf("%s: %.300s", fqdn, line)
 		}
 	}
@@ -205,9 +205,9 @@ func (r *running) holds(t *testing.T, all []held) {
 	}
 }
 
-// complete reads from PowerDNS' database what it does not hand on: records that it withholds, and zones of which a
-// hundred records do not fit into a message.
-func complete(ctx context.Context, t *testing.T, p *rig.PowerDNS, there []held, got map[string]string) {
+// completeTransfers reads from PowerDNS' database what it does not hand on: records that it withholds, and zones of
+// which a hundred records do not fit into a message.
+func completeTransfers(ctx context.Context, t *testing.T, p *rig.PowerDNS, there []held, got map[string]string) {
 	t.Helper()
 	for _, z := range there {
 		text, handedOn := got[z.fqdn]
@@ -254,8 +254,8 @@ func joinZones(t *testing.T, zones map[string]string) string {
 	return text.String()
 }
 
-// canonical are the zones as sorted records, as BIND's tools write them, the small ones as one.
-func canonical(t *testing.T, zones map[string]string) map[string][]string {
+// sortRecords returns the zones as sorted records, as BIND's tools write them, the small ones as one.
+func sortRecords(t *testing.T, zones map[string]string) map[string][]string {
 	t.Helper()
 	texts := map[string]string{together: joinZones(t, zones)}
 	for fqdn, text := range zones {
@@ -288,8 +288,8 @@ var (
 
 const oversized = "attempt to write an oversized chunk"
 
-// about is what a log says of a zone, or its end where it names none.
-func about(log, fqdn string) string {
+// findLines returns what a log says of a zone, or its end where it names none.
+func findLines(log, fqdn string) string {
 	var lines []string
 	for _, line := range strings.Split(log, "\n") {
 		if fqdn == "." || strings.Contains(line, strings.TrimSuffix(fqdn, ".")) {
@@ -302,7 +302,7 @@ func about(log, fqdn string) string {
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-func differences(got, want []string) (lines []string) {
+func compareLines(got, want []string) (lines []string) {
 	for _, line := range want {
 		if _, ok := slices.BinarySearch(got, line); !ok {
 			lines = append(lines, "missing "+line)

@@ -61,14 +61,14 @@ func (s *said) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func (s *said) has(text string) bool {
+func (s *said) hasText(text string) bool {
 	s.Lock()
 	defer s.Unlock()
 	return strings.Contains(s.String(), text)
 }
 
-// serve runs everything in this process until the test ends.
-func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
+// startServer runs everything in this process until the test ends.
+func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	t.Helper()
 	rig.SpareGarbage()
 	dns := must.Get(rig.FreePort())(t)
@@ -95,7 +95,7 @@ func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 			t.Logf("the server said:\n%s", out.String())
 		}
 	})
-	for deadline := time.Now().Add(2 * time.Minute); !out.has("\nready"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !out.hasText("\nready"); time.Sleep(20 * time.Millisecond) {
 		if len(ended) > 0 || time.Now().After(deadline) {
 			t.Fatalf("not ready:\n%s", out.String())
 		}
@@ -121,7 +121,7 @@ type record struct {
 	spec         v1alpha1.RecordSpec
 }
 
-func (c *tenant) zone(object string, spec v1alpha1.ZoneSpec) {
+func (c *tenant) makeZone(object string, spec v1alpha1.ZoneSpec) {
 	c.Helper()
 	if spec.Limits == nil {
 		spec.Limits = &v1alpha1.ZoneLimits{}
@@ -134,8 +134,8 @@ func (c *tenant) zone(object string, spec v1alpha1.ZoneSpec) {
 	c.objects = append(c.objects, object)
 }
 
-// each does something with each of the records, eight at a time.
-func each(records []record, do func(record)) {
+// runEach does something with each of the records, eight at a time.
+func runEach(records []record, do func(record)) {
 	work := make(chan record)
 	var wait sync.WaitGroup
 	for range 8 {
@@ -152,9 +152,9 @@ func each(records []record, do func(record)) {
 	wait.Wait()
 }
 
-// write creates records and returns those that were admitted.
-func (c *tenant) write(records []record) (admitted []record) {
-	each(records, func(r record) {
+// writeRecords creates records and returns those that were admitted.
+func (c *tenant) writeRecords(records []record) (admitted []record) {
+	runEach(records, func(r record) {
 		spec := r.spec
 		spec.ZoneRef = &v1alpha1.ZoneReference{Name: r.zone}
 		_, err := c.KubizoneV1alpha1().Records(namespace).Create(c.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: r.object}, Spec: spec}, metav1.CreateOptions{})
@@ -173,8 +173,8 @@ func (c *tenant) write(records []record) (admitted []record) {
 	return admitted
 }
 
-func (c *tenant) remove(records []record) {
-	each(records, func(r record) {
+func (c *tenant) removeRecords(records []record) {
+	runEach(records, func(r record) {
 		if err := c.KubizoneV1alpha1().Records(namespace).Delete(c.Context(), r.object, metav1.DeleteOptions{}); err != nil {
 			c.Errorf("%s %s: %v", r.spec.DomainName, r.spec.Type, err)
 		}
@@ -187,11 +187,11 @@ type held struct {
 	serial     uint32
 }
 
-// settled reads all zones when they owe nothing. The parent lists its child where that has glue (S6.1).
-func (c *tenant) settled(glue bool) (all []held) {
+// readSettled reads all zones when they owe nothing. The parent lists its child where that has glue (S6.1).
+func (c *tenant) readSettled(glue bool) (all []held) {
 	c.Helper()
 	for _, object := range c.objects {
-		z := c.servable(object)
+		z := c.waitForServable(object)
 		if all = append(all, z); object == "parent" && strings.Contains(z.file, "child.parent.example.") != glue {
 			c.Errorf("S6.1: the child's name server has an address: %v; the parent has\n%s", glue, z.file)
 		}
@@ -199,7 +199,7 @@ func (c *tenant) settled(glue bool) (all []held) {
 	return all
 }
 
-func (c *tenant) servable(object string) held {
+func (c *tenant) waitForServable(object string) held {
 	c.Helper()
 	ctx := subject.Within(c.T, 2*time.Minute)
 	for {
@@ -222,18 +222,18 @@ func (c *tenant) servable(object string) held {
 	}
 }
 
-// odd makes the odd zones, with all that is in them, and returns a part of their records.
-func (c *tenant) odd(samples []sample) (part []record) {
+// makeOddZones makes the odd zones, with all that is in them, and returns a part of their records.
+func (c *tenant) makeOddZones(samples []sample) (part []record) {
 	g := &generator{seed: *seed, samples: samples}
 	for i := range *zones {
-		odd := g.zone(i)
+		odd := g.makeZone(i)
 		object := fmt.Sprintf("odd-%d", i)
-		c.zone(object, odd.spec)
+		c.makeZone(object, odd.spec)
 		var all []record
 		for n, spec := range odd.records {
 			all = append(all, record{object: fmt.Sprintf("%s-%d", object, n), zone: object, spec: spec})
 		}
-		admitted := c.write(all)
+		admitted := c.writeRecords(all)
 		if len(admitted) < 10 {
 			c.Errorf("only %d records of %s were admitted: it is not odd", len(admitted), odd.spec.DomainName)
 		}
@@ -243,10 +243,10 @@ func (c *tenant) odd(samples []sample) (part []record) {
 	return part
 }
 
-// anything lets the own namespace write every type, by number too.
-func anything() []v1alpha1.DelegationRule {
+// allowEverything lets the own namespace write every type, by number too.
+func allowEverything() []v1alpha1.DelegationRule {
 	var numbers []string
-	for _, rt := range types() {
+	for _, rt := range listTypes() {
 		if rt.ByNumber() {
 			numbers = append(numbers, rt.String())
 		}
@@ -255,15 +255,15 @@ func anything() []v1alpha1.DelegationRule {
 }
 
 func plainZone(fqdn string) v1alpha1.ZoneSpec {
-	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: anything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
+	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: allowEverything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
 }
 
 // A zone keeps a thousand steps, and is handed on whole where the difference is as long as it is: so many records are
 // written between two transfers at most, and so many rows stand in the zone before.
 const mostSteps = 700
 
-// spread makes zones for records that come later, with more rows in each than will come.
-func (c *tenant) spread(prefix string, records []record) []record {
+// spreadRecords makes zones for records that come later, with more rows in each than will come.
+func (c *tenant) spreadRecords(prefix string, records []record) []record {
 	var ballast []record
 	rows, object := 0, ""
 	fill := func() {
@@ -281,13 +281,13 @@ func (c *tenant) spread(prefix string, records []record) []record {
 		if i%mostSteps == 0 {
 			fill()
 			object = fmt.Sprintf("%s%d", prefix, i/mostSteps)
-			c.zone(object, plainZone(object+".values.example."))
+			c.makeZone(object, plainZone(object+".values.example."))
 		}
 		records[i].zone = object
 		rows += len(records[i].spec.Values)
 	}
 	fill()
-	if n := len(c.write(ballast)); n != len(ballast) {
+	if n := len(c.writeRecords(ballast)); n != len(ballast) {
 		c.Fatalf("%d of %d records were refused", len(ballast)-n, len(ballast))
 	}
 	return records
@@ -296,8 +296,8 @@ func (c *tenant) spread(prefix string, records []record) []record {
 // valuesOf are the values of each type that are tried, which rdata takes.
 func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	rnd := rand.New(rand.NewPCG(*seed, 0))
-	all, refused := values(c.T, samples, rnd)
-	for _, rt := range types() {
+	all, refused := makeValues(c.T, samples, rnd)
+	for _, rt := range listTypes() {
 		taken := all[rt]
 		// A type most of whose values are refused would test little.
 		if len(taken) < 10 || len(taken)*40 < refused[rt] {
@@ -312,9 +312,9 @@ func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	return all
 }
 
-// singles has a record for each value, at a name of its own.
-func singles(all map[rdata.Type][]value) (records []record) {
-	for _, rt := range types() {
+// makeSingleRecords has a record for each value, at a name of its own.
+func makeSingleRecords(all map[rdata.Type][]value) (records []record) {
+	for _, rt := range listTypes() {
 		for i, v := range all[rt] {
 			object := fmt.Sprintf("v%d-%d", rt, i)
 			records = append(records, record{object: object, spec: v1alpha1.RecordSpec{DomainName: object, Type: rt.String(), Values: []string{v.text}}})
@@ -325,8 +325,8 @@ func singles(all map[rdata.Type][]value) (records []record) {
 	return records
 }
 
-// sets has two values of each type at a name, and as many as fit (S5.6), of those that were admitted.
-func (c *tenant) sets(admitted []record) (records []record) {
+// makeRRsets has two values of each type at a name, and as many as fit (S5.6), of those that were admitted.
+func (c *tenant) makeRRsets(admitted []record) (records []record) {
 	by := map[string][]string{}
 	for _, r := range admitted {
 		by[r.spec.Type] = append(by[r.spec.Type], r.spec.Values...)
@@ -360,20 +360,20 @@ func (c *tenant) sets(admitted []record) (records []record) {
 	return records
 }
 
-// alone are zones with one value that comes, between the SOAs of a difference, and with two, so that one stands next
-// to last.
-func (c *tenant) alone(all map[rdata.Type][]value) (records []record) {
+// makeAloneZones returns zones with one value that comes, between the SOAs of a difference, and with two, so that one
+// stands next to last.
+func (c *tenant) makeAloneZones(all map[rdata.Type][]value) (records []record) {
 	spec := plainZone("alone.example.")
-	c.zone("alone", spec)
-	for _, rt := range types() {
+	c.makeZone("alone", spec)
+	for _, rt := range listTypes() {
 		for _, n := range []int{1, 2} {
 			if n == 2 && *most > 0 && int(rt)%4 != int(*seed)%4 {
 				continue
 			}
 			object := fmt.Sprintf("alone-%d-%d", rt, n)
-			c.zone(object, plainZone(object+".alone.example."))
+			c.makeZone(object, plainZone(object+".alone.example."))
 			filled := record{object + "-filled", object, v1alpha1.RecordSpec{DomainName: "a", Type: "TXT", Values: []string{"1", "2", "3", "4"}}}
-			if len(c.write([]record{filled})) == 0 {
+			if len(c.writeRecords([]record{filled})) == 0 {
 				c.Fatal("refused")
 			}
 			for i, v := range all[rt][:n] {
@@ -384,8 +384,8 @@ func (c *tenant) alone(all map[rdata.Type][]value) (records []record) {
 	return records
 }
 
-// sign gives a zone as many DS as it may have (S12.3), the longest ones.
-func (c *tenant) sign(object, fqdn string) {
+// signZone gives a zone as many DS as it may have (S12.3), the longest ones.
+func (c *tenant) signZone(object, fqdn string) {
 	c.Helper()
 	dnssec := v1alpha1.ZoneDNSSECStatus{FQDN: fqdn}
 	for i := range int32(validation.MaxDS) {
@@ -400,8 +400,8 @@ func (c *tenant) sign(object, fqdn string) {
 	}
 }
 
-// glue gives the child's name server an address, or takes it away.
-func (c *tenant) glue(addresses ...string) {
+// setGlue gives the child's name server an address, or takes it away.
+func (c *tenant) setGlue(addresses ...string) {
 	c.Helper()
 	child := must.Get(c.KubizoneV1alpha1().Zones(namespace).Get(c.Context(), "child", metav1.GetOptions{}))(c)
 	child.Spec.NameServers[0].Addresses = addresses
@@ -410,8 +410,8 @@ func (c *tenant) glue(addresses ...string) {
 
 var transferred = regexp.MustCompile(`(?m)^kubizone_primary_transfers_total\{kind="([a-z_]+)",result="[a-z_]+"\} (\d+)$`)
 
-// transfers counts those of whole zones and of differences.
-func (c *tenant) transfers() (whole, differences int) {
+// countTransfers counts those of whole zones and of differences.
+func (c *tenant) countTransfers() (whole, differences int) {
 	c.Helper()
 	text := must.Get(c.RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context()))(c)
 	for _, found := range transferred.FindAllStringSubmatch(string(text), -1) {
@@ -426,39 +426,42 @@ func (c *tenant) transfers() (whole, differences int) {
 }
 
 func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
-	client, primary := serve(t)
+	client, primary := startServer(t)
 	c := &tenant{T: t, Clientset: client, admitted: map[string]int{}, refused: map[string]int{}}
 	samples := readSamples(t)
 	all := c.valuesOf(samples)
 
-	passing := c.odd(samples)
-	single := c.write(c.spread("v", singles(all)))
+	passing := c.makeOddZones(samples)
+	single := c.writeRecords(c.spreadRecords("v", makeSingleRecords(all)))
 	passing = append(passing, single...)
-	passing = append(passing, c.write(c.spread("sets", c.sets(single)))...)
-	passing = append(passing, c.write(c.alone(all))...)
-	for _, rt := range types() {
+	passing = append(passing, c.writeRecords(c.spreadRecords("sets", c.makeRRsets(single)))...)
+	passing = append(passing, c.writeRecords(c.makeAloneZones(all))...)
+	for _, rt := range listTypes() {
 		if c.admitted[rt.String()] == 0 {
 			t.Errorf("of %s nothing was admitted, so nothing is tried", rt)
 		}
 	}
-	c.zone("parent", plainZone("parent.example."))
-	c.write([]record{{"parent-filled", "parent", v1alpha1.RecordSpec{DomainName: "a", Type: "TXT", Values: []string{"1", "2", "3", "4"}}}})
+	c.makeZone("parent", plainZone("parent.example."))
+	c.writeRecords([]record{{"parent-filled", "parent", v1alpha1.RecordSpec{DomainName: "a", Type: "TXT", Values: []string{"1", "2", "3",
+		"4"}}}})
 	objects := slices.Clone(c.objects)
-	c.zone("child", v1alpha1.ZoneSpec{DomainName: "child.parent.example.", NameServers: []v1alpha1.NameServer{{Name: "ns"}}})
-	c.sign("child", "child.parent.example.")
-	c.zone("signed", v1alpha1.ZoneSpec{DomainName: "signed.parent.example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}})
-	c.sign("signed", "signed.parent.example.") // and as many DS of Records as may stand beside those (S6.10)
+	c.makeZone("child", v1alpha1.ZoneSpec{DomainName: "child.parent.example.", NameServers: []v1alpha1.NameServer{{Name: "ns"}}})
+	c.signZone("child", "child.parent.example.")
+	c.makeZone("signed", v1alpha1.ZoneSpec{DomainName: "signed.parent.example.",
+		NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}})
+	c.signZone("signed", "signed.parent.example.") // and as many DS of Records as may stand beside those (S6.10)
 	var ds []string
 	for i := range 100 - validation.MaxDS {
 		ds = append(ds, fmt.Sprintf("%d 8 2 %064X", i, i))
 	}
-	if beside := c.write([]record{{"ds", "parent", v1alpha1.RecordSpec{DomainName: "signed", Type: "DS", Values: ds}}}); len(beside) != 1 {
+	if beside := c.writeRecords([]record{{"ds", "parent", v1alpha1.RecordSpec{DomainName: "signed", Type: "DS", Values: ds}}}); len(
+		beside) != 1 {
 		t.Error("DS beside those of the child are refused")
 	}
 	c.objects = objects // the child is not servable, but while its name server has an address
 	t.Logf("seed %d: %d zones, %d records that come and go; admitted by type %v; refused %v", *seed, len(c.objects), len(passing), c.admitted, c.refused)
 
-	full := c.settled(false)
+	full := c.readSettled(false)
 	for _, z := range full {
 		if n := strings.Count(z.file, "\tDS\t"); z.fqdn == "parent.example." && n != 100 {
 			t.Errorf("S6.10: the parent has %d DS, want 100:\n%s", n, z.file)
@@ -467,7 +470,7 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	secondaries := startSecondaries(t, primary, full)
 	t.Run("AXFR", func(t *testing.T) {
 		for _, j := range secondaries {
-			t.Run(j.name, func(t *testing.T) { j.holds(t, full) })
+			t.Run(j.name, func(t *testing.T) { j.compareZones(t, full) })
 		}
 	})
 	t.Run("file", func(t *testing.T) {
@@ -475,34 +478,34 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 		files := slices.DeleteFunc(slices.Clone(full), func(z held) bool { return strings.HasSuffix(z.fqdn, "."+together) })
 		for _, j := range judges {
 			t.Run(j.name, func(t *testing.T) {
-				j := j.load(t, files)
+				j := j.loadFiles(t, files)
 				defer j.Close()
-				j.holds(t, files)
+				j.compareZones(t, files)
 			})
 		}
 	})
 	byDifference := func(t *testing.T, state []held) {
-		whole, differences := c.transfers()
+		whole, differences := c.countTransfers()
 		for _, j := range secondaries {
 			t.Run(j.name, func(t *testing.T) {
-				j.tell(t, state)
-				j.holds(t, state)
+				j.notifyZones(t, state)
+				j.compareZones(t, state)
 			})
 		}
-		nowWhole, now := c.transfers()
+		nowWhole, now := c.countTransfers()
 		if t.Logf("%d differences", now-differences); nowWhole != whole || now-differences < 4*len(state)*9/10 {
 			t.Errorf("%d whole zones and %d differences were handed on, want differences alone", nowWhole-whole, now-differences)
 		}
 	}
-	c.remove(passing)
-	c.glue("192.0.2.1", "2001:db8::1")
-	empty := c.settled(true)
+	c.removeRecords(passing)
+	c.setGlue("192.0.2.1", "2001:db8::1")
+	empty := c.readSettled(true)
 	t.Run("IXFR takes away", func(t *testing.T) { byDifference(t, empty) })
 
-	if again := c.write(passing); len(again) != len(passing) {
+	if again := c.writeRecords(passing); len(again) != len(passing) {
 		t.Errorf("%d records were admitted, and only %d the second time", len(passing), len(again))
 	}
-	c.glue()
-	full = c.settled(false)
+	c.setGlue()
+	full = c.readSettled(false)
 	t.Run("IXFR adds", func(t *testing.T) { byDifference(t, full) })
 }

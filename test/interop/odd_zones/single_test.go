@@ -30,9 +30,9 @@ type wired struct {
 // alone, which takes some seconds a step: this says which value it is where TestEveryServerLoadsWhatTheAPIAdmits says
 // which zone.
 func TestNoValueStopsATransfer(t *testing.T) {
-	all, _ := values(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
+	all, _ := makeValues(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
 	var list []wired
-	for _, rt := range types() {
+	for _, rt := range listTypes() {
 		taken := all[rt]
 		if *most > 0 {
 			taken = taken[:min(*most, len(taken))]
@@ -46,7 +46,7 @@ func TestNoValueStopsATransfer(t *testing.T) {
 	for _, j := range judges {
 		t.Run(j.name, func(t *testing.T) {
 			for zones := slices.Collect(slices.Chunk(list, 200)); len(zones) > 0; {
-				stopped := j.stopped(t, zones)
+				stopped := j.findStopped(t, zones)
 				zones = nil
 				for _, of := range stopped {
 					if half := len(of) / 2; half > 0 {
@@ -60,8 +60,9 @@ func TestNoValueStopsATransfer(t *testing.T) {
 	}
 }
 
-// stopped hands zones with these values to the judge by AXFR, and returns the values of those that it has not taken.
-func (j judge) stopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
+// findStopped hands zones with these values to the judge by AXFR, and returns the values of those that it has not
+// taken.
+func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	t.Helper()
 	primary := must.Get(rig.FreePort())(t)
 	in := map[string][]wired{}
@@ -74,17 +75,17 @@ func (j judge) stopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 		secondaries = append(secondaries, rig.SecondaryZone{Zone: zone, Primary: primary})
 	}
 	handOut(t, primary, in)
-	r := j.run(t, secondaries, nil)
+	r := j.startJudge(t, secondaries, nil)
 	defer r.Close()
 	for rounds := 0; len(waiting) > 0 && rounds < 100; rounds++ {
 		time.Sleep(100 * time.Millisecond)
-		serials, _ := r.dig.Serials(t.Context(), names(waiting))
+		serials, _ := r.dig.Serials(t.Context(), listNames(waiting))
 		before := len(waiting)
 		if waiting = slices.DeleteFunc(waiting, func(z held) bool { return serials[z.fqdn] == z.serial }); len(waiting) < before {
 			rounds = 0
 		}
 		if rounds%30 == 29 { // PowerDNS gives a transfer up while its database is locked
-			r.tell(t, waiting)
+			r.notifyZones(t, waiting)
 		}
 	}
 	for _, z := range waiting {

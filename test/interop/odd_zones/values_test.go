@@ -19,9 +19,9 @@ import (
 // within is the zone that a value is judged in before the server judges it in its own.
 var within = name.MustParse("v0.values.example.")
 
-// types are all that may be a Record by a validation of their own, and some by number: the ends of the unassigned
-// numbers, with those that have two digits, five, and the most.
-func types() (all []rdata.Type) {
+// listTypes returns all that may be a Record by a validation of their own, and some by number: the ends of the
+// unassigned numbers, with those that have two digits, five, and the most.
+func listTypes() (all []rdata.Type) {
 	for n := 1; n < 65535; n++ {
 		t := rdata.Type(n)
 		if t.CheckRecord() == nil && (!t.ByNumber() || slices.Contains([]int{54, 127, 263, 9999, 32767, 65279, 65280, 65534}, n)) {
@@ -40,17 +40,17 @@ var ends = map[string][]string{
 	"a domain name": {
 		".", "@", "a", "A.B", "a.", "host.example.net.", "HOST.Example.NET.", "host.v0.values.example.", "1.2.3.4", "1.2.3.4.", "xn--bcher-kva.example.", "_x._tcp.example.",
 		"*.example.", "*", "a-.example.", "-", `a\.b.example.`, `a\032b.example.`, `\000.example.`, `\255\254.example.`, `\".example.`, `\;.example.`, `\(\).example.`, `\@.example.`, `\$.example.`, `\\.example.`,
-		label(63) + ".", label(64) + ".", label(63), long(255), long(256), long(250) + "x", strings.Repeat("a.", 127), strings.Repeat("a.", 128), strings.Repeat("a.", 100) + "a", "", "a..b.", ".a.", `"a."`, `a\`, `\1.`, "ü.", "a/b.", "a:b.", "a,b.", "a=b.",
+		makeLabel(63) + ".", makeLabel(64) + ".", makeLabel(63), makeLongName(255), makeLongName(256), makeLongName(250) + "x", strings.Repeat("a.", 127), strings.Repeat("a.", 128), strings.Repeat("a.", 100) + "a", "", "a..b.", ".a.", `"a."`, `a\`, `\1.`, "ü.", "a/b.", "a:b.", "a,b.", "a=b.",
 	},
 	"an IPv4 address": {"0.0.0.0", "255.255.255.255", "127.0.0.1", "192.0.2.1", "1.2.3", "01.2.3.4", "1.2.3.256", "1.2.3.4.5", "0x7f.0.0.1", "::1", "", `"1.2.3.4"`},
 	"an IPv6 address": {"::", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::ffff:192.0.2.1", "::192.0.2.1", "2001:DB8::A", "2001:0db8:0000:0000:0000:0000:0000:0001", "fe80::1%eth0", "1:2:3:4:5:6:7:8", "1::3:4:5:6:7:8", "64:ff9b::1.2.3.4", "1.2.3.4", ":::", ""},
-	"a quoted string": append(strs, quoted(255, "y"), quoted(256, "y"), quoted(1000, "y"), quoted(4000, "y"), quoted(4093, "y"), quoted(4096, "y"), quoted(255, `\255`)),
-	"quoted strings": append(strs, `""`, `"" ""`, `"a" "" "b"`, `"" "a"`, `"a" ""`, times(64, `""`), times(65, `""`), times(4096, `""`), times(4097, `""`),
-		quoted(255, "y")+" "+quoted(255, "y"), quoted(256, "y"), quoted(4080, "y"), quoted(4096, "y"), quoted(255, `\255`), "bare", "two words", `a"b`, "v=spf1 -all", "v=DMARC1; p=none", "(", ";", "$TTL 1", "@", `\`, "ü", "a\tb", `"a"b"`),
-	"a tag of letters and digits": {"issue", "ISSUE", "issuewild", "iodef", "issuemail", "contactemail", "a", "0", "x1", label(15), label(16), label(255), "a-b", "", "auth", `"issue"`, `\105ssue`},
+	"a quoted string": append(strs, quoteText(255, "y"), quoteText(256, "y"), quoteText(1000, "y"), quoteText(4000, "y"), quoteText(4093, "y"), quoteText(4096, "y"), quoteText(255, `\255`)),
+	"quoted strings": append(strs, `""`, `"" ""`, `"a" "" "b"`, `"" "a"`, `"a" ""`, repeatText(64, `""`), repeatText(65, `""`), repeatText(4096, `""`), repeatText(4097, `""`),
+		quoteText(255, "y")+" "+quoteText(255, "y"), quoteText(256, "y"), quoteText(4080, "y"), quoteText(4096, "y"), quoteText(255, `\255`), "bare", "two words", `a"b`, "v=spf1 -all", "v=DMARC1; p=none", "(", ";", "$TTL 1", "@", `\`, "ü", "a\tb", `"a"b"`),
+	"a tag of letters and digits": {"issue", "ISSUE", "issuewild", "iodef", "issuemail", "contactemail", "a", "0", "x1", makeLabel(15), makeLabel(16), makeLabel(255), "a-b", "", "auth", `"issue"`, `\105ssue`},
 	"hexadecimal digits": {
-		"", "0", "00", "FF", "ff", "0a0B", "00 11 22", "0 0", "xy", `"00"`, octets(19), octets(20), octets(21), octets(31), octets(32), octets(33), octets(47), octets(48), octets(49), octets(63), octets(64), octets(65),
-		octets(127), octets(128), octets(255), octets(256), octets(1000), octets(4000), octets(4088), octets(4090), octets(4096), octets(4097),
+		"", "0", "00", "FF", "ff", "0a0B", "00 11 22", "0 0", "xy", `"00"`, makeOctets(19), makeOctets(20), makeOctets(21), makeOctets(31), makeOctets(32), makeOctets(33), makeOctets(47), makeOctets(48), makeOctets(49), makeOctets(63), makeOctets(64), makeOctets(65),
+		makeOctets(127), makeOctets(128), makeOctets(255), makeOctets(256), makeOctets(1000), makeOctets(4000), makeOctets(4088), makeOctets(4090), makeOctets(4096), makeOctets(4097),
 	},
 	"base64":                                           {"", "AA==", "AA", "AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==", "/w==", "//8=", "////", "AAAA AAAA", "A A A A", "AAAA=", "====", "_w==", strings.Repeat("AAAA", 340), strings.Repeat("/+A9", 1363), strings.Repeat("AAAA", 1365), strings.Repeat("AAAA", 1366), `"AAAA"`, "AWEAAAAA", "BWxhYmVsAAAA", "A2E=", "P2E="},
 	"six octets in hex with hyphens":                   {"00-00-00-00-00-00", "ff-ff-ff-ff-ff-ff", "00-00-5E-00-53-2A", "00:00:5e:00:53:2a", "00-00-5e-00-53", "0-0-5e-0-53-2a", "00-00-5e-00-53-2a-00", ""},
@@ -58,7 +58,7 @@ var ends = map[string][]string{
 	"four groups of up to four hex digits with colons": {"0000:0000:0000:0000", "0:0:0:0", "ffff:FFFF:ffff:ffff", "2001:0db8:1140:1000", "1:2:3", "1:2:3:4:5", "::1", "00001:2:3:4", ""},
 	"RR types":           {"", "A", "a ns", "A A", "TYPE1", "TYPE0", "TYPE255", "TYPE256", "TYPE65535", "SOA NS A RRSIG NSEC", "TYPE65280 TYPE65281 A", "ANY", "AXFR", "NXT", "TYPE66", "TYPE262", "TYPE128", "OPT", "NULL", "UNSPEC", strings.Join(everyType(), " ")},
 	"service parameters": params,
-	"a gateway":          {".", "192.0.2.1", "2001:db8::1", "gw", "GW.example.net.", "@", "0.0.0.0", "::", "", label(63) + "."},
+	"a gateway":          {".", "192.0.2.1", "2001:db8::1", "gw", "GW.example.net.", "@", "0.0.0.0", "::", "", makeLabel(63) + "."},
 	`latitude, longitude, altitude and sizes, as in "52 22 23 N 4 53 32 E -2m" (RFC 1876)`: {
 		"0 N 0 E 0", "0 S 0 W 0m", "90 N 180 E 0m", "90 S 180 W -100000.00m", "90 0 0.001 N 0 E 0m", "89 59 59.999 N 179 59 59.999 W 42849672.95m", "52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m", "1 2 3.4 N 5 6 7.89 E 42849672.96m",
 		"1 N 1 E 0m 0m 0m 0m", "1 N 1 E 0m 90000000m 90000000m 90000000m", "1 N 1 E 0m 0.01m 0.09m 0.1m", "1 N 1 E 0m 1m", "1 N 1 E 0m 1m 2m", "1 N 1 E 0m 4000000m 4000001m 5000000m", "1 N 1 E 0m 20000000m 30000000m 40000000m", "1 60 N 1 E 0", "1 N", "1 n 1 e 1.5", "1 N 1 E 1e3m",
@@ -74,7 +74,7 @@ var strs = []string{`""`, `"a"`, `" "`, `"  a  "`, `"\000"`, `"\255"`, `"\010\01
 var params = func() []string {
 	keys := []string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp", "key0", "key7", "key8", "key9", "key10", "key1000", "key65280", "key65534", "key65535", "key65536"}
 	values := []string{
-		"", "=", `=""`, "=h2", `="h2,h3"`, "=a", "=a,b", `=\000`, `=\255`, `="\\,"`, `="a\\,b"`, "=,", "=h2,", "=,h2", "=" + label(255), "=" + label(256), "=h2,h2", "=0", "=53", "=65535", "=65536", "=192.0.2.1", "=0.0.0.0", "=192.0.2.1,192.0.2.2", "=192.0.2.1,",
+		"", "=", `=""`, "=h2", `="h2,h3"`, "=a", "=a,b", `=\000`, `=\255`, `="\\,"`, `="a\\,b"`, "=,", "=h2,", "=,h2", "=" + makeLabel(255), "=" + makeLabel(256), "=h2,h2", "=0", "=53", "=65535", "=65536", "=192.0.2.1", "=0.0.0.0", "=192.0.2.1,192.0.2.2", "=192.0.2.1,",
 		"=2001:db8::1", "=::", "=::ffff:1.2.3.4", "=2001:db8::1,2001:db8::2", "=AA==", "=AEX+DQBBpQAgACB/RU5hAC5mXe3uOZtNY58Bc8UU1cu4QBxQzfK5ktPuOwAEAAEAAQASY2xvdWRmbGFyZS1lY2guY29tAAA=", "=AA", `="/dns-query{?dns}"`, "=/q{?dns}", "=/q", "=/{?dns,x}", "=alpn", "=port", "=alpn,port", "=mandatory", "=key65280", "=ipv4hint,ipv6hint", `="a b"`, `="a;b"`, "=;", `="a;"`, `="a)"`, `="("`, `=" a "`, `="a\\"b"`, `="\\\\"`, "='", `="\""`, `="("`,
 		"=" + strings.Repeat("192.0.2.1,", 255) + "192.0.2.1",
 	}
@@ -110,26 +110,28 @@ func everyType() (all []string) {
 	return all
 }
 
-// long is an absolute name of n octets on the wire.
-func long(n int) string {
+// makeLongName returns an absolute name of n octets on the wire.
+func makeLongName(n int) string {
 	var b strings.Builder
 	for n -= 1; n > 0; {
 		k := min(63, n-1)
 		if n-k-1 == 1 {
 			k--
 		}
-		b.WriteString(label(k) + ".")
+		b.WriteString(makeLabel(k) + ".")
 		n -= k + 1
 	}
 	return b.String()
 }
 
-// times is a text n times, with blanks between.
-func times(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+" ", n), " ") }
+// repeatText returns a text n times, with blanks between.
+func repeatText(n int, text string) string {
+	return strings.TrimSuffix(strings.Repeat(text+" ", n), " ")
+}
 
-func quoted(n int, c string) string { return `"` + strings.Repeat(c, n) + `"` }
+func quoteText(n int, c string) string { return `"` + strings.Repeat(c, n) + `"` }
 
-func octets(n int) string { return strings.Repeat("5A", n) }
+func makeOctets(n int) string { return strings.Repeat("5A", n) }
 
 // value is what some Record may have.
 type value struct {
@@ -138,10 +140,10 @@ type value struct {
 	rdata string // as it is in a zone
 }
 
-// values makes what may be written of every type: its samples and, of each, every field at its ends, more and fewer
+// makeValues makes what may be written of every type: its samples and, of each, every field at its ends, more and fewer
 // fields, other blanks and cases, and the octets cut, longer, and changed one by one. It returns what rdata takes,
 // each once, and says how many of each type it refused.
-func values(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Type][]value, refused map[rdata.Type]int) {
+func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Type][]value, refused map[rdata.Type]int) {
 	taken, refused = map[rdata.Type][]value{}, map[rdata.Type]int{}
 	known := map[value]bool{}
 	add := func(rt rdata.Type, text string) {
@@ -172,7 +174,7 @@ func values(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Typ
 			t.Errorf("%s %.100s is %.200s, and of its octets it is %.200s; %v", rt, text, resolved, generic.Text, err)
 		}
 	}
-	for _, rt := range types() {
+	for _, rt := range listTypes() {
 		fields := rt.Fields()
 		var bases [][]string
 		for _, s := range samples {
@@ -215,14 +217,14 @@ func values(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Typ
 				continue
 			}
 			wire := must.Get(v.Pack(within))(t)
-			mutations(wire, rnd, func(changed []byte) { add(rt, inHex(changed)) })
+			mutateOctets(wire, rnd, func(changed []byte) { add(rt, inHex(changed)) })
 		}
 	}
 	return taken, refused
 }
 
-// mutations are a value's octets cut anywhere, with others behind, and with one changed.
-func mutations(wire []byte, rnd *rand.Rand, do func([]byte)) {
+// mutateOctets are a value's octets cut anywhere, with others behind, and with one changed.
+func mutateOctets(wire []byte, rnd *rand.Rand, do func([]byte)) {
 	for _, more := range [][]byte{{0}, {1}, {0xc0, 0}, {0xff, 0xff}} {
 		do(slices.Concat(wire, more))
 	}

@@ -30,9 +30,10 @@ const (
 	questions = 6000
 )
 
-// zones are the parent and a child that is served beside it. Few labels make many names, so that everything meets
-// everything: delegations below empty names, wildcards beside names, chains of CNAMEs that end in all possible ways.
-func zones(rnd *rand.Rand) (parent, below string) {
+// makeZones returns the parent and a child that is served beside it. Few labels make many names, so that everything
+// meets everything: delegations below empty names, wildcards beside names, chains of CNAMEs that end in all possible
+// ways.
+func makeZones(rnd *rand.Rand) (parent, below string) {
 	var b strings.Builder
 	soa := "SOA ns1 hostmaster 7 3600 600 86400 300\n"
 	b.WriteString("$ORIGIN " + apex + "\n$TTL 900\n@ " + soa + "@ NS ns1\n@ NS ns.elsewhere.example.\nns1 A 192.0.2.1\nns1 AAAA 2001:db8::1\n")
@@ -69,7 +70,7 @@ func zones(rnd *rand.Rand) (parent, below string) {
 		if !free(n) {
 			continue
 		}
-		hasBelow := slices.ContainsFunc(slices.Collect(keys(names)), func(have string) bool { return strings.HasSuffix(have, "."+n) })
+		hasBelow := slices.ContainsFunc(slices.Collect(keysOf(names)), func(have string) bool { return strings.HasSuffix(have, "."+n) })
 		switch kind := rnd.IntN(10); {
 		case kind < 2:
 			names[n] = "alias"
@@ -106,7 +107,7 @@ func zones(rnd *rand.Rand) (parent, below string) {
 	return b.String(), "$ORIGIN " + child + "\n$TTL 900\n@ " + soa + "@ NS ns1\n@ NS ns1.example.org.\nns1 A 192.0.2.53\nwww A 192.0.2.80\n*.w TXT \"wild\"\nback CNAME a.example.org.\n"
 }
 
-func keys(m map[string]string) func(func(string) bool) {
+func keysOf(m map[string]string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for k := range m {
 			if !yield(k) {
@@ -121,8 +122,8 @@ var types = []uint16{
 	mdns.TypeTXT, mdns.TypeTXT, mdns.TypeSRV, mdns.TypeDS, mdns.TypeHTTPS, mdns.TypeANY, 65280,
 }
 
-// question makes a name out of the labels of the zones, now and then with one that cannot be an owner name.
-func question(rnd *rand.Rand) *mdns.Msg {
+// drawQuestion makes a name out of the labels of the zones, now and then with one that cannot be an owner name.
+func drawQuestion(rnd *rand.Rand) *mdns.Msg {
 	labels := []string{"a", "b", "c", "d", "a", "b", "c", "d", "*", "x", "ns1", "child", "www", "back", "w", "mail", "big", "long", "A", "_tcp", "_sip", `odd\.label`, `\000\255`}
 	n := rnd.IntN(6)
 	parts := make([]string, n)
@@ -151,19 +152,19 @@ type said struct {
 	glue      string // what stands below the cut of a referral
 }
 
-func understand(m *mdns.Msg) said {
-	s := said{rcode: mdns.RcodeToString[m.Rcode], aa: m.Authoritative, answer: lines(m.Answer)}
+func readAnswer(m *mdns.Msg) said {
+	s := said{rcode: mdns.RcodeToString[m.Rcode], aa: m.Authoritative, answer: describeRecords(m.Answer)}
 	referral := len(m.Answer) == 0 && !m.Authoritative && m.Rcode == mdns.RcodeSuccess
 	var cut string
 	var of []mdns.RR
 	for _, rr := range m.Ns {
 		_, soa := rr.(*mdns.SOA)
-		if _, ns := rr.(*mdns.NS); soa || ns && (referral || chained(m, rr)) {
+		if _, ns := rr.(*mdns.NS); soa || ns && (referral || endsAtCut(m, rr)) {
 			of = append(of, rr)
 			cut = rr.Header().Name
 		}
 	}
-	s.authority = lines(of)
+	s.authority = describeRecords(of)
 	var glue []mdns.RR
 	for _, rr := range m.Extra {
 		if t := rr.Header().Rrtype; (t == mdns.TypeA || t == mdns.TypeAAAA) && cut != "" && mdns.IsSubDomain(cut, rr.Header().Name) {
@@ -171,13 +172,13 @@ func understand(m *mdns.Msg) said {
 		}
 	}
 	if referral {
-		s.glue = lines(glue)
+		s.glue = describeRecords(glue)
 	}
 	return s
 }
 
-// chained: the answer is a chain that ends at the cut which the NS is of.
-func chained(m *mdns.Msg, ns mdns.RR) bool {
+// endsAtCut: the answer is a chain that ends at the cut which the NS is of.
+func endsAtCut(m *mdns.Msg, ns mdns.RR) bool {
 	if len(m.Answer) == 0 {
 		return false
 	}
@@ -185,7 +186,7 @@ func chained(m *mdns.Msg, ns mdns.RR) bool {
 	return ok && mdns.IsSubDomain(ns.Header().Name, last.Target) && ns.Header().Name != apex && ns.Header().Name != child
 }
 
-func lines(rrs []mdns.RR) string {
+func describeRecords(rrs []mdns.RR) string {
 	var out []string
 	for _, rr := range rrs {
 		c := mdns.Copy(rr)
@@ -204,7 +205,7 @@ type server struct {
 	conn *mdns.Conn
 }
 
-func dial(t *testing.T, what, network string, at netip.AddrPort) *server {
+func dialServer(t *testing.T, what, network string, at netip.AddrPort) *server {
 	t.Helper()
 	c := must.Get(mdns.DialTimeout(network, at.String(), 5*time.Second))(t)
 	c.UDPSize = 4096
@@ -212,7 +213,7 @@ func dial(t *testing.T, what, network string, at netip.AddrPort) *server {
 	return &server{what, c}
 }
 
-func (s *server) ask(t *testing.T, q *mdns.Msg) *mdns.Msg {
+func (s *server) sendQuery(t *testing.T, q *mdns.Msg) *mdns.Msg {
 	t.Helper()
 	s.conn.SetDeadline(time.Now().Add(time.Minute))
 	if err := s.conn.WriteMsg(q); err != nil {
@@ -230,7 +231,7 @@ func (s *server) ask(t *testing.T, q *mdns.Msg) *mdns.Msg {
 
 func TestPlainAnswers(t *testing.T) {
 	const seed = 20180312
-	parent, below := zones(rand.New(rand.NewPCG(seed, 1)))
+	parent, below := makeZones(rand.New(rand.NewPCG(seed, 1)))
 	ours := subject.Start(t, primary.Config{}, subject.Zone(t, parent), subject.Zone(t, below))
 	// The neighbours read what we publish: one text for all three.
 	var files []rig.PrimaryZone
@@ -250,19 +251,19 @@ func TestPlainAnswers(t *testing.T) {
 
 	counts := map[string]int{}
 	for _, network := range []string{"udp", "tcp"} {
-		us := dial(t, "kubizone", network, ours.Addr)
-		peers := []*server{dial(t, "BIND", network, bind.Addr), dial(t, "Knot", network, knot.Addr)}
+		us := dialServer(t, "kubizone", network, ours.Addr)
+		peers := []*server{dialServer(t, "BIND", network, bind.Addr), dialServer(t, "Knot", network, knot.Addr)}
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		failures := 0
 		for range questions {
-			q := question(rnd)
+			q := drawQuestion(rnd)
 			if network == "udp" && rnd.IntN(2) == 0 {
 				q.SetEdns0(4096, false)
 			}
 			if size := q.Len(); size > 300 {
 				continue
 			}
-			m := us.ask(t, q)
+			m := us.sendQuery(t, q)
 			if m.Truncated {
 				counts["truncated"]++
 				if len(m.Answer)+len(m.Ns) > 0 {
@@ -270,16 +271,16 @@ func TestPlainAnswers(t *testing.T) {
 				}
 				continue // TCP asks the same questions
 			}
-			got := understand(m)
+			got := readAnswer(m)
 			counts[got.rcode]++
 			for _, peer := range peers {
-				theirs := peer.ask(t, q)
+				theirs := peer.sendQuery(t, q)
 				if theirs.Truncated {
 					t.Errorf("%s truncates what we do not: %v", peer.name, m)
 					continue
 				}
-				want := understand(theirs)
-				if why := explained(peer.name, network, q, &want, got); why != "" {
+				want := readAnswer(theirs)
+				if why := explainDifference(peer.name, network, q, &want, got); why != "" {
 					counts[why]++
 				}
 				if got != want {
@@ -301,8 +302,8 @@ func TestPlainAnswers(t *testing.T) {
 	}
 }
 
-// explained makes equal what may differ and says why it may; empty where nothing was.
-func explained(peer, network string, q *mdns.Msg, theirs *said, ours said) string {
+// explainDifference makes equal what may differ and says why it may; empty where nothing was.
+func explainDifference(peer, network string, q *mdns.Msg, theirs *said, ours said) string {
 	switch {
 	case *theirs == ours:
 	case network == "udp" && q.Question[0].Qtype == mdns.TypeANY && ours.rcode == "NOERROR" && theirs.rcode == "NOERROR":

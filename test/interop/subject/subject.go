@@ -36,7 +36,7 @@ var Outside = netip.MustParseAddr("127.99.0.1")
 // is its name, so a zone made again from other text replaces it in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
-	header, s, sets, err := read(text)
+	header, s, sets, err := parseZone(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	return snapshot
 }
 
-func read(text string) (header content.Header, s serial.Serial, sets []content.RRset, err error) {
+func parseZone(text string) (header content.Header, s serial.Serial, sets []content.RRset, err error) {
 	type key struct {
 		owner name.Name
 		rtype rdata.Type

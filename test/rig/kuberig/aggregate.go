@@ -43,10 +43,10 @@ func (k *Kube) Namespace(ctx context.Context, name string) error {
 		return err
 	}
 	_, err = clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	return exists(err)
+	return allowExisting(err)
 }
 
-func exists(err error) error {
+func allowExisting(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 		return "", err
 	}
 	accounts := clients.CoreV1().ServiceAccounts(namespace)
-	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); exists(err) != nil {
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); allowExisting(err) != nil {
 		return "", err
 	}
 	seconds := int64((24 * time.Hour).Seconds())
@@ -148,17 +148,17 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	if _, err := clients.RbacV1().RoleBindings("kube-system").Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: ServerName + "-auth-reader"}, Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
-	}, metav1.CreateOptions{}); exists(err) != nil {
+	}, metav1.CreateOptions{}); allowExisting(err) != nil {
 		return "", err
 	}
-	if _, err := clients.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ServerName}, Rules: delegated}, metav1.CreateOptions{}); exists(err) != nil {
+	if _, err := clients.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ServerName}, Rules: delegated}, metav1.CreateOptions{}); allowExisting(err) != nil {
 		return "", err
 	}
 	for binding, role := range map[string]string{ServerName: ServerName, ServerName + "-auth-delegator": "system:auth-delegator"} {
 		if _, err := clients.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: binding}, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		}, metav1.CreateOptions{}); exists(err) != nil {
+		}, metav1.CreateOptions{}); allowExisting(err) != nil {
 			return "", err
 		}
 	}

@@ -42,11 +42,11 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 	i := &Informer{objects: map[string]string{}, synced: make(chan struct{})}
 	counted := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			i.count(func(c *Informed) { c.Lists++ })
+			i.addCount(func(c *Informed) { c.Lists++ })
 			return of.ListWithContext(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			i.count(func(c *Informed) {
+			i.addCount(func(c *Informed) {
 				if c.Watches++; ptr.Deref(o.SendInitialEvents, false) {
 					c.Whole++
 				}
@@ -75,7 +75,7 @@ func (i *Informer) Counts() Informed {
 	return i.counts
 }
 
-func (i *Informer) count(f func(*Informed)) {
+func (i *Informer) addCount(f func(*Informed)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	f(&i.counts)
@@ -86,12 +86,12 @@ type told struct{ i *Informer }
 
 var _ cache.ReflectorStore = told{}
 
-func (s told) Add(object any) error    { return s.event(object, true) }
-func (s told) Update(object any) error { return s.event(object, true) }
-func (s told) Delete(object any) error { return s.event(object, false) }
+func (s told) Add(object any) error    { return s.noteEvent(object, true) }
+func (s told) Update(object any) error { return s.noteEvent(object, true) }
+func (s told) Delete(object any) error { return s.noteEvent(object, false) }
 func (s told) Resync() error           { return nil }
 
-func (s told) event(object any, there bool) error {
+func (s told) noteEvent(object any, there bool) error {
 	o, err := meta.Accessor(object)
 	if err != nil {
 		return err

@@ -114,13 +114,13 @@ func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
 	if err := k.writeCertificates(); err != nil {
 		return err
 	}
-	k.admin, err = k.client("admin", "system:masters")
+	k.admin, err = k.makeClient("admin", "system:masters")
 	if err != nil {
 		return err
 	}
 	k.apiserver, err = rig.StartProcess(sparing, k.dir, program, append([]string{
 		"--etcd-servers", k.etcd.Endpoint,
-		"--bind-address", k.Addr.Addr().String(), "--advertise-address", k.Addr.Addr().String(), "--secure-port", port(k.Addr),
+		"--bind-address", k.Addr.Addr().String(), "--advertise-address", k.Addr.Addr().String(), "--secure-port", portOf(k.Addr),
 		"--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
 		"--tls-cert-file", file("apiserver.crt"), "--tls-private-key-file", file("apiserver.key"),
 		"--client-ca-file", file("ca.crt"), "--anonymous-auth=true", "--authorization-mode", "Node,RBAC",
@@ -187,7 +187,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	file := func(name string) string { return filepath.Join(k.dir, name) }
 	k.manager, err = rig.StartProcess(sparing, k.dir, program, append([]string{
 		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
-		"--bind-address", at.Addr().String(), "--secure-port", port(at), "--leader-elect=false",
+		"--bind-address", at.Addr().String(), "--secure-port", portOf(at), "--leader-elect=false",
 		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
 		"--service-account-private-key-file", file("accounts.key"), "--use-service-account-credentials=true",
 		"--controllers", strings.Join(append([]string{controllers}, k.further...), ","), "--concurrent-gc-syncs", "5", "--concurrent-namespace-syncs", "5",
@@ -236,7 +236,7 @@ func waitReady(ctx context.Context, p *rig.Process, config *rest.Config, path st
 	}
 }
 
-func port(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
+func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
 // URL is where kube-apiserver answers.
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
@@ -253,7 +253,7 @@ func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewF
 // Tenant is the path of a kubeconfig of a user with a client certificate of the cluster. It holds no rights: RBAC gives
 // them to the name or the groups.
 func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
-	if _, err := k.client(name, groups...); err != nil {
+	if _, err := k.makeClient(name, groups...); err != nil {
 		return "", err
 	}
 	return k.kubeconfigPath(name), nil
@@ -263,7 +263,7 @@ func (k *Kube) kubeconfigPath(name string) string {
 	return filepath.Join(k.dir, strings.ReplaceAll(strings.ReplaceAll(name, "/", "-"), ":", "-")+".kubeconfig")
 }
 
-func (k *Kube) client(name string, groups ...string) (*rest.Config, error) {
+func (k *Kube) makeClient(name string, groups ...string) (*rest.Config, error) {
 	pair, err := k.ClusterCA.Client(name, groups...)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-func clients(t *testing.T, kubeconfig string) *kubernetes.Clientset {
+func makeClients(t *testing.T, kubeconfig string) *kubernetes.Clientset {
 	t.Helper()
 	config := must.Get(ClientConfig(kubeconfig))(t)
 	c := must.Get(kubernetes.NewForConfig(config))(t)
@@ -48,7 +48,7 @@ func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for who, kubeconfig := range map[string]string{"alice": alice, "system:serviceaccount:team-a:robot": robot} {
-		c := clients(t, kubeconfig)
+		c := makeClients(t, kubeconfig)
 		if _, err := c.CoreV1().ConfigMaps("team-a").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("%s lists without a right: %v", who, err)
 		}
@@ -65,7 +65,7 @@ func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 		}
 	}
 
-	admin := clients(t, k.AdminKubeconfig())
+	admin := makeClients(t, k.AdminKubeconfig())
 	must.Succeed(t, k.Pause())
 	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
 	if _, err := admin.CoreV1().Namespaces().Get(short, "team-a", metav1.GetOptions{}); !errors.Is(err, context.DeadlineExceeded) {

@@ -56,7 +56,7 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 		}
 	}
 	s := &Server{dir: dir, kube: c.Kube}
-	cert, key, err := c.Serving.Write(s.certificate())
+	cert, key, err := c.Serving.Write(s.findCertificate())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 	}
 	args := []string{
 		"apiserver",
-		"--bind-address", s.Addr.Addr().String(), "--secure-port", port(s.Addr),
+		"--bind-address", s.Addr.Addr().String(), "--secure-port", portOf(s.Addr),
 		"--tls-cert-file", cert, "--tls-private-key-file", key,
 		"--kubeconfig", c.Kubeconfig, "--authentication-kubeconfig", c.Kubeconfig, "--authorization-kubeconfig", c.Kubeconfig,
 	}
@@ -79,25 +79,25 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 	if s.process, err = rig.StartProcess(c.Env, dir, c.Program, append(args, c.Args...)...); err != nil {
 		return nil, err
 	}
-	if err = waitReady(ctx, s.process, s.anonymous(), "/readyz", 2*time.Minute); err != nil {
+	if err = waitReady(ctx, s.process, s.makeAnonymousConfig(), "/readyz", 2*time.Minute); err != nil {
 		s.Kill()
 		return nil, fmt.Errorf("kubizone apiserver: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Server) certificate() string { return filepath.Join(s.dir, "serving") }
+func (s *Server) findCertificate() string { return filepath.Join(s.dir, "serving") }
 
 // Rotate puts another serving certificate where the server reads it.
 func (s *Server) Rotate(serving rig.Pair) error {
-	_, _, err := serving.Write(s.certificate())
+	_, _, err := serving.Write(s.findCertificate())
 	return err
 }
 
 // URL is where it answers without the aggregator.
 func (s *Server) URL() string { return "https://" + s.Addr.String() }
 
-func (s *Server) anonymous() *rest.Config {
+func (s *Server) makeAnonymousConfig() *rest.Config {
 	return &rest.Config{Host: s.URL(), TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.ClusterCA.PEM}}
 }
 

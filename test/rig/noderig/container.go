@@ -49,7 +49,7 @@ type container struct {
 	mounted        []string
 }
 
-func (c *container) status() corev1.ContainerStatus {
+func (c *container) readStatus() corev1.ContainerStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	status := corev1.ContainerStatus{
@@ -62,7 +62,7 @@ func (c *container) status() corev1.ContainerStatus {
 	return status
 }
 
-func (c *container) log() string {
+func (c *container) readLog() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.process == nil {
@@ -71,13 +71,13 @@ func (c *container) log() string {
 	return c.former + c.process.Log()
 }
 
-// supervise starts the process, and again when it has ended.
-func (c *container) supervise() {
+// superviseProcess starts the process, and again when it has ended.
+func (c *container) superviseProcess() {
 	defer close(c.stopped)
 	for pause := time.Second; ; pause = min(2*pause, longestPause) {
-		process, err := c.run()
+		process, err := c.startProcess()
 		if errors.As(err, new(*missing)) { // a Secret of a variable
-			c.unmount()
+			c.unmountAll()
 			select {
 			case <-c.stop:
 				return
@@ -86,14 +86,14 @@ func (c *container) supervise() {
 			continue
 		}
 		if err != nil {
-			c.pod.node.complain(fmt.Errorf("container %s/%s/%s: %w", c.pod.object.Namespace, c.pod.object.Name, c.spec.Name, err))
+			c.pod.node.reportFailure(fmt.Errorf("container %s/%s/%s: %w", c.pod.object.Namespace, c.pod.object.Name, c.spec.Name, err))
 			return
 		}
 		c.mu.Lock()
 		c.process, c.since, c.started, c.ready = process, metav1.Now(), c.spec.StartupProbe == nil, c.spec.StartupProbe == nil && c.spec.ReadinessProbe == nil
 		c.mu.Unlock()
 		probing, end := context.WithCancel(c.pod.node.ctx)
-		go c.probe(probing, process)
+		go c.probeProcess(probing, process)
 		select {
 		case <-process.Ended():
 		case <-c.stop:
@@ -112,7 +112,7 @@ func (c *container) supervise() {
 		c.restarts++
 		c.mu.Unlock()
 		killOthers(process)
-		c.unmount()
+		c.unmountAll()
 		select {
 		case <-c.stop:
 			return
@@ -121,8 +121,8 @@ func (c *container) supervise() {
 	}
 }
 
-// end runs the preStop and has the process end until ctx does; then it is killed.
-func (c *container) end(ctx context.Context) {
+// endProcess runs the preStop and has the process end until ctx does; then it is killed.
+func (c *container) endProcess(ctx context.Context) {
 	if hooks := c.spec.Lifecycle; hooks != nil && hooks.PreStop != nil {
 		select {
 		case <-ctx.Done():
@@ -151,16 +151,16 @@ func (c *container) end(ctx context.Context) {
 // killOthers ends what a process has started and left: a container ends with its first process.
 func killOthers(process *rig.Process) { _ = syscall.Kill(-process.Pid(), syscall.SIGKILL) }
 
-// run starts the process.
-func (c *container) run() (*rig.Process, error) {
+// startProcess starts the process.
+func (c *container) startProcess() (*rig.Process, error) {
 	if err := c.makeRoot(); err != nil {
 		return nil, err
 	}
 	arguments := append(slices.Clone(c.spec.Command), c.spec.Args...)
 	if len(c.spec.Command) == 0 {
-		arguments = append([]string{path.Join(programDir, c.image())}, c.spec.Args...)
+		arguments = append([]string{path.Join(programDir, c.readImage())}, c.spec.Args...)
 	}
-	command, err := c.command(arguments)
+	command, err := c.makeCommand(arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func (c *container) run() (*rig.Process, error) {
 	return process, err
 }
 
-// command is a process in the container.
-func (c *container) command(arguments []string) (*exec.Cmd, error) {
+// makeCommand returns a process in the container.
+func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 	spec := &c.pod.object.Spec
 	environment, err := c.pod.readEnvironment(c.spec)
 	if err != nil {
@@ -194,18 +194,19 @@ func (c *container) command(arguments []string) (*exec.Cmd, error) {
 	}
 	user, group, further := userOf(spec, c.spec)
 	// A process that is not root's has no capability, and on a file system without set-user-ID it gets none.
-	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.root(), Credential: &syscall.Credential{Uid: user, Gid: group, Groups: further}}
+	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.findRoot(), Credential: &syscall.Credential{Uid: user, Gid: group,
+		Groups: further}}
 	return command, nil
 }
 
-// image is the last part of the name of the image.
-func (c *container) image() string {
+// readImage returns the last part of the name of the image.
+func (c *container) readImage() string {
 	name, _, _ := strings.Cut(c.spec.Image, "@")
 	name, _, _ = strings.Cut(path.Base(name), ":")
 	return name
 }
 
-func (c *container) root() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
+func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
 
 // makeRoot mounts a root: what this machine has, below a layer of the container's own, with the program of the image
 // and the volumes.
@@ -223,13 +224,13 @@ func (c *container) makeRoot() error {
 			return err
 		}
 	}
-	root := c.root()
+	root := c.findRoot()
 	layers := "lowerdir=/,upperdir=" + filepath.Join(dir, "upper") + ",workdir=" + filepath.Join(dir, "work")
-	if err := c.mount("overlay", "", "overlay", syscall.MS_NOSUID, layers); err != nil {
+	if err := c.mountAt("overlay", "", "overlay", syscall.MS_NOSUID, layers); err != nil {
 		return err
 	}
 	for _, one := range []string{"/proc", "/dev"} {
-		if err := c.mount(one, one, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		if err := c.mountAt(one, one, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
 			return err
 		}
 	}
@@ -245,32 +246,32 @@ func (c *container) makeRoot() error {
 			return err
 		}
 	}
-	switch program := here.Programs[c.image()]; {
+	switch program := here.Programs[c.readImage()]; {
 	case program != "":
-		if err := c.mount(program, path.Join(programDir, c.image()), "", syscall.MS_BIND, ""); err != nil {
+		if err := c.mountAt(program, path.Join(programDir, c.readImage()), "", syscall.MS_BIND, ""); err != nil {
 			return err
 		}
 	case len(c.spec.Command) == 0:
 		return fmt.Errorf("no program stands for the image %s", c.spec.Image)
 	}
 	for _, one := range c.spec.VolumeMounts {
-		if err := c.mount(c.pod.volumes[one.Name], one.MountPath, "", syscall.MS_BIND, ""); err != nil {
+		if err := c.mountAt(c.pod.volumes[one.Name], one.MountPath, "", syscall.MS_BIND, ""); err != nil {
 			return err
 		}
 		if one.ReadOnly {
-			if err := c.remount(one.MountPath); err != nil {
+			if err := c.remountReadOnly(one.MountPath); err != nil {
 				return err
 			}
 		}
 	}
 	if ptr.Deref(ptr.Deref(c.spec.SecurityContext, corev1.SecurityContext{}).ReadOnlyRootFilesystem, false) {
-		return c.remount("")
+		return c.remountReadOnly("")
 	}
 	return nil
 }
 
-// mount mounts something at a path of the root, which is made where it is missing.
-func (c *container) mount(source, target, kind string, flags uintptr, options string) error {
+// mountAt mounts something at a path of the root, which is made where it is missing.
+func (c *container) mountAt(source, target, kind string, flags uintptr, options string) error {
 	at := c.inRoot(target)
 	info, err := os.Stat(source)
 	switch {
@@ -296,8 +297,8 @@ func (c *container) mount(source, target, kind string, flags uintptr, options st
 	return nil
 }
 
-// remount makes a mount read-only.
-func (c *container) remount(target string) error {
+// remountReadOnly makes a mount read-only.
+func (c *container) remountReadOnly(target string) error {
 	return syscall.Mount("", c.inRoot(target), "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID, "")
 }
 
@@ -306,11 +307,11 @@ func (c *container) inRoot(target string) string {
 	if below, is := strings.CutPrefix(target, "/var/run/"); is {
 		target = "/run/" + below
 	}
-	return filepath.Join(c.root(), target)
+	return filepath.Join(c.findRoot(), target)
 }
 
-// unmount takes all mounts away. One that is busy goes with the processes that have it.
-func (c *container) unmount() {
+// unmountAll takes all mounts away. One that is busy goes with the processes that have it.
+func (c *container) unmountAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := len(c.mounted) - 1; i >= 0; i-- {

@@ -52,7 +52,7 @@ var (
 // the programs of containers, before the network is left; it may build some in a directory.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
-		if err := furnish(told); err != nil {
+		if err := furnishNode(told); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -60,7 +60,7 @@ func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, er
 		return m.Run()
 	}
 	flag.Parse()
-	code, err := enter(find)
+	code, err := enterNamespaces(find)
 	if err != nil {
 		absent = err
 		return m.Run()
@@ -68,8 +68,8 @@ func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, er
 	return code
 }
 
-// enter runs this program again, in the namespaces.
-func enter(find func(ctx context.Context, dir string) (Programs, error)) (code int, err error) {
+// enterNamespaces runs this program again, in the namespaces.
+func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error)) (code int, err error) {
 	switch {
 	case testing.Short():
 		return 0, &rig.Missing{Program: "a node for pods", In: "a test with -short", Install: "a test without it"}
@@ -125,9 +125,9 @@ func enter(find func(ctx context.Context, dir string) (Programs, error)) (code i
 	return 1, nil
 }
 
-// furnish makes the network and the directories of the node. All of it is in namespaces of this process, so nothing of
-// it is taken away again.
-func furnish(told string) error {
+// furnishNode makes the network and the directories of the node. All of it is in namespaces of this process, so nothing
+// of it is taken away again.
+func furnishNode(told string) error {
 	if err := json.Unmarshal([]byte(told), &here); err != nil {
 		return err
 	}

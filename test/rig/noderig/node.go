@@ -102,7 +102,7 @@ func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node
 	if err := n.serveNames(); err != nil {
 		return nil, err
 	}
-	go n.translate(changed)
+	go n.translateServices(changed)
 	return n, nil
 }
 
@@ -127,8 +127,8 @@ func (n *Node) runPod(object *corev1.Pod) {
 	n.running[object.UID] = p
 	n.all = append(n.all, p)
 	go func() {
-		if err := p.run(); err != nil {
-			n.complain(fmt.Errorf("pod %s/%s: %w", object.Namespace, object.Name, err))
+		if err := p.runPod(); err != nil {
+			n.reportFailure(fmt.Errorf("pod %s/%s: %w", object.Namespace, object.Name, err))
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -136,15 +136,16 @@ func (n *Node) runPod(object *corev1.Pod) {
 	}()
 }
 
-// complain tells the test what the node cannot do, while there is one.
-func (n *Node) complain(err error) {
+// reportFailure tells the test what the node cannot do, while there is one.
+func (n *Node) reportFailure(err error) {
 	if n.ctx.Err() == nil {
 		n.fail(err)
 	}
 }
 
-// find are the pods of a namespace whose names begin so, those that have ended too; the last one made is the last.
-func (n *Node) find(namespace, prefix string) (found []*pod) {
+// findPods returns the pods of a namespace whose names begin so, those that have ended too; the last one made is the
+// last.
+func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.all {
@@ -158,9 +159,9 @@ func (n *Node) find(namespace, prefix string) (found []*pod) {
 // Logs are what containers of pods of a namespace whose names begin so have written, those of pods that have ended too.
 func (n *Node) Logs(namespace, prefix string) map[string]string {
 	logs := map[string]string{}
-	for _, p := range n.find(namespace, prefix) {
+	for _, p := range n.findPods(namespace, prefix) {
 		for _, c := range p.containers {
-			logs[p.object.Name+"/"+c.spec.Name] = c.log()
+			logs[p.object.Name+"/"+c.spec.Name] = c.readLog()
 		}
 	}
 	return logs
@@ -168,7 +169,7 @@ func (n *Node) Logs(namespace, prefix string) map[string]string {
 
 // Execute runs a program in a container of the last pod of a namespace whose name begins so, as `kubectl exec` does.
 func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
-	found := n.find(namespace, prefix)
+	found := n.findPods(namespace, prefix)
 	if len(found) == 0 {
 		return "", fmt.Errorf("namespace %s has no pod %s", namespace, prefix)
 	}
@@ -176,7 +177,7 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 		if c.spec.Name != name {
 			continue
 		}
-		command, err := c.command(arguments)
+		command, err := c.makeCommand(arguments)
 		if err != nil {
 			return "", err
 		}

@@ -40,15 +40,15 @@ type pod struct {
 	shown            corev1.PodStatus  // what its object says
 }
 
-// run returns when the pod is gone, or cannot be run.
-func (p *pod) run() error {
-	if err := p.check(); err != nil {
+// runPod returns when the pod is gone, or cannot be run.
+func (p *pod) runPod() error {
+	if err := p.checkSpec(); err != nil {
 		return err
 	}
-	if err := p.place(); err != nil {
+	if err := p.placePod(); err != nil {
 		return err
 	}
-	defer p.release()
+	defer p.releaseMounts()
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	started := false
@@ -56,12 +56,12 @@ func (p *pod) run() error {
 		now, err := p.node.pods.Pods(p.object.Namespace).Get(p.object.Name)
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && now.UID != p.object.UID:
-			p.end(0, started) // by force
+			p.endContainers(0, started) // by force
 			return nil
 		case err != nil:
 			return err
 		case now.DeletionTimestamp != nil:
-			return p.terminate(time.Duration(ptr.Deref(now.DeletionGracePeriodSeconds, 30))*time.Second, started)
+			return p.terminatePod(time.Duration(ptr.Deref(now.DeletionGracePeriodSeconds, 30))*time.Second, started)
 		}
 		// What is missing is waited for. A pod that runs keeps the files that it has.
 		if err := p.syncVolumes(); err != nil && !errors.As(err, new(*missing)) {
@@ -69,10 +69,10 @@ func (p *pod) run() error {
 		} else if err == nil && !started {
 			started = true
 			for _, c := range p.containers {
-				go c.supervise()
+				go c.superviseProcess()
 			}
 		}
-		if err := p.show(started); err != nil {
+		if err := p.showStatus(started); err != nil {
 			return err
 		}
 		select {
@@ -83,8 +83,8 @@ func (p *pod) run() error {
 	}
 }
 
-// check refuses a spec of which something would be left out that its processes may see.
-func (p *pod) check() error {
+// checkSpec refuses a spec of which something would be left out that its processes may see.
+func (p *pod) checkSpec() error {
 	spec := &p.object.Spec
 	if len(spec.InitContainers)+len(spec.EphemeralContainers)+len(spec.HostAliases) > 0 || spec.HostNetwork || spec.HostPID || spec.HostIPC || spec.DNSConfig != nil {
 		return errors.New("noderig has no init containers, host aliases, host namespaces and DNS configuration")
@@ -123,8 +123,8 @@ func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, furt
 	return user, group, further
 }
 
-// place binds the pod to the node and makes its network.
-func (p *pod) place() error {
+// placePod binds the pod to the node and makes its network.
+func (p *pod) placePod() error {
 	pods := p.node.core.CoreV1().Pods(p.object.Namespace)
 	if p.object.Spec.NodeName == "" {
 		err := pods.Bind(p.node.ctx, &corev1.Binding{
@@ -171,9 +171,9 @@ func (p *pod) inNetwork(do func() error) error {
 	return failed
 }
 
-// terminate ends the pod as its deletion asks, and has its object go.
-func (p *pod) terminate(grace time.Duration, started bool) error {
-	p.end(grace, started)
+// terminatePod ends the pod as its deletion asks, and has its object go.
+func (p *pod) terminatePod(grace time.Duration, started bool) error {
+	p.endContainers(grace, started)
 	none := int64(0)
 	err := p.node.core.CoreV1().Pods(p.object.Namespace).Delete(p.node.ctx, p.object.Name, metav1.DeleteOptions{GracePeriodSeconds: &none, Preconditions: &metav1.Preconditions{UID: &p.object.UID}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -182,8 +182,8 @@ func (p *pod) terminate(grace time.Duration, started bool) error {
 	return err
 }
 
-// end ends all containers, which have this time for it.
-func (p *pod) end(grace time.Duration, started bool) {
+// endContainers ends all containers, which have this time for it.
+func (p *pod) endContainers(grace time.Duration, started bool) {
 	if !started {
 		return
 	}
@@ -191,21 +191,21 @@ func (p *pod) end(grace time.Duration, started bool) {
 	defer cancel()
 	var all sync.WaitGroup
 	for _, c := range p.containers {
-		all.Go(func() { c.end(ctx) })
+		all.Go(func() { c.endProcess(ctx) })
 	}
 	all.Wait()
 }
 
-// release takes mounts and network away.
-func (p *pod) release() {
+// releaseMounts takes mounts and network away.
+func (p *pod) releaseMounts() {
 	for _, c := range p.containers {
-		c.unmount()
+		c.unmountAll()
 	}
 	_ = setNetwork("", "netns del "+p.network) // with its end of the line the other one goes, and the route
 }
 
-// show has the status of the object say how the pod is.
-func (p *pod) show(started bool) error {
+// showStatus has the status of the object say how the pod is.
+func (p *pod) showStatus(started bool) error {
 	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostAddress, HostIPs: []corev1.HostIP{{IP: hostAddress}}}
 	ready := corev1.ConditionFalse
 	if started {
@@ -213,7 +213,7 @@ func (p *pod) show(started bool) error {
 		ready = corev1.ConditionTrue
 	}
 	for _, c := range p.containers {
-		one := c.status()
+		one := c.readStatus()
 		if !one.Ready {
 			ready = corev1.ConditionFalse
 		}

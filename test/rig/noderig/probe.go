@@ -26,11 +26,11 @@ import (
 // does so too, to see it sooner.
 const impatience = 500 * time.Millisecond
 
-// probe carries out the probes of a process until ctx ends.
-func (c *container) probe(ctx context.Context, process *rig.Process) {
+// probeProcess carries out the probes of a process until ctx ends.
+func (c *container) probeProcess(ctx context.Context, process *rig.Process) {
 	if of := c.spec.StartupProbe; of != nil {
 		failures := 0
-		for !c.look(ctx, of, impatience) {
+		for !c.waitAndProbe(ctx, of, impatience) {
 			if ctx.Err() != nil {
 				return
 			}
@@ -46,7 +46,7 @@ func (c *container) probe(ctx context.Context, process *rig.Process) {
 	if of := c.spec.LivenessProbe; of != nil {
 		go func() {
 			for failures := int32(0); failures < of.FailureThreshold; {
-				if c.look(ctx, of, time.Duration(of.PeriodSeconds)*time.Second) {
+				if c.waitAndProbe(ctx, of, time.Duration(of.PeriodSeconds)*time.Second) {
 					failures = 0
 				} else if failures++; ctx.Err() != nil {
 					return
@@ -58,7 +58,7 @@ func (c *container) probe(ctx context.Context, process *rig.Process) {
 	if of := c.spec.ReadinessProbe; of != nil {
 		pause := impatience
 		for failures := int32(0); ctx.Err() == nil; {
-			is := c.look(ctx, of, pause)
+			is := c.waitAndProbe(ctx, of, pause)
 			if is {
 				failures, pause = 0, time.Duration(of.PeriodSeconds)*time.Second
 			} else if failures++; failures < of.FailureThreshold {
@@ -71,8 +71,8 @@ func (c *container) probe(ctx context.Context, process *rig.Process) {
 	}
 }
 
-// look waits and probes once.
-func (c *container) look(ctx context.Context, of *corev1.Probe, pause time.Duration) bool {
+// waitAndProbe waits and probes once.
+func (c *container) waitAndProbe(ctx context.Context, of *corev1.Probe, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -89,14 +89,14 @@ var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TL
 func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {
 	switch {
 	case of.TCPSocket != nil:
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", c.address(of.TCPSocket.Port))
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", c.addressOf(of.TCPSocket.Port))
 		if err != nil {
 			return err
 		}
 		return connection.Close()
 	case of.HTTPGet != nil:
 		scheme := strings.ToLower(string(of.HTTPGet.Scheme))
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+c.address(of.HTTPGet.Port)+of.HTTPGet.Path, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+c.addressOf(of.HTTPGet.Port)+of.HTTPGet.Path, nil)
 		if err != nil {
 			return err
 		}
@@ -110,12 +110,12 @@ func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {
 		}
 		return nil
 	}
-	c.pod.node.complain(fmt.Errorf("container %s: noderig has no probe of its kind", c.spec.Name))
+	c.pod.node.reportFailure(fmt.Errorf("container %s: noderig has no probe of its kind", c.spec.Name))
 	return errors.ErrUnsupported
 }
 
-// address is where a port of the container is, by its number or its name.
-func (c *container) address(port intstr.IntOrString) string {
+// addressOf returns where a port of the container is, by its number or its name.
+func (c *container) addressOf(port intstr.IntOrString) string {
 	number := port.IntValue()
 	for _, one := range c.spec.Ports {
 		if port.Type == intstr.String && one.Name == port.StrVal {

@@ -33,8 +33,8 @@ const (
 // proxyLag is how late the node carries out a change of a Service or an EndpointSlice.
 const proxyLag = 50 * time.Millisecond
 
-// translate has packets to a Service go to its ready pods, as kube-proxy does.
-func (n *Node) translate(changed <-chan struct{}) {
+// translateServices has packets to a Service go to its ready pods, as kube-proxy does.
+func (n *Node) translateServices(changed <-chan struct{}) {
 	last := ""
 	for {
 		select {
@@ -43,12 +43,12 @@ func (n *Node) translate(changed <-chan struct{}) {
 		case <-changed:
 			time.Sleep(proxyLag)
 		}
-		rules, err := n.rules()
+		rules, err := n.makeRules()
 		if err == nil && rules != last {
 			last, err = rules, setRules(rules)
 		}
 		if err != nil {
-			n.complain(fmt.Errorf("Services: %w", err))
+			n.reportFailure(fmt.Errorf("Services: %w", err))
 			return
 		}
 	}
@@ -67,8 +67,8 @@ func setRules(rules string) error {
 	return nil
 }
 
-// rules are those of nftables for all Services.
-func (n *Node) rules() (string, error) {
+// makeRules returns those of nftables for all Services.
+func (n *Node) makeRules() (string, error) {
 	services, err := n.services.List(labels.Everything())
 	if err != nil {
 		return "", err
@@ -80,7 +80,7 @@ func (n *Node) rules() (string, error) {
 			continue
 		}
 		for _, port := range service.Spec.Ports {
-			ready, err := n.endpoints(service, port.Name)
+			ready, err := n.listEndpoints(service, port.Name)
 			if err != nil {
 				return "", err
 			}
@@ -116,8 +116,8 @@ func (n *Node) rules() (string, error) {
 		chain("output", "type filter hook output priority 0;", reject) + "}\n", nil
 }
 
-// endpoints are where a port of a Service is: the pods that are ready.
-func (n *Node) endpoints(service *corev1.Service, port string) (ready []netip.AddrPort, err error) {
+// listEndpoints returns where a port of a Service is: the pods that are ready.
+func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []netip.AddrPort, err error) {
 	all, err := n.slices.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}))
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (n *Node) serveNames() error {
 		of := question.Question[0]
 		parts := strings.Split(strings.TrimSuffix(strings.ToLower(of.Name), "."), ".")
 		if len(parts) == 5 && strings.Join(parts[2:], ".") == "svc."+clusterDomain {
-			if addresses, ok := n.resolve(parts[1], parts[0]); ok {
+			if addresses, ok := n.resolveService(parts[1], parts[0]); ok {
 				reply.Rcode = dns.RcodeSuccess
 				for _, address := range addresses {
 					if of.Qtype == dns.TypeA {
@@ -179,8 +179,8 @@ func (n *Node) serveNames() error {
 	return nil
 }
 
-// resolve are the addresses of a Service.
-func (n *Node) resolve(namespace, name string) (addresses []string, ok bool) {
+// resolveService returns the addresses of a Service.
+func (n *Node) resolveService(namespace, name string) (addresses []string, ok bool) {
 	service, err := n.services.Services(namespace).Get(name)
 	if err != nil {
 		return nil, false
@@ -189,7 +189,7 @@ func (n *Node) resolve(namespace, name string) (addresses []string, ok bool) {
 		return []string{service.Spec.ClusterIP}, true
 	}
 	for _, port := range service.Spec.Ports {
-		ready, err := n.endpoints(service, port.Name)
+		ready, err := n.listEndpoints(service, port.Name)
 		if err != nil {
 			return nil, false
 		}

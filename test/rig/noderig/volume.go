@@ -116,18 +116,18 @@ func (p *pod) readVolume(v *corev1.Volume) (files map[string]file, mode int32, e
 func (p *pod) readSecret(into map[string]file, name string, items []corev1.KeyToPath, optional *bool) error {
 	of, err := p.node.secrets.Secrets(p.object.Namespace).Get(name)
 	if apierrors.IsNotFound(err) {
-		return lack("Secret "+name, optional)
+		return reportMissing("Secret "+name, optional)
 	}
 	if err != nil {
 		return err
 	}
-	return choose(into, of.Data, items, "Secret "+name, optional)
+	return chooseKeys(into, of.Data, items, "Secret "+name, optional)
 }
 
 func (p *pod) readConfig(into map[string]file, name string, items []corev1.KeyToPath, optional *bool) error {
 	of, err := p.node.configs.ConfigMaps(p.object.Namespace).Get(name)
 	if apierrors.IsNotFound(err) {
-		return lack("ConfigMap "+name, optional)
+		return reportMissing("ConfigMap "+name, optional)
 	}
 	if err != nil {
 		return err
@@ -139,18 +139,18 @@ func (p *pod) readConfig(into map[string]file, name string, items []corev1.KeyTo
 	for key, text := range of.Data {
 		data[key] = []byte(text)
 	}
-	return choose(into, data, items, "ConfigMap "+name, optional)
+	return chooseKeys(into, data, items, "ConfigMap "+name, optional)
 }
 
-func lack(what string, optional *bool) error {
+func reportMissing(what string, optional *bool) error {
 	if ptr.Deref(optional, false) {
 		return nil
 	}
 	return &missing{what}
 }
 
-// choose takes all keys, or those that are named.
-func choose(into map[string]file, data map[string][]byte, items []corev1.KeyToPath, what string, optional *bool) error {
+// chooseKeys takes all keys, or those that are named.
+func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.KeyToPath, what string, optional *bool) error {
 	if items == nil {
 		for key, value := range data {
 			into[key] = file{data: value}
@@ -159,7 +159,7 @@ func choose(into map[string]file, data map[string][]byte, items []corev1.KeyToPa
 	for _, item := range items {
 		value, ok := data[item.Key]
 		if !ok {
-			if err := lack(item.Key+" in "+what, optional); err != nil {
+			if err := reportMissing(item.Key+" in "+what, optional); err != nil {
 				return err
 			}
 			continue

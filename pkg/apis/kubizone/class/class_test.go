@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // DNSClass.spec.namespaces decides which namespaces may use it; none means all, for default classes only.
@@ -106,9 +107,7 @@ func TestProviders_areAllBlocks(t *testing.T) {
 	}
 	for _, block := range Providers() {
 		var spec v1alpha1.DNSClassSpec
-		if err := json.Unmarshal([]byte(`{"`+block+`": {}}`), &spec); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(`{"`+block+`": {}}`), &spec))
 		if got := ProvidersOf(&spec); !slices.Equal(got, []string{block}) || ProviderOf(&spec) != block {
 			t.Errorf("%s: %q", block, got)
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // BenchmarkStorage reads and writes a usual Zone and Record in both forms; octets are of one object in etcd.
@@ -41,25 +42,18 @@ func BenchmarkStorage(b *testing.B) {
 		Conditions: []metav1.Condition{condition("Adopted", `in zone example.org. by delegation pattern "*"`), condition("Ready", "nothing delivers it elsewhere")}}
 	for kind, object := range map[string]runtime.Object{"Zone": zone, "Record": record} {
 		for form, codec := range forms {
-			data, err := runtime.Encode(codec, object)
-			if err != nil {
-				b.Fatal(err)
-			}
+			data := must.Get(runtime.Encode(codec, object))(b)
 			b.Run(kind+"/"+form+"/read", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := runtime.Decode(codec, data); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(runtime.Decode(codec, data))(b)
 				}
 				b.ReportMetric(float64(len(data)), "octets")
 			})
 			b.Run(kind+"/"+form+"/write", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := runtime.Encode(codec, object); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(runtime.Encode(codec, object))(b)
 				}
 			})
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // An object is stored as it was written, and nothing is converted on the way: the internal version is v1alpha1 by
@@ -28,10 +29,7 @@ func TestNew_roundTrip(t *testing.T) {
 		if err != nil || kind.Version != "v1alpha1" {
 			t.Fatalf("%v, %v", kind, err)
 		}
-		encoded, err := runtime.Encode(codec, object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := must.Get(runtime.Encode(codec, object))(t)
 		var want, got any
 		if json.Unmarshal([]byte(text), &want) != nil || json.Unmarshal(encoded, &got) != nil || !reflect.DeepEqual(want, got) {
 			t.Errorf("got %s, want %s", encoded, text)
@@ -83,16 +81,11 @@ func TestParameterCodec(t *testing.T) {
 	codec := New().ParameterCodec
 	var entries v1alpha1.ZoneEntriesOptions
 	query := url.Values{"limit": {"5"}, "continue": {"c"}, "type": {"A"}, "name": {"www"}, "sources": {"true"}, "form": {"definition"}, "format": {"text"}, "includeObject": {"Object"}}
-	if err := codec.DecodeParameters(query, v1alpha1.SchemeGroupVersion, &entries); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, codec.DecodeParameters(query, v1alpha1.SchemeGroupVersion, &entries))
 	if want := (v1alpha1.ZoneEntriesOptions{Limit: 5, Continue: "c", Type: "A", Name: "www", Sources: true, Form: "definition", Format: "text"}); entries != want {
 		t.Errorf("options %+v", entries)
 	}
-	back, err := codec.EncodeParameters(&entries, v1alpha1.SchemeGroupVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(codec.EncodeParameters(&entries, v1alpha1.SchemeGroupVersion))(t)
 	if delete(query, "includeObject"); !reflect.DeepEqual(back, query) {
 		t.Errorf("a client would ask %v, want %v", back, query)
 	}

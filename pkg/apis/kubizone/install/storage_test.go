@@ -17,6 +17,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // An object read back from storage is, field by field, what was stored: the form in etcd loses nothing that JSON keeps.
@@ -36,21 +37,12 @@ func TestStorageCodec_keepsEveryField(t *testing.T) {
 		for _, object := range []runtime.Object{&v1alpha1.Zone{}, &v1alpha1.Record{}, &v1alpha1.Delegation{}, &v1alpha1.DNSClass{}, &v1alpha1.Delivery{},
 			&bind9.ClusterBind9Provider{}, &bind9.Bind9Cluster{}, &bind9.Bind9Instance{}} {
 			fill.Fill(object)
-			data, err := runtime.Encode(stored, object.DeepCopyObject())
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(runtime.Encode(stored, object.DeepCopyObject()))(t)
 			if !bytes.HasPrefix(data, []byte("k8s\x00")) {
 				t.Fatalf("stored as %q, not as protobuf", data[:min(len(data), 20)])
 			}
-			got, err := runtime.Decode(stored, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			json, err := runtime.Encode(text, object.DeepCopyObject())
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(runtime.Decode(stored, data))(t)
+			json := must.Get(runtime.Encode(text, object.DeepCopyObject()))(t)
 			want, err := runtime.Decode(stored, json) // what stood in etcd as JSON is read, too
 			if err != nil {
 				t.Fatal(err)

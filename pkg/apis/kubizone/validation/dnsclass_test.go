@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/test/must"
 )
 
 func newClass(change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
@@ -38,7 +39,7 @@ func newClass(change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
 	return class
 }
 
-func tsig(name string) *v1alpha1.SecretReference {
+func makeKeyReference(name string) *v1alpha1.SecretReference {
 	return &v1alpha1.SecretReference{Name: name, Namespace: "dns-system"}
 }
 
@@ -49,7 +50,7 @@ func hmacKey() *v1alpha1.SecretKeyReference {
 // withTransfer, withUpdate and withWebhook are sound blocks, changed.
 func withTransfer(change func(*v1alpha1.TransferProvider)) func(*v1alpha1.DNSClassSpec) {
 	return func(s *v1alpha1.DNSClassSpec) {
-		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}, TSIGSecretRef: tsig("key"), CatalogZone: "catalog.example.org."}
+		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}, TSIGSecretRef: makeKeyReference("key"), CatalogZone: "catalog.example.org."}
 		if change != nil {
 			change(s.Transfer)
 		}
@@ -58,7 +59,7 @@ func withTransfer(change func(*v1alpha1.TransferProvider)) func(*v1alpha1.DNSCla
 
 func withUpdate(change func(*v1alpha1.RFC2136Provider)) func(*v1alpha1.DNSClassSpec) {
 	return func(s *v1alpha1.DNSClassSpec) {
-		s.RFC2136 = &v1alpha1.RFC2136Provider{Server: "ns1.example.net", TSIGSecretRef: *tsig("key")}
+		s.RFC2136 = &v1alpha1.RFC2136Provider{Server: "ns1.example.net", TSIGSecretRef: *makeKeyReference("key")}
 		if change != nil {
 			change(s.RFC2136)
 		}
@@ -74,23 +75,17 @@ func withWebhook(change func(*v1alpha1.WebhookProvider)) func(*v1alpha1.DNSClass
 	}
 }
 
-// certificate is the PEM of one that an authority could have.
-func certificate(t testing.TB) []byte {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+// makeCertificate returns the PEM of one that an authority could have.
+func makeCertificate(t testing.TB) []byte {
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 func TestDNSClass_oneObject(t *testing.T) {
 	type spec = *v1alpha1.DNSClassSpec
-	ca := certificate(t)
+	ca := makeCertificate(t)
 	key := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte{1}})
 	server := func(url string) func(spec) {
 		return withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = url })
@@ -277,7 +272,8 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"algorithm", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Algorithm: "sha256"}), unsupported + "spec.webhook.hmacAuth.algorithm"},
 
 		{"CA", withWebhook(func(w *v1alpha1.WebhookProvider) {
-			w.TLS = &v1alpha1.WebhookTLS{CABundle: append(append([]byte("# ours\n"), ca...), ca...), ClientSecretRef: tsig("client")}
+			w.TLS = &v1alpha1.WebhookTLS{CABundle: append(append([]byte("# ours\n"), ca...), ca...),
+				ClientSecretRef: makeKeyReference("client")}
 		}), ""},
 		{"CA that is text", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TLS = &v1alpha1.WebhookTLS{CABundle: []byte("x")} }), invalid + "spec.webhook.tls.caBundle"},
 		{"CA that is a key", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TLS = &v1alpha1.WebhookTLS{CABundle: key} }), invalid + "spec.webhook.tls.caBundle"},
@@ -292,7 +288,7 @@ func TestDNSClass_oneObject(t *testing.T) {
 			w.TLS = &v1alpha1.WebhookTLS{ClientSecretRef: &v1alpha1.SecretReference{Name: "client"}}
 		}), required + "spec.webhook.tls.clientSecretRef.namespace"},
 		{"tls over http", withWebhook(func(w *v1alpha1.WebhookProvider) {
-			w.Server, w.TLS = "http://hook.example.net", &v1alpha1.WebhookTLS{ClientSecretRef: tsig("client")}
+			w.Server, w.TLS = "http://hook.example.net", &v1alpha1.WebhookTLS{ClientSecretRef: makeKeyReference("client")}
 		}), forbidden + "spec.webhook.tls"},
 		{"token", withWebhook(func(w *v1alpha1.WebhookProvider) { w.BearerTokenFrom = hmacKey() }), ""},
 		{"attack 53: token over http", withWebhook(func(w *v1alpha1.WebhookProvider) {

@@ -19,6 +19,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/bind9/install"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -46,8 +47,8 @@ func newInstance(change func(*bind9.Bind9InstanceSpec)) *bind9.Bind9Instance {
 	return instance
 }
 
-// outside makes an instance a sound external one, changed.
-func outside(change func(*bind9.ExternalServer)) func(*bind9.Bind9InstanceSpec) {
+// makeExternal makes an instance a sound external one, changed.
+func makeExternal(change func(*bind9.ExternalServer)) func(*bind9.Bind9InstanceSpec) {
 	return func(s *bind9.Bind9InstanceSpec) {
 		s.ClusterRef = nil
 		s.External = &bind9.ExternalServer{Address: "192.0.2.1", AgentURL: "https://192.0.2.1:8443", TokenSecretRef: &bind9.SecretKeyReference{Name: "token", Key: "token"}}
@@ -162,25 +163,25 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 		change func(*bind9.Bind9InstanceSpec)
 		want   string
 	}{
-		{nil, ""}, {outside(nil), ""},
+		{nil, ""}, {makeExternal(nil), ""},
 		{func(s *bind9.Bind9InstanceSpec) { s.TSIGKey = &bind9.TSIGKey{} }, "spec.tsigKey: Forbidden"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Role = "" }, "spec.role: Required"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Role = "primary" }, "spec.role: Unsupported"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Replicas = ptr.To[int32](2) }, "spec.replicas: Invalid"},
 		{func(s *bind9.Bind9InstanceSpec) { s.ClusterRef.Name = "" }, "spec.clusterRef.name: Required"},
 		{func(s *bind9.Bind9InstanceSpec) { s.ClusterRef.Name = "a/b" }, "spec.clusterRef.name: Invalid"},
-		{outside(func(e *bind9.ExternalServer) { e.Address = "ns1.example.net" }), "spec.external.address: Invalid"},
-		{outside(func(e *bind9.ExternalServer) { e.AgentURL = "http://192.0.2.1" }), "spec.external.agentURL: Invalid"},
-		{outside(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "http://192.0.2.1", true }), ""},
-		{outside(func(e *bind9.ExternalServer) { e.AgentURL = "https://user:pass@192.0.2.1" }), "spec.external.agentURL: Invalid"},
-		{outside(func(e *bind9.ExternalServer) { e.TokenSecretRef = nil }), "spec.external.tokenSecretRef: Required"},
-		{outside(func(e *bind9.ExternalServer) { e.TokenSecretRef.Key = "" }), "spec.external.tokenSecretRef.key: Required"},
-		{outside(func(e *bind9.ExternalServer) { e.CABundle = []byte("x") }), "spec.external.caBundle: Invalid"},
-		{outside(func(e *bind9.ExternalServer) { e.TSIGSecretName = "a b" }), "spec.external.tsigSecretName: Invalid"},
-		{func(s *bind9.Bind9InstanceSpec) { outside(nil)(s); s.Config = &bind9.Config{} }, "spec.config: Forbidden"},
-		{func(s *bind9.Bind9InstanceSpec) { outside(nil)(s); s.Service = &bind9.Service{} }, "spec.service: Forbidden"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.Address = "ns1.example.net" }), "spec.external.address: Invalid"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.AgentURL = "http://192.0.2.1" }), "spec.external.agentURL: Invalid"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "http://192.0.2.1", true }), ""},
+		{makeExternal(func(e *bind9.ExternalServer) { e.AgentURL = "https://user:pass@192.0.2.1" }), "spec.external.agentURL: Invalid"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.TokenSecretRef = nil }), "spec.external.tokenSecretRef: Required"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.TokenSecretRef.Key = "" }), "spec.external.tokenSecretRef.key: Required"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.CABundle = []byte("x") }), "spec.external.caBundle: Invalid"},
+		{makeExternal(func(e *bind9.ExternalServer) { e.TSIGSecretName = "a b" }), "spec.external.tsigSecretName: Invalid"},
+		{func(s *bind9.Bind9InstanceSpec) { makeExternal(nil)(s); s.Config = &bind9.Config{} }, "spec.config: Forbidden"},
+		{func(s *bind9.Bind9InstanceSpec) { makeExternal(nil)(s); s.Service = &bind9.Service{} }, "spec.service: Forbidden"},
 		{func(s *bind9.Bind9InstanceSpec) {
-			outside(nil)(s)
+			makeExternal(nil)(s)
 			s.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
 		}, ""},
 	} {
@@ -194,7 +195,7 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 		"spec.role: Invalid":            func(s *bind9.Bind9InstanceSpec) { s.Role = bind9.RoleSecondary },
 		"spec.clusterRef.name: Invalid": func(s *bind9.Bind9InstanceSpec) { s.ClusterRef = nil },
 		"spec.external: Forbidden": func(s *bind9.Bind9InstanceSpec) {
-			s.External = newInstance(outside(nil)).Spec.External
+			s.External = newInstance(makeExternal(nil)).Spec.External
 		},
 	} {
 		if errs := Bind9Instance(newInstance(change), newInstance(nil), fleetRules); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
@@ -235,8 +236,7 @@ func TestFleet_namesAndSizes_S11_2_S11_3(t *testing.T) {
 // S11.4: an address list that is taken here is one that BIND takes, and each fault that is named here is one of BIND's,
 // but for what is left out on purpose.
 func TestAddressLists_areBINDs_S11_4(t *testing.T) {
-	program, err := rig.Find("named-checkconf", "apt-get install bind9")
-	rig.SkipMissing(t, err)
+	program := rig.Need(rig.Find("named-checkconf", "apt-get install bind9"))(t)
 	leftOut := []string{"key tsig", "!key tsig", "geoip country DE", "10/8", "fe80::1%eth0", "{ any; }"}
 	for _, entry := range append([]string{
 		"any", "ANY", "none", "localhost", "localnets", "!localnets", "192.0.2.1", "!192.0.2.1", "192.0.2.0/24", "0.0.0.0/0", "192.0.2.1/32", "2001:db8::1", "2001:db8::/32",
@@ -245,9 +245,7 @@ func TestAddressLists_areBINDs_S11_4(t *testing.T) {
 	}, leftOut...) {
 		path := filepath.Join(t.TempDir(), "named.conf")
 		text := fmt.Sprintf("options { allow-query { %s; }; };\n", entry)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 		out, refused := exec.CommandContext(t.Context(), program, path).CombinedOutput()
 		switch wrong := checkListEntry(entry); {
 		case wrong == "" && refused != nil:
@@ -265,13 +263,13 @@ func TestFleet_warnings(t *testing.T) {
 		"matches no client": Bind9ClusterWarnings(&newCluster(func(s *bind9.Bind9ClusterSpec) {
 			s.Config = &bind9.Config{AllowQuery: []string{"!192.0.2.1"}}
 		}).Spec),
-		"over http": Bind9InstanceWarnings(&newInstance(outside(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "HTTP://192.0.2.1", true })).Spec),
+		"over http": Bind9InstanceWarnings(&newInstance(makeExternal(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "HTTP://192.0.2.1", true })).Spec),
 	} {
 		if len(got) == 0 || !strings.Contains(got[len(got)-1], want) {
 			t.Errorf("%q, want one about %s", got, want)
 		}
 	}
-	if got := Bind9InstanceWarnings(&newInstance(outside(nil)).Spec); got != nil {
+	if got := Bind9InstanceWarnings(&newInstance(makeExternal(nil)).Spec); got != nil {
 		t.Errorf("%q", got)
 	}
 }

@@ -36,11 +36,11 @@ var fill = map[string]struct {
 	"annotations": {"metadata", "annotations", func(o *metav1.ObjectMeta, octets int) {
 		o.Annotations = map[string]string{"a": strings.Repeat("<", octets)}
 	}},
-	"managed fields": {"metadata.managedFields", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = managed("", octets) }},
-	"managed fields that are said to be those of status": {"status", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = managed("status", octets) }},
+	"managed fields": {"metadata.managedFields", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = makeManagedFields("", octets) }},
+	"managed fields that are said to be those of status": {"status", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = makeManagedFields("status", octets) }},
 }
 
-func managed(subresource string, octets int) []metav1.ManagedFieldsEntry {
+func makeManagedFields(subresource string, octets int) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Apply", APIVersion: "kubi.zone/v1alpha1", FieldsType: "FieldsV1", Subresource: subresource,
 		FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
 }
@@ -111,17 +111,17 @@ func TestSize_ofSpecAndStatus_S5_6(t *testing.T) {
 	if errs := Zone(fits); len(errs) > 0 {
 		t.Errorf("60 KiB of rules: %v", errs)
 	}
-	for what, errs := range map[string]field.ErrorList{"zone": Zone(large), "update": ZoneUpdate(stored(large), stored(fits))} {
+	for what, errs := range map[string]field.ErrorList{"zone": Zone(large), "update": ZoneUpdate(markStored(large), markStored(fits))} {
 		if text := list(errs).String(); !strings.HasPrefix(text, "spec: Too long") || !strings.Contains(text, "may take 65536") || !strings.Contains(text, "child zones") {
 			t.Errorf("%s of 80 KiB of rules: %s", what, text)
 		}
 	}
-	said := stored(fits)
+	said := markStored(fits)
 	for i := range maxConditions {
 		said.Status.Conditions = append(said.Status.Conditions, metav1.Condition{Type: fmt.Sprintf("C%d%s", i, strings.Repeat("c", 300)), Status: "True", Reason: "R" + strings.Repeat("r", 1000),
 			Message: strings.Repeat("m", maxMessage), LastTransitionTime: metav1.Now()})
 	}
-	if text := list(ZoneStatusUpdate(said, stored(fits))).String(); !strings.HasPrefix(text, "status: Too long") {
+	if text := list(ZoneStatusUpdate(said, markStored(fits))).String(); !strings.HasPrefix(text, "status: Too long") {
 		t.Errorf("a status of %d octets: %s", said.Status.Size(), text)
 	}
 	if most := MaxZoneOctets; MaxRecordOctets != most || MaxZoneSpecOctets > most-maxStatusOctets {
@@ -129,7 +129,7 @@ func TestSize_ofSpecAndStatus_S5_6(t *testing.T) {
 	}
 }
 
-func stored(zone *v1alpha1.Zone) *v1alpha1.Zone {
+func markStored(zone *v1alpha1.Zone) *v1alpha1.Zone {
 	zone = zone.DeepCopy()
 	zone.ResourceVersion = "1"
 	return zone

@@ -31,11 +31,11 @@ func newZone(change func(*v1alpha1.ZoneSpec)) *v1alpha1.Zone {
 	return zone
 }
 
-func rules(rules ...v1alpha1.DelegationRule) func(*v1alpha1.ZoneSpec) {
+func setRules(rules ...v1alpha1.DelegationRule) func(*v1alpha1.ZoneSpec) {
 	return func(s *v1alpha1.ZoneSpec) { s.Delegations = rules }
 }
 
-func servers(servers ...v1alpha1.NameServer) func(*v1alpha1.ZoneSpec) {
+func setNameServers(servers ...v1alpha1.NameServer) func(*v1alpha1.ZoneSpec) {
 	return func(s *v1alpha1.ZoneSpec) { s.NameServers = servers }
 }
 
@@ -61,40 +61,42 @@ func TestZone_oneObject(t *testing.T) {
 		{"@ is the parent", func(s spec) { s.DomainName = "@"; s.ZoneRef = &v1alpha1.ZoneReference{Name: "parent"} }, invalid + "spec.domainName"},
 		{"S5.5 wildcard zone", func(s spec) { s.DomainName = "*.example.org." }, invalid + "spec.domainName"},
 		{"S1.6 view", func(s spec) { s.View = "-x" }, invalid + "spec.view"},
-		{"S4.2 no pattern", rules(rule{Records: records{{}}}), required + "spec.delegations[0].records[0].pattern"},
-		{"S4.4 pattern", rules(rule{}, rule{Records: records{{Pattern: "*"}, {Pattern: "a..b"}}}), invalid + "spec.delegations[1].records[1].pattern"},
-		{"S1.3 pattern in other scripts", rules(rule{Zones: []string{"bücher"}, Records: records{{Pattern: "*.ＷＷＷ.例え"}}}), ""},
-		{"S1.3 pattern mapped to a wildcard", rules(rule{Records: records{{Pattern: "＊"}}}), invalid + "spec.delegations[0].records[0].pattern"},
-		{"S1.3 pattern mapped to an underscore", rules(rule{Records: records{{Pattern: "＿acme-challenge.*"}}}), invalid + "spec.delegations[0].records[0].pattern"},
-		{"S1.3 pattern mapped to the zone", rules(rule{Records: records{{Pattern: "*.＠"}}}), invalid + "spec.delegations[0].records[0].pattern"},
-		{"S1.3 zone pattern mapped to a dot", rules(rule{Zones: []string{"a。b"}}), invalid + "spec.delegations[0].zones[0]"},
-		{"S1.3 pattern of which the mapping leaves a dot at the end", rules(rule{Records: records{{Pattern: "*.xn--"}}}), invalid + "spec.delegations[0].records[0].pattern"},
-		{"S4.4 zone pattern", rules(rule{Zones: []string{"dev", "a b"}}), invalid + "spec.delegations[0].zones[1]"},
-		{"S4.3 types", rules(rule{Records: records{{Pattern: "*", Types: []string{"a", "Type28", "TYPE65280"}}}}), ""},
-		{"S4.3 no type", rules(rule{Records: records{{Pattern: "*", Types: []string{"A", "AAAAA"}}}}), invalid + "spec.delegations[0].records[0].types[1]"},
-		{"S4.2 namespace", rules(rule{Zones: []string{"dev"}, Namespace: "team a"}), invalid + "spec.delegations[0].namespace"},
-		{"S4.2 namespaces are a set", rules(rule{Zones: []string{"dev"}, Namespaces: []string{"a", "b", "a"}}), duplicate + "spec.delegations[0].namespaces[2]"},
-		{"bound of rules", rules(make([]rule, MaxDelegations+1)...), tooMany + "spec.delegations"},
-		{"bound within a rule", rules(rule{Zones: strings.Split(strings.Repeat("a,", MaxRulesInOne)+"a", ",")}), tooMany + "spec.delegations[0].zones"},
-		{"S6.2 name servers", servers(server{Name: "ns1", Addresses: []string{"192.0.2.1", "2001:db8::1"}}, server{Name: "ns.example.net."}), ""},
-		{"S6.2 apex as name server", servers(server{Name: "@", Addresses: []string{"192.0.2.1"}}), ""},
-		{"S6.2 no name", servers(server{}), required + "spec.nameServers[0].name"},
-		{"S6.2 bad name", servers(server{Name: "n s"}), invalid + "spec.nameServers[0].name"},
-		{"S6.2 wildcard", servers(server{Name: "*"}), invalid + "spec.nameServers[0].name"},
-		{"S6.2 bad address", servers(server{Name: "ns1", Addresses: []string{"192.0.2.1", "192.0.2"}}), invalid + "spec.nameServers[0].addresses[1]"},
-		{"S6.2 scoped address", servers(server{Name: "ns1", Addresses: []string{"fe80::1%eth0"}}), invalid + "spec.nameServers[0].addresses[0]"},
-		{"S6.2 mapped address", servers(server{Name: "ns1", Addresses: []string{"::ffff:192.0.2.1"}}), invalid + "spec.nameServers[0].addresses[0]"},
-		{"S6.2 address twice", servers(server{Name: "ns1", Addresses: []string{"2001:db8::1", "2001:DB8::1"}}), duplicate + "spec.nameServers[0].addresses[1]"},
-		{"S6.2 server twice in two spellings", servers(server{Name: "ns1"}, server{Name: "NS1.example.org."}), duplicate + "spec.nameServers[1].name"},
-		{"S6.2 addresses of a host elsewhere", servers(server{Name: "ns.example.net.", Addresses: []string{"192.0.2.1"}}), forbidden + "spec.nameServers[0].addresses"},
-		{"S1.3 name servers in other scripts", servers(server{Name: "BÜCHER"}, server{Name: "xn--r8jz45g.example.net."}), ""},
-		{"S1.3 name server mapped to a dot", servers(server{Name: "ns1。example。net。"}), invalid + "spec.nameServers[0].name"},
-		{"S1.3 name server mapped to the zone", servers(server{Name: "＠"}), invalid + "spec.nameServers[0].name"},
-		{"S1.3 name server with an escape", servers(server{Name: "ns1"}, server{Name: `ns\049`}), invalid + "spec.nameServers[1].name"},
-		{"S1.3 name server with a space", servers(server{Name: " ns1"}), invalid + "spec.nameServers[0].name"},
-		{"S1.3 name server elsewhere with an escape", servers(server{Name: `n\.s.example.net.`}), invalid + "spec.nameServers[0].name"},
-		{"S1.3 name server with an escaped dot at the end", servers(server{Name: `ns1.example.net\.`}), invalid + "spec.nameServers[0].name"},
-		{"S5.7 name server that is no host name", servers(server{Name: "ns_1.example.net."}), invalid + "spec.nameServers[0].name"},
+		{"S4.2 no pattern", setRules(rule{Records: records{{}}}), required + "spec.delegations[0].records[0].pattern"},
+		{"S4.4 pattern", setRules(rule{}, rule{Records: records{{Pattern: "*"}, {Pattern: "a..b"}}}), invalid + "spec.delegations[1].records[1].pattern"},
+		{"S1.3 pattern in other scripts", setRules(rule{Zones: []string{"bücher"}, Records: records{{Pattern: "*.ＷＷＷ.例え"}}}), ""},
+		{"S1.3 pattern mapped to a wildcard", setRules(rule{Records: records{{Pattern: "＊"}}}), invalid + "spec.delegations[0].records[0].pattern"},
+		{"S1.3 pattern mapped to an underscore", setRules(rule{Records: records{{Pattern: "＿acme-challenge.*"}}}), invalid + "spec.delegations[0].records[0].pattern"},
+		{"S1.3 pattern mapped to the zone", setRules(rule{Records: records{{Pattern: "*.＠"}}}), invalid + "spec.delegations[0].records[0].pattern"},
+		{"S1.3 zone pattern mapped to a dot", setRules(rule{Zones: []string{"a。b"}}), invalid + "spec.delegations[0].zones[0]"},
+		{"S1.3 pattern of which the mapping leaves a dot at the end", setRules(rule{Records: records{{Pattern: "*.xn--"}}}), invalid + "spec.delegations[0].records[0].pattern"},
+		{"S4.4 zone pattern", setRules(rule{Zones: []string{"dev", "a b"}}), invalid + "spec.delegations[0].zones[1]"},
+		{"S4.3 types", setRules(rule{Records: records{{Pattern: "*", Types: []string{"a", "Type28", "TYPE65280"}}}}), ""},
+		{"S4.3 no type", setRules(rule{Records: records{{Pattern: "*", Types: []string{"A", "AAAAA"}}}}), invalid + "spec.delegations[0].records[0].types[1]"},
+		{"S4.2 namespace", setRules(rule{Zones: []string{"dev"}, Namespace: "team a"}), invalid + "spec.delegations[0].namespace"},
+		{"S4.2 namespaces are a set", setRules(rule{Zones: []string{"dev"}, Namespaces: []string{"a", "b", "a"}}), duplicate + "spec.delegations[0].namespaces[2]"},
+		{"bound of rules", setRules(make([]rule, MaxDelegations+1)...), tooMany + "spec.delegations"},
+		{"bound within a rule", setRules(rule{Zones: strings.Split(strings.Repeat("a,", MaxRulesInOne)+"a", ",")}), tooMany + "spec.delegations[0].zones"},
+		{"S6.2 name servers", setNameServers(server{Name: "ns1", Addresses: []string{"192.0.2.1", "2001:db8::1"}}, server{Name: "ns.example.net."}), ""},
+		{"S6.2 apex as name server", setNameServers(server{Name: "@", Addresses: []string{"192.0.2.1"}}), ""},
+		{"S6.2 no name", setNameServers(server{}), required + "spec.nameServers[0].name"},
+		{"S6.2 bad name", setNameServers(server{Name: "n s"}), invalid + "spec.nameServers[0].name"},
+		{"S6.2 wildcard", setNameServers(server{Name: "*"}), invalid + "spec.nameServers[0].name"},
+		{"S6.2 bad address", setNameServers(server{Name: "ns1", Addresses: []string{"192.0.2.1", "192.0.2"}}), invalid + "spec.nameServers[0].addresses[1]"},
+		{"S6.2 scoped address", setNameServers(server{Name: "ns1", Addresses: []string{"fe80::1%eth0"}}), invalid + "spec.nameServers[0].addresses[0]"},
+		{"S6.2 mapped address", setNameServers(server{Name: "ns1", Addresses: []string{"::ffff:192.0.2.1"}}), invalid + "spec.nameServers[0].addresses[0]"},
+		{"S6.2 address twice", setNameServers(server{Name: "ns1", Addresses: []string{"2001:db8::1", "2001:DB8::1"}}), duplicate + "spec.nameServers[0].addresses[1]"},
+		{"S6.2 server twice in two spellings", setNameServers(server{Name: "ns1"}, server{Name: "NS1.example.org."}), duplicate + "spec.nameServers[1].name"},
+		{"S6.2 addresses of a host elsewhere", setNameServers(server{Name: "ns.example.net.", Addresses: []string{"192.0.2.1"}}), forbidden + "spec.nameServers[0].addresses"},
+		{"S1.3 name servers in other scripts", setNameServers(server{Name: "BÜCHER"}, server{Name: "xn--r8jz45g.example.net."}), ""},
+		{"S1.3 name server mapped to a dot", setNameServers(server{Name: "ns1。example。net。"}), invalid + "spec.nameServers[0].name"},
+		{"S1.3 name server mapped to the zone", setNameServers(server{Name: "＠"}), invalid + "spec.nameServers[0].name"},
+		{"S1.3 name server with an escape", setNameServers(server{Name: "ns1"}, server{Name: `ns\049`}),
+			invalid + "spec.nameServers[1].name"},
+		{"S1.3 name server with a space", setNameServers(server{Name: " ns1"}), invalid + "spec.nameServers[0].name"},
+		{"S1.3 name server elsewhere with an escape", setNameServers(server{Name: `n\.s.example.net.`}),
+			invalid + "spec.nameServers[0].name"},
+		{"S1.3 name server with an escaped dot at the end", setNameServers(server{Name: `ns1.example.net\.`}), invalid + "spec.nameServers[0].name"},
+		{"S5.7 name server that is no host name", setNameServers(server{Name: "ns_1.example.net."}), invalid + "spec.nameServers[0].name"},
 		{"S1.3 primary mapped to a dot", func(s spec) { s.PrimaryNameServer = "ns1。" }, invalid + "spec.primaryNameServer"},
 		{"S6.3 retry < refresh", func(s spec) { s.Retry = ptr.To[int32](86400) }, invalid + "spec.retry"},
 		{"S6.3 expire > refresh + retry", func(s spec) { s.Expire = ptr.To[int32](93600) }, invalid + "spec.expire"},
@@ -152,7 +154,7 @@ func TestZoneUpdate_viewIsImmutable(t *testing.T) {
 
 // A value of a stored Zone that a newer version refuses stays until it is changed.
 func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
-	before := newZone(servers(v1alpha1.NameServer{Name: "n s"}))
+	before := newZone(setNameServers(v1alpha1.NameServer{Name: "n s"}))
 	before.ResourceVersion = "1"
 	after := before.DeepCopy()
 	after.Spec.Contact = "hostmaster@example.org"
@@ -170,27 +172,27 @@ func TestZoneWarnings(t *testing.T) {
 		want   string
 	}{
 		{"nothing to say", nil, ""},
-		{"S4.4 matches nothing", rules(rule{Records: records{{Pattern: "*.other.org."}}}), `spec.delegations[0].records[0].pattern: pattern "*.other.org." can match no name of example.org.`},
-		{"S4.4 zone pattern matches nothing", rules(rule{Zones: []string{"example.com."}}), "spec.delegations[0].zones[0]"},
-		{"S4.4 the zone itself as its child", rules(rule{Zones: []string{"@"}}), "spec.delegations[0].zones[0]"},
-		{"S4.1 an empty rule", rules(rule{Namespace: "team-a"}), "spec.delegations[0]: lists neither"},
-		{"S5.3 a type that is no Record", rules(rule{Records: records{{Pattern: "*", Types: []string{"A", "SOA"}}}}), "spec.delegations[0].records[0].types[1]"},
+		{"S4.4 matches nothing", setRules(rule{Records: records{{Pattern: "*.other.org."}}}), `spec.delegations[0].records[0].pattern: pattern "*.other.org." can match no name of example.org.`},
+		{"S4.4 zone pattern matches nothing", setRules(rule{Zones: []string{"example.com."}}), "spec.delegations[0].zones[0]"},
+		{"S4.4 the zone itself as its child", setRules(rule{Zones: []string{"@"}}), "spec.delegations[0].zones[0]"},
+		{"S4.1 an empty rule", setRules(rule{Namespace: "team-a"}), "spec.delegations[0]: lists neither"},
+		{"S5.3 a type that is no Record", setRules(rule{Records: records{{Pattern: "*", Types: []string{"A", "SOA"}}}}), "spec.delegations[0].records[0].types[1]"},
 		{"S6.5 expire that is remembered", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60 * 86400) }, ""},
 		{"S6.5 expire that is longer", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60*86400 + 1) }, "spec.expire: 5184001"},
 		{"unknown as long as the parent's name is", func(s *v1alpha1.ZoneSpec) {
-			rules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
+			setRules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
 			s.DomainName = "dev"
 		}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantWarning(t, ZoneWarnings(newZone(test.change)), test.want) })
 	}
 
-	wantWarning(t, NewZoneWarnings(newZone(rules())), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace`)
+	wantWarning(t, NewZoneWarnings(newZone(setRules())), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace`)
 	var many []rule
 	for range 100 {
 		many = append(many, rule{})
 	}
-	warnings := ZoneWarnings(newZone(rules(many...)))
+	warnings := ZoneWarnings(newZone(setRules(many...)))
 	if len(warnings) != maxWarnings || warnings[maxWarnings-1] != fmt.Sprintf("and %d more warnings", 100-maxWarnings+1) {
 		t.Errorf("%d warnings, the last %q", len(warnings), warnings[len(warnings)-1])
 	}

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/bindcartest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -69,17 +70,11 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 
 func newServed(t *testing.T, kind string) *served {
 	t.Helper()
-	at, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(rig.FreePort())(t)
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Options: "allow-new-zones yes;\n"})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	keys, err := primary.ParseKeys(controlKey.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(primary.ParseKeys(controlKey.Statement()))(t)
 	s := &served{t: t, bind: bind, control: &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
 		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 	}}}
@@ -98,7 +93,7 @@ func newServed(t *testing.T, kind string) *served {
 		return s
 	case "kubizone":
 		s.agent = true
-		handler, err = agent.New(agent.Config{
+		handler = must.Get(agent.New(agent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 			TSIGKey: func() (transfer.Key, error) {
 				return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil
@@ -109,10 +104,7 @@ func newServed(t *testing.T, kind string) *served {
 				}
 				return nil
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	default:
 		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
 		handler = s.bindcar
@@ -125,20 +117,16 @@ func newServed(t *testing.T, kind string) *served {
 
 func newClient(t *testing.T, address string) *Client {
 	t.Helper()
-	client, err := New(Config{URL: address, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return must.Get(New(Config{URL: address, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }}))(t)
 }
 
-// has says whether named has the zone.
-func (s *served) has(zone string) bool {
+// showsZone says whether named has the zone.
+func (s *served) showsZone(zone string) bool {
 	_, err := s.control.Call(s.t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
 	return err == nil
 }
 
-func free(context.Context) error { return nil }
+func passFence(context.Context) error { return nil }
 
 func secondaryOf(primaries ...string) protocol.CreateZone {
 	return protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: primaries}}
@@ -157,12 +145,12 @@ func TestEnsure_makesAZoneOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, asked := range []protocol.CreateZone{primaryOf(1), secondaryOf("192.0.2.1:5353 key agent", "[2001:db8::1]:53")} {
 			for range 3 {
-				if err := s.Ensure(t.Context(), zone, asked, free); err != nil || !s.has("example.org") {
+				if err := s.Ensure(t.Context(), zone, asked, passFence); err != nil || !s.showsZone("example.org") {
 					t.Fatalf("%s: %v", asked.ZoneType, err)
 				}
 			}
 			for range 2 {
-				if err := s.Remove(t.Context(), zone, free); err != nil || s.has("example.org") {
+				if err := s.Remove(t.Context(), zone, passFence); err != nil || s.showsZone("example.org") {
 					t.Fatalf("removing the %s: %v", asked.ZoneType, err)
 				}
 			}
@@ -189,15 +177,13 @@ func TestEnsure_makesAZoneOnce(t *testing.T) {
 func TestEnsure_changesAddresses(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, at := range []string{"192.0.2.1", "192.0.2.2"} {
-			if err := s.Ensure(t.Context(), zone, secondaryOf(at), free); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.Ensure(t.Context(), zone, secondaryOf(at), passFence))
 		}
 		block, err := s.control.Call(t.Context(), "showzone example.org")
 		if want := map[bool]string{true: "192.0.2.2", false: "192.0.2.1"}[s.agent]; err != nil || !strings.Contains(block, want) {
 			t.Errorf("%s, %v; want %s", block, err, want)
 		}
-		if err := s.Ensure(t.Context(), zone, primaryOf(1), free); s.agent && statusOf(err) != http.StatusConflict {
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), passFence); s.agent && statusOf(err) != http.StatusConflict {
 			t.Errorf("a primary in the place of a secondary: %v", err)
 		}
 		if s.bindcar != nil && s.bindcar.Destroyed() != 0 {
@@ -210,13 +196,12 @@ func TestEnsure_changesAddresses(t *testing.T) {
 func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		lost := errors.New("lost")
-		if err := s.Ensure(t.Context(), zone, primaryOf(1), func(context.Context) error { return lost }); !errors.Is(err, lost) || s.has("example.org") {
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), func(context.Context) error { return lost }); !errors.Is(err, lost) || s.showsZone("example.org") {
 			t.Errorf("made: %v", err)
 		}
-		if err := s.Ensure(t.Context(), zone, primaryOf(1), free); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Remove(t.Context(), zone, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.has("example.org") {
+		must.Succeed(t, s.Ensure(t.Context(), zone, primaryOf(1), passFence))
+		if err := s.Remove(t.Context(), zone, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
+			!s.showsZone("example.org") {
 			t.Errorf("removed: %v", err)
 		}
 	})
@@ -228,12 +213,10 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		asked := secondaryOf("192.0.2.1")
 		asked.KeyOwner = "team"
-		if err := s.Ensure(t.Context(), zone, asked, free); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Ensure(t.Context(), zone, asked, passFence))
 		ownedBy := func(owner string) func(string) bool { return func(other string) bool { return other == owner } }
 		if !s.agent {
-			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), free), func() error { _, err := s.ListZones(t.Context()); return err }()} {
+			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), passFence), func() error { _, err := s.ListZones(t.Context()); return err }()} {
 				if refused, ok := errors.AsType[*Error](err); !ok || !refused.Unsupported {
 					t.Error(err)
 				}
@@ -246,7 +229,7 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 				t.Errorf("zones %v, %v; want %v", zones, err, want)
 			}
 		}
-		if err := s.RemoveOwned(t.Context(), zone, ownedBy("other"), free); err != nil {
+		if err := s.RemoveOwned(t.Context(), zone, ownedBy("other"), passFence); err != nil {
 			t.Error(err)
 		}
 		lost := errors.New("lost")
@@ -255,7 +238,7 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 		}
 		list(zone)
 		for range 2 {
-			if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), free); err != nil {
+			if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), passFence); err != nil {
 				t.Error(err)
 			}
 			list()
@@ -289,12 +272,12 @@ func TestListZones_takesALongList(t *testing.T) {
 func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, text := range []string{"_tcp.example.org.", "0/25.2.0.192.in-addr.arpa.", "."} {
-			err := s.Ensure(t.Context(), name.MustParse(text), secondaryOf("192.0.2.1"), free)
+			err := s.Ensure(t.Context(), name.MustParse(text), secondaryOf("192.0.2.1"), passFence)
 			refused, ok := errors.AsType[*Error](err)
 			if s.agent && err != nil || !s.agent && (!ok || !refused.Unsupported) {
 				t.Errorf("%s: %v", text, err)
 			}
-			if err := s.Remove(t.Context(), name.MustParse(text), free); err != nil {
+			if err := s.Remove(t.Context(), name.MustParse(text), passFence); err != nil {
 				t.Errorf("removing %s: %v", text, err)
 			}
 		}

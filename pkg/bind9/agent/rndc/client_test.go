@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -38,23 +39,18 @@ const testSecret = "rig-control-on-loopback-only-001"
 
 var testKey = keyOf("hmac-sha256", testSecret)
 
-func fixed(keys ...Key) func() ([]Key, error) { return func() ([]Key, error) { return keys, nil } }
+func fixKeys(keys ...Key) func() ([]Key, error) { return func() ([]Key, error) { return keys, nil } }
 
 // TestCall_controlsNamed: a real named answers, refuses, and is asked with each algorithm.
 func TestCall_controlsNamed(t *testing.T) {
 	for _, algorithm := range []string{"hmac-sha256", "hmac-sha384", "hmac-sha512"} {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
-			control, err := rig.FreePort()
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: rig.TSIGKey{
+			control := must.Get(rig.FreePort())(t)
+			rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: rig.TSIGKey{
 				Name: "agent", Algorithm: algorithm, Secret: "cmlnLWNvbnRyb2wtb24tbG9vcGJhY2stb25seS0wMDE=",
-			}}}, Options: "allow-new-zones yes;"})
-			rig.SkipMissing(t, err)
-			defer server.Close()
-			client := &Client{Address: control.String(), Keys: fixed(keyOf(algorithm, testSecret))}
+			}}}, Options: "allow-new-zones yes;"}))(t)
+			client := &Client{Address: control.String(), Keys: fixKeys(keyOf(algorithm, testSecret))}
 			text, err := client.Call(t.Context(), "status")
 			if err != nil || !strings.Contains(text, "server is up and running") {
 				t.Errorf("status: %q, %v", text, err)
@@ -64,11 +60,11 @@ func TestCall_controlsNamed(t *testing.T) {
 			if !errors.As(err, &failure) || failure.Err != "not found" || failure.Command != "zonestatus" || !strings.Contains(failure.Text, "nope.example") {
 				t.Errorf("a zone that named has not: %v", err)
 			}
-			client.Keys = fixed(keyOf(algorithm, "another"))
+			client.Keys = fixKeys(keyOf(algorithm, "another"))
 			if _, err = client.Call(t.Context(), "status"); err == nil || !strings.Contains(err.Error(), "does not accept our key") {
 				t.Errorf("another key: %v", err)
 			}
-			client.Keys = fixed(keyOf(algorithm, "another"), keyOf(algorithm, testSecret))
+			client.Keys = fixKeys(keyOf(algorithm, "another"), keyOf(algorithm, testSecret))
 			if text, err := client.Call(t.Context(), "status"); err != nil || !strings.Contains(text, "server is up") {
 				t.Errorf("the second of two keys: %q, %v", text, err)
 			}
@@ -79,13 +75,10 @@ func TestCall_controlsNamed(t *testing.T) {
 	}
 }
 
-// answering is a server that answers each message with what reply makes of it.
-func answering(t *testing.T, reply func(question table, n int) []byte) *Client {
+// startFakeServer returns a server that answers each message with what reply makes of it.
+func startFakeServer(t *testing.T, reply func(question table, n int) []byte) *Client {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -117,11 +110,11 @@ func answering(t *testing.T, reply func(question table, n int) []byte) *Client {
 			}()
 		}
 	}()
-	return &Client{Address: listener.Addr().String(), Keys: fixed(testKey), Timeout: 5 * time.Second}
+	return &Client{Address: listener.Addr().String(), Keys: fixKeys(testKey), Timeout: 5 * time.Second}
 }
 
-// good is named's answer.
-func good(question table, data table) table {
+// answerAsNamed returns named's answer.
+func answerAsNamed(question table, data table) table {
 	serial, _ := question.find("_ctrl").text("_ser")
 	return table{{"_ctrl", table{{"_ser", []byte(serial)}, {"_rpl", []byte("1")}, {"_nonce", []byte("4711")}}}, {"_data", data}}
 }
@@ -133,29 +126,29 @@ func TestCall_believesOnlyTheAnswer(t *testing.T) {
 		reply func(question table, n int) []byte
 		want  string // in the error; empty: none
 	}{
-		"named's": {func(q table, _ int) []byte { return testKey.sign(good(q, yes)) }, ""},
+		"named's": {func(q table, _ int) []byte { return testKey.sign(answerAsNamed(q, yes)) }, ""},
 		"another key's": {func(q table, _ int) []byte {
-			return keyOf("hmac-sha256", "other").sign(good(q, yes))
+			return keyOf("hmac-sha256", "other").sign(answerAsNamed(q, yes))
 		}, "not signed with our key"},
 		"changed": {func(q table, _ int) []byte {
-			wire := testKey.sign(good(q, yes))
+			wire := testKey.sign(answerAsNamed(q, yes))
 			wire[len(wire)-1] ^= 1
 			return wire
 		}, "not signed with our key"},
 		"without a signature": {func(q table, _ int) []byte {
 			wire := binary.BigEndian.AppendUint32(nil, version)
-			wire = appendTable(wire, good(q, yes))
+			wire = appendTable(wire, answerAsNamed(q, yes))
 			return append(binary.BigEndian.AppendUint32(nil, uint32(len(wire))), wire...)
 		}, "not signed with our key"},
 		"of another serial": {func(q table, n int) []byte {
-			a := good(q, yes)
+			a := answerAsNamed(q, yes)
 			if n == 1 {
 				a[0].value.(table)[0].value = []byte("1")
 			}
 			return testKey.sign(a)
 		}, "another question"},
 		"of another nonce": {func(q table, n int) []byte {
-			a := good(q, yes)
+			a := answerAsNamed(q, yes)
 			if n == 1 {
 				a[0].value.(table)[2].value = []byte("1")
 			}
@@ -167,7 +160,7 @@ func TestCall_believesOnlyTheAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := answering(t, tc.reply).Call(t.Context(), "status")
+			text, err := startFakeServer(t, tc.reply).Call(t.Context(), "status")
 			if tc.want == "" && (err != nil || text != "done") || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%q, %v", text, err)
 			}
@@ -177,7 +170,7 @@ func TestCall_believesOnlyTheAnswer(t *testing.T) {
 
 // TestCall_endsInTime: a server that says nothing holds up a command until its time is over, or its context (R3).
 func TestCall_endsInTime(t *testing.T) {
-	client := answering(t, func(table, int) []byte { return nil })
+	client := startFakeServer(t, func(table, int) []byte { return nil })
 	client.Timeout = 50 * time.Millisecond
 	if _, err := client.Call(t.Context(), "status"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("timeout: %v", err)

@@ -36,9 +36,9 @@ var hostileTexts = func() []string {
 	return texts
 }()
 
-// texts visits all strings of a value that can be set. visit gets where each is, what it is, and what sets
+// visitTexts visits all strings of a value that can be set. visit gets where each is, what it is, and what sets
 // it. A pointer, list or map with strings that is empty would hide them, and fails the test.
-func texts(t *testing.T, at string, v reflect.Value, visit func(at, is string, set func(string))) {
+func visitTexts(t *testing.T, at string, v reflect.Value, visit func(at, is string, set func(string))) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.CanSet() {
@@ -51,11 +51,11 @@ func texts(t *testing.T, at string, v reflect.Value, visit func(at, is string, s
 			}
 			return
 		}
-		texts(t, at, v.Elem(), visit)
+		visitTexts(t, at, v.Elem(), visit)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() {
-				texts(t, at+"."+field.Name, v.Field(i), visit)
+				visitTexts(t, at+"."+field.Name, v.Field(i), visit)
 			}
 		}
 	case reflect.Slice:
@@ -63,7 +63,7 @@ func texts(t *testing.T, at string, v reflect.Value, visit func(at, is string, s
 			t.Errorf("%s is empty: set it, so that its strings are tried", at)
 		}
 		for i := range v.Len() {
-			texts(t, fmt.Sprintf("%s[%d]", at, i), v.Index(i), visit)
+			visitTexts(t, fmt.Sprintf("%s[%d]", at, i), v.Index(i), visit)
 		}
 	case reflect.Map:
 		if v.Len() == 0 {
@@ -108,13 +108,13 @@ func fullServer(role bind9.Role) render.Server {
 	server := newServer(instance, cluster)
 	server.Policies = []bind9.DNSSECPolicy{{Name: "yearly", Algorithm: bind9.DNSSECED25519}}
 	other := func(prefix string, octet byte) *render.Key {
-		made := key(prefix, octet)
+		made := makeKey(prefix, octet)
 		return &made
 	}
 	server.Transfer.Next, server.Transfer.Former = other("bind9", 4), other("bind9", 5)
-	server.Peers = &render.TransferKeys{Key: key("bind9", 6), Next: other("bind9", 7), Former: other("bind9", 8)}
-	server.Catalogs = catalogs()
-	server.Hidden, server.Unkeyed = catalogs()[0].Primaries, []netip.Addr{netip.MustParseAddr("192.0.2.10")}
+	server.Peers = &render.TransferKeys{Key: makeKey("bind9", 6), Next: other("bind9", 7), Former: other("bind9", 8)}
+	server.Catalogs = makeCatalogs()
+	server.Hidden, server.Unkeyed = makeCatalogs()[0].Primaries, []netip.Addr{netip.MustParseAddr("192.0.2.10")}
 	reader := []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone"}}
 	server.Platform.KeyReaders, server.Platform.AgentReaders = reader, reader
 	return server
@@ -169,12 +169,12 @@ func TestFiles_noStringIsAStatement(t *testing.T) {
 		}
 		places, refused, written := 0, 0, 0
 		whole := fullServer(role)
-		texts(t, "", reflect.ValueOf(&whole), func(string, string, func(string)) { places++ })
+		visitTexts(t, "", reflect.ValueOf(&whole), func(string, string, func(string)) { places++ })
 	places:
 		for place := range places {
 			for i, hostile := range slices.Concat(hostileTexts, hostileTexts) {
 				server, n, where := fullServer(role), 0, ""
-				texts(t, "", reflect.ValueOf(&server), func(at, is string, set func(string)) {
+				visitTexts(t, "", reflect.ValueOf(&server), func(at, is string, set func(string)) {
 					if n == place {
 						if where = at; i >= len(hostileTexts) {
 							hostile = is + hostile

@@ -17,17 +17,18 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // newSigner is the signer of a cluster with these policies.
 func newSigner(policies ...bind9.DNSSECPolicy) (render.Server, *bind9.Bind9Cluster) {
-	instance, cluster := plain()
+	instance, cluster := makeInstance()
 	instance.Name, instance.Spec.Role = "prod-signer-0", bind9.RoleSigner
 	cluster.Spec.DNSSEC = &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}, Policies: policies}
 	signer := newServer(instance, cluster)
-	signer.Peers = &render.TransferKeys{Key: key("bind9", 5)}
-	signer.Hidden = catalogs()[0].Primaries
+	signer.Peers = &render.TransferKeys{Key: makeKey("bind9", 5)}
+	signer.Hidden = makeCatalogs()[0].Primaries
 	return signer, cluster
 }
 
@@ -64,10 +65,7 @@ func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	for seed := range uint64(200) {
 		policy := randomPolicy(rand.New(rand.NewPCG(seed, 12)), int(seed))
 		server, cluster := newSigner(policy)
-		said, err := checkConf(ctx, t, program, dir, server)
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := must.Get(checkConf(ctx, t, program, dir, server))(t)
 		// It warns of keys that are replaced often.
 		errs := validation.Bind9Cluster(cluster, nil, validation.FleetRules{})
 		if (said.err == nil) != (len(errs) == 0) {
@@ -91,14 +89,8 @@ func TestSigner_S12_4(t *testing.T) {
 	if signer.Group() != "prod-signer-0" {
 		t.Errorf("its TSIG key is that of %s", signer.Group())
 	}
-	objects, err := signer.Objects()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := signer.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(signer.Objects())(t)
+	files := must.Get(signer.Files())(t)
 	own, peers := signer.Transfer.Name, signer.Peers.Name
 	for _, want := range []string{
 		fmt.Sprintf("allow-query { 127.0.0.1; key %q; key %q; };", own, peers),

@@ -28,10 +28,11 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
-func key(prefix string, octet byte) render.Key {
+func makeKey(prefix string, octet byte) render.Key {
 	made, err := render.NewKey(prefix, "", bytes.NewReader(bytes.Repeat([]byte{octet}, 64)))
 	if err != nil {
 		panic(err)
@@ -39,7 +40,7 @@ func key(prefix string, octet byte) render.Key {
 	return made
 }
 
-func platform() render.Platform {
+func makePlatform() render.Platform {
 	return render.Platform{
 		Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9",
 		AgentImage: "registry.example/kubizone:v0.5.0", ClientNamespace: "kubizone-system",
@@ -49,13 +50,13 @@ func platform() render.Platform {
 // newServer is the server of an instance in a cluster, with keys.
 func newServer(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) render.Server {
 	s := render.Merge(instance, cluster)
-	s.Platform, s.Transfer = platform(), render.TransferKeys{Key: key("bind9", 2)}
+	s.Platform, s.Transfer = makePlatform(), render.TransferKeys{Key: makeKey("bind9", 2)}
 	s.Access = render.Access{Token: strings.Repeat("t", 43), Certificate: []byte("certificate"), PrivateKey: []byte("private key"), Authority: []byte("authority")}
-	s.Control = key("rndc", 1)
+	s.Control = makeKey("rndc", 1)
 	return s
 }
 
-func plain() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
+func makeInstance() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "platform-dns", Name: name, UID: "11111111-2222-3333-4444-555555555555"}
 	}
@@ -65,7 +66,7 @@ func plain() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 
 // allSettings sets everything that a cluster may say.
 func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
-	instance, cluster := plain()
+	instance, cluster := makeInstance()
 	amounts := func(cpu, memory bind9.Quantity) *bind9.Amounts { return &bind9.Amounts{CPU: cpu, Memory: memory} }
 	seconds := int64(60)
 	cluster.Spec = bind9.Bind9ClusterSpec{
@@ -94,7 +95,7 @@ func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 	return instance, cluster
 }
 
-func catalogs() []render.Catalog {
+func makeCatalogs() []render.Catalog {
 	zone, err := name.Parse("prod.catalog.example.")
 	if err != nil {
 		panic(err)
@@ -104,22 +105,19 @@ func catalogs() []render.Catalog {
 
 // TestObjects_areThoseOfTheGoldenFiles shows what is made. UPDATE=1 writes the files.
 func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
-	alone, _ := plain()
+	alone, _ := makeInstance()
 	alone.Name, alone.Spec.ClusterRef, alone.Spec.Role = "lone", nil, bind9.RolePrimary
-	instance, cluster := plain()
+	instance, cluster := makeInstance()
 	rich, richCluster := allSettings()
 	for golden, server := range map[string]render.Server{
 		"plain": newServer(instance, cluster), "all": newServer(rich, richCluster), "alone": newServer(alone, nil),
 	} {
 		if golden == "all" {
-			server.Catalogs = catalogs()
+			server.Catalogs = makeCatalogs()
 			server.Unkeyed = []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::35")}
 			server.Platform.KeyReaders = []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone-controller"}, {Namespace: "kubizone-system", Name: "kubizone-primary"}} // S11.31
 		}
-		objects, err := server.Objects()
-		if err != nil {
-			t.Fatal(err)
-		}
+		objects := must.Get(server.Objects())(t)
 		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
 		if server.Cluster != "" {
 			owner = render.Owner{Kind: render.KindCluster, Name: server.Cluster, UID: "u"}
@@ -128,10 +126,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 		objects = append(objects, render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform)...)
 		var text bytes.Buffer
 		for _, o := range objects {
-			one, err := yaml.Marshal(o.Config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			one := must.Get(yaml.Marshal(o.Config))(t)
 			fmt.Fprintf(&text, "---\n%s", one)
 			if strings.Contains(string(one), "ownerReferences") {
 				t.Errorf("%s %s has ownerReferences (R4)", o.Resource.Resource, o.Name)
@@ -139,14 +134,9 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 		}
 		path := filepath.Join("testdata", golden+".yaml")
 		if os.Getenv("UPDATE") != "" {
-			if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, text.Bytes(), 0o644))
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(path))(t)
 		if !bytes.Equal(text.Bytes(), want) {
 			t.Errorf("%s: the objects differ from it; look at the difference after UPDATE=1 go test ./pkg/bind9/fleet/render", path)
 		}
@@ -168,9 +158,7 @@ func checkConf(ctx context.Context, t *testing.T, program, dir string, server re
 	inDir := strings.NewReplacer(render.ConfigDir, dir, render.StateDir, dir)
 	for _, some := range []map[string]string{files, keys} {
 		for file, text := range some {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(inDir.Replace(text)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(inDir.Replace(text)), 0o600))
 		}
 	}
 	out, refused := exec.CommandContext(ctx, program, filepath.Join(dir, "named.conf")).CombinedOutput()
@@ -191,8 +179,9 @@ func (c checked) wantTaken(t *testing.T) {
 	}
 }
 
-// word is text that a user might write into a list: mostly what BIND takes, sometimes what would end a statement.
-func word(r *rand.Rand) string {
+// drawWord returns text that a user might write into a list: mostly what BIND takes, sometimes what would end a
+// statement.
+func drawWord(r *rand.Rand) string {
 	words := []string{
 		"any", "none", "localhost", "localnets", "192.0.2.1", "192.0.2.0/24", "192.0.2.1/24", "2001:db8::/32", "2001:DB8::1", "::ffff:192.0.2.1", "ANY", "LocalHost", "0.0.0.0/0", "::/0", "!any", "!10.0.0.0/8", "! 10.0.0.1",
 	}
@@ -205,7 +194,7 @@ func word(r *rand.Rand) string {
 func randomConfig(r *rand.Rand) *bind9.Config {
 	list := func() (out []string) {
 		for range r.IntN(4) {
-			out = append(out, word(r))
+			out = append(out, drawWord(r))
 		}
 		return out
 	}
@@ -228,7 +217,7 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 	dir := t.TempDir()
 	rich, cluster := allSettings()
 	server := newServer(rich, cluster)
-	server.Catalogs = catalogs()
+	server.Catalogs = makeCatalogs()
 	for _, primary := range server.Catalogs[0].Primaries {
 		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // of the zones of a bindcar too
 	}
@@ -240,11 +229,11 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 	taken, refused := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 19))
-		instance, _ := plain()
+		instance, _ := makeInstance()
 		instance.Spec.Config = randomConfig(r)
 		server := newServer(instance, nil)
 		if r.IntN(2) == 0 {
-			server.Catalogs = catalogs()
+			server.Catalogs = makeCatalogs()
 		}
 		switch said, err := checkConf(ctx, t, program, dir, server); {
 		case err == nil:
@@ -272,7 +261,7 @@ func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
 			c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1, ExemptClients: []string{"fe80::1%eth0"}}
 		},
 	} {
-		instance, _ := plain()
+		instance, _ := makeInstance()
 		instance.Spec.Config = &bind9.Config{}
 		change(instance.Spec.Config)
 		server := newServer(instance, nil)
@@ -283,18 +272,12 @@ func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
 }
 
 func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
-	instance, cluster := plain()
+	instance, cluster := makeInstance()
 	server := newServer(instance, cluster)
-	objects, err := server.Objects()
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(server.Objects())(t)
 	secrets := map[string]corev1.Secret{}
 	for _, o := range append(objects, render.TransferObjects(server.Namespace, render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, server.Transfer, &server.Platform)...) {
-		text, err := yaml.Marshal(o.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(yaml.Marshal(o.Config))(t)
 		var secret corev1.Secret
 		if err := yaml.Unmarshal(text, &secret); err == nil && secret.Kind == "Secret" {
 			secrets[o.Name] = secret
@@ -350,15 +333,12 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 // TestTransferKeys_ofARotation_S11_11: while a TSIG key rotates both keys are in the Secret and in the configuration,
 // and the one that signs is the first.
 func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
-	one, two := key("bind9-one", 1), key("bind9-two", 2)
+	one, two := makeKey("bind9-one", 1), makeKey("bind9-two", 2)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, keys := range []render.TransferKeys{{Key: one, Next: &two, Made: at, Stepped: at}, {Key: two, Former: &one, Made: at, Stepped: at.Add(time.Minute)}} {
-		server := newServer(plain())
+		server := newServer(makeInstance())
 		server.Transfer = keys
-		files, err := server.Mounted()
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(server.Mounted())(t)
 		both := fmt.Sprintf("key %q; key %q;", keys.Name, keys.Other().Name)
 		for _, line := range []string{"\tallow-notify { " + both + " };\n", "\tallow-transfer { " + both} {
 			if !strings.Contains(files["named.conf"], line) {
@@ -369,14 +349,9 @@ func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
 			t.Errorf("tsig.key:\n%s", text)
 		}
 		object := render.TransferObjects("dns", render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, keys, &server.Platform)[0]
-		text, err := json.Marshal(object.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(object.Config))(t)
 		var secret corev1.Secret
-		if err := json.Unmarshal(text, &secret); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(text, &secret))
 		if again, err := render.ReadTransferKeys(secret.Annotations, secret.Data); err != nil || !reflect.DeepEqual(again, keys) {
 			t.Errorf("%+v, want %+v: %v", again, keys, err)
 		}

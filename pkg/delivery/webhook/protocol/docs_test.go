@@ -10,15 +10,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // docs/webhook.md shows the protocol: each line of JSON is read, without a field that there is none of, and
 // written again as it stands there.
 func TestDocs_showTheProtocol(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/webhook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../../docs/webhook.md"))(t)
 	shown := 0
 	for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllSubmatch(text, -1) {
 		for line := range strings.Lines(string(block[1])) {

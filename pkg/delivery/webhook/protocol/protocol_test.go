@@ -14,14 +14,12 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
 )
 
-func vectors(t testing.TB, file string, into any) {
+func readVectors(t testing.TB, file string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/" + file))(t)
 	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -33,7 +31,7 @@ func TestSignature_vectors(t *testing.T) {
 		Name, Secret, Method, Path, Timestamp, Nonce, Body, Signature string
 		Algorithm                                                     Algorithm
 	}
-	vectors(t, "signatures.json", &all)
+	readVectors(t, "signatures.json", &all)
 	if len(all) < 10 {
 		t.Fatalf("%d vectors", len(all))
 	}
@@ -58,7 +56,7 @@ type recordVector struct {
 
 func TestRecord_vectors(t *testing.T) {
 	var all []recordVector
-	vectors(t, "records.json", &all)
+	readVectors(t, "records.json", &all)
 	if len(all) < 15 {
 		t.Fatalf("%d vectors", len(all))
 	}
@@ -182,7 +180,7 @@ func TestTimestamp_isUTCWithSeconds(t *testing.T) {
 // FuzzDecode: nothing panics, and what is taken can be written and read again as the same.
 func FuzzDecode(f *testing.F) {
 	var all []recordVector
-	vectors(f, "records.json", &all)
+	readVectors(f, "records.json", &all)
 	for _, v := range all {
 		f.Add([]byte(v.Record), v.Path)
 	}

@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -46,11 +47,11 @@ func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t, dir: filepath.Join(t.TempDir(), "data"), stop: func() {}}
 	t.Cleanup(func() { s.stop() })
-	s.start()
+	s.startServer()
 	return s
 }
 
-func (s *server) start() {
+func (s *server) startServer() {
 	s.t.Helper()
 	check := func(err error) {
 		s.t.Helper()
@@ -102,12 +103,9 @@ func (s *server) start() {
 	check(err)
 }
 
-func (s *server) address() netip.AddrPort {
+func (s *server) readAddress() netip.AddrPort {
 	s.t.Helper()
-	at, err := url.Parse(s.config.Host)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	at := must.Get(url.Parse(s.config.Host))(s.t)
 	return netip.MustParseAddrPort(at.Host)
 }
 
@@ -119,8 +117,8 @@ type fed struct {
 	stop     func()
 }
 
-// trim leaves what Config.Zones says that a feed looks at.
-func trim(object any) (any, error) {
+// trimZone leaves what Config.Zones says that a feed looks at.
+func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields, zone.Annotations, zone.Spec = nil, nil, v1alpha1.ZoneSpec{}
 	}
@@ -132,11 +130,8 @@ func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed
 	s.t.Helper()
 	config := rest.CopyConfig(s.config)
 	config.Host = "https://" + host
-	client, err := versioned.NewForConfig(config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(trim))
+	client := must.Get(versioned.NewForConfig(config))(s.t)
+	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(trimZone))
 	set := zoneview.NewSet(zoneview.Config{})
 	registry := metrics.NewKubeRegistry()
 	f, err := fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest, Registry: registry})
@@ -175,7 +170,7 @@ func (s *server) waitEqual(f *fed, interest func(*v1alpha1.Zone) bool) {
 	s.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		difference := s.difference(f, interest)
+		difference := s.compareViews(f, interest)
 		if difference == "" {
 			return
 		}
@@ -186,12 +181,9 @@ func (s *server) waitEqual(f *fed, interest func(*v1alpha1.Zone) bool) {
 	}
 }
 
-func (s *server) difference(f *fed, interest func(*v1alpha1.Zone) bool) string {
+func (s *server) compareViews(f *fed, interest func(*v1alpha1.Zone) bool) string {
 	s.t.Helper()
-	list, err := s.KubizoneV1alpha1().Zones("").List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	list := must.Get(s.KubizoneV1alpha1().Zones("").List(s.t.Context(), metav1.ListOptions{}))(s.t)
 	there := map[string]bool{}
 	for _, zone := range list.Items {
 		if interest != nil && !interest(&zone) {
@@ -208,10 +200,7 @@ func (s *server) difference(f *fed, interest func(*v1alpha1.Zone) bool) string {
 		if int64(snapshot.Serial()) != zone.Status.Serial {
 			return fmt.Sprintf("zone %s: serial %d, the server has %d", zone.Name, snapshot.Serial(), zone.Status.Serial)
 		}
-		entries, err := s.KubizoneV1alpha1().Zones(zone.Namespace).GetEntries(s.t.Context(), zone.Name, metav1.GetOptions{})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		entries := must.Get(s.KubizoneV1alpha1().Zones(zone.Namespace).GetEntries(s.t.Context(), zone.Name, metav1.GetOptions{}))(s.t)
 		if entries.Serial != zone.Status.Serial {
 			return "zone " + zone.Name + " goes on"
 		}
@@ -260,7 +249,7 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 
 func (s *server) makeRecord(namespace, name string, spec v1alpha1.RecordSpec) {
 	s.t.Helper()
-	write(s.t, func() error {
+	writeAgain(s.t, func() error {
 		_, err := s.KubizoneV1alpha1().Records(namespace).Create(s.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 		return err
 	})
@@ -269,12 +258,9 @@ func (s *server) makeRecord(namespace, name string, spec v1alpha1.RecordSpec) {
 // behindBalancer is a way to the server that can be closed.
 func behindBalancer(t *testing.T, s *server) *rig.Balancer {
 	t.Helper()
-	b, err := rig.StartBalancer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(rig.StartBalancer())(t)
 	t.Cleanup(b.Close)
-	b.Set(s.address())
+	b.Set(s.readAddress())
 	waitReady(t, b, 1)
 	return b
 }

@@ -20,15 +20,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
-// restarts is the counter of one reason.
-func restarts(t *testing.T, registry metrics.KubeRegistry, reason string) int {
+// countRestarts returns the counter of one reason.
+func countRestarts(t *testing.T, registry metrics.KubeRegistry, reason string) int {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(registry.Gather())(t)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if family.GetName() == "kubizone_feed_restarts_total" && metric.GetLabel()[0].GetValue() == reason {
@@ -46,27 +44,21 @@ type history struct {
 	settled map[string]bool
 }
 
-func at[T ~int64 | ~uint32](uid string, serial T) string { return fmt.Sprint(uid, " ", serial) }
+func joinSerial[T ~int64 | ~uint32](uid string, serial T) string { return fmt.Sprint(uid, " ", serial) }
 
-func (h *history) record(t *testing.T, s *server) {
+func (h *history) recordHistory(t *testing.T, s *server) {
 	t.Helper()
-	list, err := s.KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{}))(t)
 	take := func(zone *v1alpha1.Zone) {
 		h.mutex.Lock()
 		defer h.mutex.Unlock()
-		h.hash[at(string(zone.UID), zone.Status.Serial)] = zone.Status.Hash
-		h.settled[at(string(zone.UID), zone.Status.SettledSerial)] = true
+		h.hash[joinSerial(string(zone.UID), zone.Status.Serial)] = zone.Status.Hash
+		h.settled[joinSerial(string(zone.UID), zone.Status.SettledSerial)] = true
 	}
 	for i := range list.Items {
 		take(&list.Items[i])
 	}
-	events, err := s.KubizoneV1alpha1().Zones("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(s.KubizoneV1alpha1().Zones("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion}))(t)
 	t.Cleanup(events.Stop)
 	go func() {
 		for event := range events.ResultChan() {
@@ -77,8 +69,8 @@ func (h *history) record(t *testing.T, s *server) {
 	}()
 }
 
-// write tries again what had no turn beside the consequences of earlier writes; nothing was written then.
-func write(t *testing.T, one func() error) {
+// writeAgain tries again what had no turn beside the consequences of earlier writes; nothing was written then.
+func writeAgain(t *testing.T, one func() error) {
 	t.Helper()
 	err := one()
 	for tries := 0; apierrors.IsTimeout(err) && tries < 3; tries++ {
@@ -97,8 +89,8 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	s.makeZone("a", "dev", v1alpha1.ZoneSpec{DomainName: "dev", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}})
 	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
 	told := &history{hash: map[string]string{}, settled: map[string]bool{}}
-	told.record(t, s)
-	f := s.startFeed(s.address().String(), nil)
+	told.recordHistory(t, s)
+	f := s.startFeed(s.readAddress().String(), nil)
 	registry := f.registry
 	f.waitForSync(t)
 
@@ -114,7 +106,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 				if err := snapshot.Prove(); err != nil {
 					t.Error(err)
 				}
-				seen = append(seen, state{at(snapshot.Zone().UID, snapshot.Serial()), snapshot.Hash()})
+				seen = append(seen, state{joinSerial(snapshot.Zone().UID, snapshot.Serial()), snapshot.Hash()})
 			}
 		}
 	}()
@@ -124,7 +116,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	zones, records := s.KubizoneV1alpha1().Zones("a"), s.KubizoneV1alpha1().Records("a")
 	patch := func(name, text string) {
-		write(t, func() error {
+		writeAgain(t, func() error {
 			_, err := zones.Patch(t.Context(), name, types.MergePatchType, []byte(text), metav1.PatchOptions{})
 			return err
 		})
@@ -141,7 +133,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 				spec.TTL = ptr.To(int32(draw.IntN(5000)))
 			}
 			if there[id] {
-				write(t, func() error { return records.Delete(t.Context(), id, metav1.DeleteOptions{}) })
+				writeAgain(t, func() error { return records.Delete(t.Context(), id, metav1.DeleteOptions{}) })
 			} else {
 				s.makeRecord("a", id, spec)
 			}
@@ -182,7 +174,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 		t.Errorf("%d states of %d could be compared", known, len(seen))
 	}
 	for _, reason := range []string{"misfit", "trimmed"} {
-		if n := restarts(t, registry, reason); n > 0 {
+		if n := countRestarts(t, registry, reason); n > 0 {
 			t.Errorf("%d restarts for %s while nothing was wrong", n, reason)
 		}
 	}
@@ -206,7 +198,7 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	b.Set()
 	waitReady(t, b, 0)
 	s.stop()
-	s.start()
+	s.startServer()
 	for i := range 200 { // more than the journal keeps
 		s.makeRecord("a", fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: `"while away"`})
 	}
@@ -214,13 +206,13 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	if still, ok := f.Settled(org.Zone().UID); !ok || still != org {
 		t.Error("the zone changed while its server was away")
 	}
-	s.start()
-	b.Set(s.address())
+	s.startServer()
+	b.Set(s.readAddress())
 	s.waitEqual(f, nil)
-	if n := restarts(t, registry, "trimmed"); n != 1 {
+	if n := countRestarts(t, registry, "trimmed"); n != 1 {
 		t.Errorf("%d zones were read anew, want the one that has gone on", n)
 	}
-	if n := restarts(t, registry, "misfit"); n > 0 {
+	if n := countRestarts(t, registry, "misfit"); n > 0 {
 		t.Errorf("%d misfits", n)
 	}
 	s.makeRecord("a", "after", v1alpha1.RecordSpec{DomainName: "after.example.net.", Type: "TXT", RData: `"back"`})
@@ -230,25 +222,21 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 // A deleted zone leaves; one made anew under its name is another; a renamed one is found by its new name alone.
 func TestFeed_zonesComeGoAndAreRenamed_S6_8(t *testing.T) {
 	s := newServer(t)
-	f := s.startFeed(s.address().String(), nil)
+	f := s.startFeed(s.readAddress().String(), nil)
 	f.waitForSync(t) // of nothing
 	first := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
 	s.makeRecord("a", "www", v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "A", RData: "192.0.2.1"})
 	s.waitEqual(f, nil)
 
 	zones := s.KubizoneV1alpha1().Zones("a")
-	if err := zones.Delete(t.Context(), "org", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, zones.Delete(t.Context(), "org", metav1.DeleteOptions{}))
 	second := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
 	s.waitEqual(f, nil)
 	if _, ok := f.ByUID(string(first.UID)); ok || first.UID == second.UID {
 		t.Error("the zone of before is still there")
 	}
 
-	if err := zones.Delete(t.Context(), "org", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, zones.Delete(t.Context(), "org", metav1.DeleteOptions{}))
 	s.waitEqual(f, nil)
 	for snapshot := range f.All() {
 		t.Errorf("%s stayed", snapshot)
@@ -261,7 +249,7 @@ func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
 	s.makeZone("a", "outside", v1alpha1.ZoneSpec{DomainName: "example.org."})
 	s.makeZone("a", "inside", v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"})
 	inside := func(zone *v1alpha1.Zone) bool { return zone.Status.View == "inside" }
-	f := s.startFeed(s.address().String(), inside)
+	f := s.startFeed(s.readAddress().String(), inside)
 	f.waitForSync(t)
 	s.waitEqual(f, inside)
 	if _, ok := f.Find("", name.MustParse("example.org.")); ok {
@@ -284,7 +272,7 @@ func TestFeed_isInSyncWhenAllIsIn(t *testing.T) {
 	if err := f.feed.Check(); err == nil || !strings.Contains(err.Error(), "not listed yet") {
 		t.Errorf("without a server: %v", err)
 	}
-	b.Set(s.address())
+	b.Set(s.readAddress())
 	f.waitForSync(t)
 	count := 0
 	for range f.All() {

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // largeZone is the answer to zones/entries of a zone whose proof takes some tenths of a second.
@@ -32,13 +33,10 @@ func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 	for i := range 20000 {
 		set.Data = append(set.Data, fmt.Sprintf(`"%05d"`, i))
 	}
-	state, err := sethash.State{}.Update(nil, set.Elements(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(sethash.State{}.Update(nil, set.Elements(nil)))(t)
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	snapshot := zoneview.NewSnapshot(zoneview.Zone{}, header, 100, 1, state, func(func(content.RRset) bool) {})
-	answer, err = json.Marshal(struct {
+	answer = must.Get(json.Marshal(struct {
 		Metadata          any            `json:"metadata"`
 		ContentGeneration uint64         `json:"contentGeneration"`
 		Serial            uint32         `json:"serial"`
@@ -46,10 +44,7 @@ func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 		ContentState      sethash.State  `json:"contentState"`
 		Header            content.Header `json:"header"`
 		RRsets            []rrset        `json:"rrsets"`
-	}{map[string]any{"uid": uid}, 1, 100, snapshot.Hash(), state, header, []rrset{rrset(set)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}{map[string]any{"uid": uid}, 1, 100, snapshot.Hash(), state, header, []rrset{rrset(set)}}))(t)
 	zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org", UID: "1"}}
 	zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = "example.org.", 100, 100, snapshot.Hash()
 	return answer, zone
@@ -60,14 +55,9 @@ func TestSource_aZoneThatGoesWhileItIsProvenIsNotPutIn(t *testing.T) {
 	answer, zone := largeZone(t, "1")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))
 	defer server.Close()
-	client, err := versioned.NewForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(versioned.NewForConfig(&rest.Config{Host: server.URL}))(t)
 	zones := externalversions.NewSharedInformerFactory(client, 0).Kubizone().V1alpha1().Zones()
-	if err := zones.Informer().GetIndexer().Add(zone); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, zones.Informer().GetIndexer().Add(zone))
 	asked, goes := 0, true
 	source, err := New(Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: zoneview.NewSet(zoneview.Config{}),
 		// The first time to know that it is to be read, the second one when the proof begins.
@@ -83,9 +73,7 @@ func TestSource_aZoneThatGoesWhileItIsProvenIsNotPutIn(t *testing.T) {
 		t.Error("the zone is in the Set")
 	}
 	goes = false
-	if err := source.updateZone(t.Context(), cache.NewObjectName("a", "org")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, source.updateZone(t.Context(), cache.NewObjectName("a", "org")))
 	if _, ok := source.Set.Settled("1"); !ok {
 		t.Error("a zone that stays is not in the Set")
 	}

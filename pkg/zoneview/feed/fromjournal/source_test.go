@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // teller plays the ledger: each start tells what the next function says, then waits for its end.
@@ -30,7 +31,7 @@ type teller struct {
 	told   chan int
 }
 
-func (t *teller) follow(ctx context.Context, sink ledger.Sink) error {
+func (t *teller) tellSink(ctx context.Context, sink ledger.Sink) error {
 	n := len(t.told)
 	if n < len(t.starts) {
 		t.starts[n](sink)
@@ -46,12 +47,12 @@ type fed struct {
 	set *zoneview.Set
 }
 
-func feeding(t *testing.T, starts ...func(ledger.Sink)) *fed {
+func startFeed(t *testing.T, starts ...func(ledger.Sink)) *fed {
 	t.Helper()
 	tell := &teller{starts: starts, told: make(chan int, 100)}
 	set := zoneview.NewSet(zoneview.Config{})
 	f := &fed{New(nil, set), set}
-	f.follow, f.pause = tell.follow, time.Millisecond
+	f.follow, f.pause = tell.tellSink, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- f.Run(ctx) }()
@@ -65,10 +66,10 @@ func feeding(t *testing.T, starts ...func(ledger.Sink)) *fed {
 	return f
 }
 
-// base is the zone of steps after n of them.
-func base(t *testing.T, n int) ledger.Base {
+// makeBase returns the zone of steps after n of them.
+func makeBase(t *testing.T, n int) ledger.Base {
 	t.Helper()
-	all := steps(t, n)
+	all := makeSteps(t, n)
 	set := content.RRset{Owner: name.MustRel("www"), Type: rdata.A, TTL: content.InheritTTL()}
 	for _, step := range all[1:] {
 		set.Data = append(set.Data, step.Added[0].Data)
@@ -80,28 +81,26 @@ func base(t *testing.T, n int) ledger.Base {
 	}
 }
 
-func waited(t *testing.T, f *fed) {
+func waitForFeed(t *testing.T, f *fed) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := f.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Wait(ctx))
 }
 
 // A listing, then the journal: a zone made, one changed, one gone.
 func TestSource_followsTheStore(t *testing.T) {
-	f := feeding(t, func(sink ledger.Sink) {
+	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
-		sink.Base(base(t, 2))
+		sink.Base(makeBase(t, 2))
 		sink.Ready()
-		sink.Apply(uid, content.Transaction{Steps: steps(t, 3)[3:], Settled: true})
-		made := steps(t, 0)
+		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 3)[3:], Settled: true})
+		made := makeSteps(t, 0)
 		sink.Apply("w", content.Transaction{Steps: made, Zone: &content.Identity{Namespace: "ns", Name: "w"}})
 		sink.Apply("w", content.Transaction{Gone: true})
 		sink.Apply("v", content.Transaction{Steps: made, Settled: true, Zone: &content.Identity{View: "inside", Namespace: "ns", Name: "v"}})
 	})
-	waited(t, f)
+	waitForFeed(t, f)
 	if err := f.Check(); err != nil {
 		t.Error(err)
 	}
@@ -120,37 +119,37 @@ func TestSource_followsTheStore(t *testing.T) {
 
 // A step that does not fit starts it over; zones that went meanwhile are dropped, and readers see no gap.
 func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
-	f := feeding(t,
+	f := startFeed(t,
 		func(sink ledger.Sink) {
 			sink.Reset()
-			sink.Base(base(t, 1))
+			sink.Base(makeBase(t, 1))
 			sink.Ready()
-			sink.Apply("gone", content.Transaction{Steps: steps(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns", Name: "gone"}})
-			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true}) // those between are missing
+			sink.Apply("gone", content.Transaction{Steps: makeSteps(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns", Name: "gone"}})
+			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true}) // those between are missing
 		},
 		func(sink ledger.Sink) {
 			sink.Reset()
-			sink.Base(base(t, 5))
+			sink.Base(makeBase(t, 5))
 			sink.Ready()
 		},
 	)
 	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 {
 		t.Errorf("%v, %v", snapshot, err)
 	}
-	waited(t, f)
+	waitForFeed(t, f)
 	if _, ok := f.set.ByUID("gone"); ok {
 		t.Error("a zone that the second listing does not have is still there")
 	}
 }
 
-// lying tells of the zone with one of its values gone, and of another that is right.
-func lying(t *testing.T, n int) func(ledger.Sink) {
+// tellWrong tells of the zone with one of its values gone, and of another that is right.
+func tellWrong(t *testing.T, n int) func(ledger.Sink) {
 	return func(sink ledger.Sink) {
-		wrong := base(t, n)
+		wrong := makeBase(t, n)
 		wrong.Sets[0].Data = wrong.Sets[0].Data[:1]
 		sink.Reset()
 		sink.Base(wrong)
-		right := base(t, 2)
+		right := makeBase(t, 2)
 		right.Zone.UID = "other"
 		sink.Base(right)
 		sink.Ready()
@@ -164,16 +163,16 @@ func TestSource_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },
 	} {
 		t.Run(what, func(t *testing.T) {
-			f := feeding(t, func(sink ledger.Sink) {
-				b := base(t, 4)
-				b.Settled, b.Since = false, steps(t, 4)[3:]
+			f := startFeed(t, func(sink ledger.Sink) {
+				b := makeBase(t, 4)
+				b.Settled, b.Since = false, makeSteps(t, 4)[3:]
 				damage(&b)
 				sink.Reset()
 				sink.Base(b)
 				sink.Ready()
-				sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:]})
+				sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:]})
 			})
-			waited(t, f)
+			waitForFeed(t, f)
 			waitFor(t, func() bool { newest, ok := f.set.ByUID(uid); return ok && newest.Serial() == 105 })
 			if err := f.FrozenBy(uid); err != nil {
 				t.Error(err)
@@ -191,8 +190,8 @@ func TestSource_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 
 // F30: content that is not what its hash says is not served, and no other zone waits for it.
 func TestSource_freezesWhatItCannotProve(t *testing.T) {
-	f := feeding(t, lying(t, 2))
-	waited(t, f)
+	f := startFeed(t, tellWrong(t, 2))
+	waitForFeed(t, f)
 	if _, ok := f.set.ByUID(uid); ok {
 		t.Error("a zone without a proof is in the Set")
 	}
@@ -210,14 +209,14 @@ func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 	mended := make(chan struct{})
 	mend := sync.OnceFunc(func() { close(mended) })
 	defer mend()
-	f := feeding(t,
+	f := startFeed(t,
 		func(sink ledger.Sink) {
 			sink.Reset()
-			sink.Base(base(t, 2))
+			sink.Base(makeBase(t, 2))
 			sink.Ready()
 			waitFor(t, func() bool { return sink.(*pass).Check() == nil })
-			lying(t, 3)(sink)
-			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[4:], Settled: true})
+			tellWrong(t, 3)(sink)
+			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[4:], Settled: true})
 			one := sink.(*pass)
 			waitFor(t, func() bool { return one.Check() == nil && one.FrozenBy(uid) != nil })
 			one.fail(errRetry)
@@ -225,9 +224,9 @@ func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 		func(sink ledger.Sink) {
 			<-mended
 			sink.Reset()
-			sink.Base(base(t, 4))
+			sink.Base(makeBase(t, 4))
 			sink.Ready()
-			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true})
+			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
 		},
 	)
 	waitFor(t, func() bool { return f.FrozenBy(uid) != nil })
@@ -242,15 +241,15 @@ func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 
 // A damaged header is found by the hash, a damaged object by its name.
 func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
-	f := feeding(t, func(sink ledger.Sink) {
+	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
-		wrong := base(t, 2)
+		wrong := makeBase(t, 2)
 		wrong.Hash = strings.Repeat("0", 64)
 		sink.Base(wrong)
 		sink.Unreadable("ns", "broken", errors.New("not protobuf"))
 		sink.Ready()
 	})
-	waited(t, f)
+	waitForFeed(t, f)
 	if f.FrozenBy(uid) == nil || f.FrozenBy("ns/broken") == nil || len(f.Frozen()) != 2 {
 		t.Errorf("frozen: %v", f.Frozen())
 	}
@@ -261,18 +260,18 @@ func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 	var proven sync.Once
 	misfit := func(sink ledger.Sink) {
 		sink.Reset()
-		sink.Base(base(t, 1))
+		sink.Base(makeBase(t, 1))
 		sink.Ready()
 		// Later proofs, which are in flight, are of what was before: they must not end what the last misfit begins.
 		proven.Do(func() { waitFor(t, func() bool { return sink.(*pass).Check() == nil }) })
-		sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true})
+		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
 	}
-	f := feeding(t, misfit, misfit, misfit)
+	f := startFeed(t, misfit, misfit, misfit)
 	waitFor(t, func() bool { return f.FrozenBy(uid) != nil })
 	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 101 {
 		t.Errorf("%v, %v", snapshot, ok)
 	}
-	waited(t, f)
+	waitForFeed(t, f)
 }
 
 func waitFor(t *testing.T, true func() bool) {
@@ -301,8 +300,8 @@ func TestMergeRRsets_joinsWhatStandsTogether(t *testing.T) {
 
 const uid = "u"
 
-// steps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
-func steps(t *testing.T, n int) []content.Step {
+// makeSteps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
+func makeSteps(t *testing.T, n int) []content.Step {
 	t.Helper()
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	all := []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
@@ -317,10 +316,8 @@ func steps(t *testing.T, n int) []content.Step {
 			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
 		}
 		removed, added := step.Elements()
-		var err error
-		if state, err = state.Update(removed, added); err != nil {
-			t.Fatal(err)
-		}
+
+		state = must.Get(state.Update(removed, added))(t)
 		step.State = state
 		all = append(all, step)
 	}
