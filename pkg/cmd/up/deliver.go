@@ -59,7 +59,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
-		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
+		Clusters:       fleet.Bind9().V1alpha1().Bind9Clusters(),
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff,
 	})
