@@ -93,7 +93,8 @@ func (p *patchBody) checkTypes() error {
 		return nil
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(patch, reflect.New(p.of).Interface()); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v", p.of.Name(), err))
+		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v (kubectl explain %s --recursive shows what each field takes)",
+			p.of.Name(), err, strings.ToLower(p.of.Name())))
 	}
 	return nil
 }

@@ -104,7 +104,11 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 	}
 	if ask.Before != nil && !ask.Before.Pending {
 		if ask.Renames != "" {
-			return nil, invalid(ask.Renames, nil, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, delete it and make it anew under this object's name: Records with relative names follow)", ask.Before.FQDN())
+			var value any
+			if ask.Renames == "spec.domainName" {
+				value = ask.After.DomainName
+			}
+			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, delete it and make it anew under this object's name: Records with relative names follow)", ask.Before.FQDN())
 		}
 		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}
