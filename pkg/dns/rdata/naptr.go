@@ -6,8 +6,7 @@ package rdata
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	posix "regexp/syntax"
+	"strconv"
 	"strings"
 )
 
@@ -55,56 +54,154 @@ func checkSubstitution(text []byte) error {
 	if strings.Trim(string(parts[2]), "i") != "" {
 		return fmt.Errorf("regexp has flags %s; the only flag is \"i\" (RFC 3402 §3.2)", quote(string(parts[2])))
 	}
-	groups, err := checkExpression(string(parts[0]))
-	if err != nil {
+	e := expression{rest: string(parts[0])}
+	if err := e.readAlternatives(0); err != nil {
 		return fmt.Errorf("regexp %s: %w", quote(string(parts[0])), err)
 	}
-	if reference > groups {
-		return fmt.Errorf("regexp refers to \\%d and its expression has %d groups in parentheses; correct one of them", reference, groups)
+	if reference > e.groups {
+		return fmt.Errorf("regexp refers to \\%d and its expression has %d groups in parentheses; correct one of them", reference, e.groups)
 	}
 	return nil
 }
 
-// ereToken matches one part of an expression that all implementations read alike: an escaped character, a bracket
-// expression without escapes, a repetition, or a character.
-var ereToken = regexp.MustCompile(`^(?:\\[^0-9]|\[\^?\]?(?:\[:[a-z]+:\]|[^\]\\[])*\]|\{[0-9]{1,2}(?:,[0-9]{0,2})?\}|[^\]\[{}\\])`)
+// expression reads a POSIX extended regular expression from the front.
+type expression struct {
+	rest   string
+	groups int
+}
 
-// checkExpression checks a POSIX extended regular expression, and returns how many groups it has.
-func checkExpression(text string) (groups int, err error) {
-	parsed, err := posix.Parse(text, posix.POSIX)
-	if err != nil {
-		return 0, fmt.Errorf("%w; correct it", err)
+func (e *expression) readAlternatives(depth int) error {
+	if depth > 20 {
+		return errors.New("parentheses more than 20 deep; remove some")
 	}
-	// What Go reads and others refuse: nothing before "|", ")" or the end, and a repetition of nothing.
-	empty, repeatable := true, false
-	for rest := text; rest != ""; {
-		token := ereToken.FindString(rest)
-		if token == "" {
-			return 0, fmt.Errorf("%s is not read alike everywhere; write \\ before a character that stands for itself, "+
-				"and characters, ranges such as a-z, or [:digit:] in brackets", quote(rest))
+	for {
+		if err := e.readSequence(depth); err != nil {
+			return err
 		}
-		rest = rest[len(token):]
-		switch token[0] {
-		case '|', ')':
-			if empty {
-				return 0, errEmptyExpression
-			}
-			empty, repeatable = token == "|", token == ")"
-		case '(':
-			empty, repeatable = true, false
-		case '*', '+', '?', '{':
-			if !repeatable {
-				return 0, fmt.Errorf("%s has nothing to repeat; write \\%c for the character", token, token[0])
-			}
+		if !strings.HasPrefix(e.rest, "|") {
+			break
+		}
+		e.rest = e.rest[1:]
+	}
+	if depth == 0 && e.rest != "" {
+		return errors.New("a closing parenthesis without an opening one; write \\)")
+	}
+	return nil
+}
+
+// readSequence reads up to the end, "|" or ")". It must not be empty.
+func (e *expression) readSequence(depth int) error {
+	empty := true
+	for e.rest != "" && e.rest[0] != '|' && e.rest[0] != ')' {
+		empty = false
+		c := e.rest[0]
+		e.rest = e.rest[1:]
+		repeatable := true
+		switch c {
+		case '^', '$':
 			repeatable = false
-		default:
-			empty, repeatable = false, token != "^" && token != "$"
+		case '*', '+', '?', '{', '}':
+			return fmt.Errorf("%q has nothing to repeat; write \\%c for the character", c, c)
+		case ']':
+			return errors.New("a closing bracket without an opening one; write \\]")
+		case '\\':
+			// checkSubstitution has seen that something follows.
+			if isDigit(e.rest[0]) {
+				return errors.New("a reference inside the expression; references belong to the replacement")
+			}
+			e.rest = e.rest[1:]
+		case '(':
+			e.groups++
+			if err := e.readAlternatives(depth + 1); err != nil {
+				return err
+			}
+			if !strings.HasPrefix(e.rest, ")") {
+				return errors.New("a parenthesis is not closed; add )")
+			}
+			e.rest = e.rest[1:]
+		case '[':
+			if err := e.readBracket(); err != nil {
+				return err
+			}
+		}
+		if repeatable {
+			if err := e.readRepetition(); err != nil {
+				return err
+			}
 		}
 	}
 	if empty {
-		return 0, errEmptyExpression
+		return errors.New("an empty alternative or expression; write what it should match")
 	}
-	return parsed.MaxCap(), nil
+	return nil
 }
 
-var errEmptyExpression = errors.New("an empty alternative or expression; write what it should match")
+// readRepetition reads at most one of * + ? {n} {n,} {n,m}. A second one has nothing to repeat.
+func (e *expression) readRepetition() error {
+	if e.rest == "" {
+		return nil
+	}
+	switch e.rest[0] {
+	case '*', '+', '?':
+		e.rest = e.rest[1:]
+	case '{':
+		bounds, after, ok := strings.Cut(e.rest[1:], "}")
+		least, most, ranged := strings.Cut(bounds, ",")
+		low, err := strconv.ParseUint(least, 10, 8)
+		high := low
+		if ranged && most != "" && err == nil {
+			high, err = strconv.ParseUint(most, 10, 8)
+		}
+		if !ok || err != nil || high < low {
+			return errors.New("a repetition that is not {n}, {n,} or {n,m} with numbers up to 255")
+		}
+		e.rest = after
+	}
+	return nil
+}
+
+// readBracket reads a bracket expression after its "[": plain characters, ranges of
+// letters or digits, and named classes.
+func (e *expression) readBracket() error {
+	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, " +
+		"and ] first or not at all")
+	e.rest = strings.TrimPrefix(e.rest, "^")
+	ranged := false
+	for first := true; ; first = false {
+		switch {
+		case e.rest == "":
+			return bad
+		case e.rest[0] == ']' && !first:
+			e.rest = e.rest[1:]
+			return nil
+		case e.rest[0] == '[':
+			class, after, ok := strings.Cut(e.rest[1:], ":]")
+			switch class {
+			case ":alnum", ":alpha", ":blank", ":cntrl", ":digit", ":graph", ":lower", ":print", ":punct", ":space", ":upper", ":xdigit":
+			default:
+				ok = false
+			}
+			if !ok {
+				return bad
+			}
+			e.rest = after
+		case e.rest[0] == '\\':
+			return bad // some implementations read an escape, others a backslash
+		case len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']':
+			if low, high := e.rest[0], e.rest[2]; low > high || !isPlainRange(low, high) {
+				return bad
+			}
+			e.rest, ranged = e.rest[3:], true
+		case e.rest[0] == '-' && !first && (ranged || !strings.HasPrefix(e.rest, "-]")):
+			return bad // POSIX leaves open what a-z- and [:digit:]-z are, and BIND refuses some of these
+		default:
+			e.rest = e.rest[1:]
+		}
+	}
+}
+
+// isPlainRange reports a range of digits or letters of one case. Other ranges depend on the locale.
+func isPlainRange(low, high byte) bool {
+	in := func(from, to byte) bool { return from <= low && high <= to }
+	return in('0', '9') || in('a', 'z') || in('A', 'Z')
+}
