@@ -23,13 +23,9 @@ type CountedCut struct {
 // now, now the present NS and glue of the zone, and ds the data of its DS, which count where a rule says so.
 //
 // While a mass deletion holds the zone (S7.5), no NS and glue of before go, and none that the last parent counted: a
-// resolver finds the delivered content of the zone by them. DS come and go with the keys of the signer. The count of
-// another name, before a rename, always goes.
+// resolver finds the delivered content of the zone by them. DS come and go with the keys of the signer.
 func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut, ds []string) *CountedCut {
-	owner, ok := fqdn.Rel(parent)
-	if !ok {
-		return before // parent was renamed, and this zone follows it: then it is counted anew
-	}
+	owner, _ := fqdn.Rel(parent)
 	if !h.DS {
 		ds = nil
 	}

@@ -140,7 +140,7 @@ func (d *DelegatedRule) countOctets() int {
 }
 
 // Lists are the names, relative to its zone, that a rule lists with shared: true (S4.6), each once. Patterns without
-// "*" of a Delegation are relative to the zone, so that a rename of it changes none of them.
+// "*" of a Delegation are relative to the zone, so that another name of it changes none of them.
 func (r *Rule) Lists() (out []name.Rel) {
 	zone := name.Root // relative patterns make the same names in every zone
 	for i := range r.Records {

@@ -108,7 +108,7 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 			if ask.Renames == "spec.domainName" {
 				value = ask.After.DomainName
 			}
-			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, delete it and make it anew under this object's name: Records with relative names follow)", ask.Before.FQDN())
+			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, delete it and make it anew under this object's name: Records with relative names follow, but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
 		}
 		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}

@@ -368,7 +368,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{
-		// Relative to the Zone object, so that the records follow when the zone is renamed.
+		// Relative to the Zone object, so that the records follow a zone that is made anew under another name.
 		DomainName: s.owner.String(),
 		ZoneRef:    d.zoneRef(),
 		Type:       s.typ.String(),

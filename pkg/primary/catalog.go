@@ -67,8 +67,8 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow is where a zone is listed. The label is another one for a zone made anew and for one renamed, because then
-// consumers have to forget what they had under it (RFC 9432 §5.3, §5.4).
+// memberRow is where a zone is listed. The label is another one for a zone made anew, or with another name, because
+// then consumers have to forget what they had under it (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")

@@ -39,8 +39,8 @@ type ClassConfig struct {
 	Notify []Target
 }
 
-// Member is a zone in a class: an object and the name under which its class has it, so that a zone renamed since is
-// still listed as it is served.
+// Member is a zone in a class: an object and the name under which its class has it, so that a zone with another name
+// since is still listed as it is served.
 type Member struct {
 	UID  string
 	Zone name.Name

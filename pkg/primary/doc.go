@@ -22,7 +22,7 @@
 //     most one is in flight for a zone and target, later serials are coalesced into it.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists its members and nothing else, from the
-//     first serial on; a zone made anew or renamed is another member.
+//     first serial on; a zone made anew, or with another name, is another member.
 //
 // It does not know where zones come from, which users may write them, or any Kubernetes object: it
 // sees settled snapshots, and the difference to one, through the interface Zones. An IXFR

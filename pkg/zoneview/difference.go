@@ -26,7 +26,7 @@ type Difference struct {
 
 // Difference leads from serial since of the zone to after, which is a snapshot of it, and need not be the newest. The
 // work grows with the steps between, not with the zone. ErrTrimmed: the steps that are kept do not reach back to
-// since or to after, or the zone was renamed or got another ttl in between, which changes everything.
+// since or to after, or the zone got another name or ttl in between, which changes everything.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	known := v.held(after.zone.UID)
 	if known == nil {

@@ -440,7 +440,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 }
 
 // Find is the settled snapshot of the zone with exactly this name. A zone that
-// is being renamed is found under its old name until it settles.
+// ended and stands again under another name is found under the former one until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

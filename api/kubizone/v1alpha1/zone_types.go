@@ -352,7 +352,7 @@ type ZoneStatus struct {
 	RRsetCount int64 `json:"rrsetCount,omitempty" protobuf:"varint,13,opt,name=rrsetCount"`
 
 	// dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone
-	// gets another name, or ends.
+	// ends.
 	// +optional
 	DNSSEC *ZoneDNSSECStatus `json:"dnssec,omitempty" protobuf:"bytes,14,opt,name=dnssec"`
 }

@@ -399,7 +399,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// A zone that was renamed is in the class under its present name, and at the instances under the former one too.
+	// A zone that got another name is in the class under that name, and at the instances under the former one too.
 	if holder := p.config.Shown.Members.Holder(plan.Zone); p.config.Mode == Transfer && (holder == "" || holder == plan.UID) {
 		all := f.listMade()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)

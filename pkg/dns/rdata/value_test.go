@@ -63,7 +63,8 @@ func TestParse_everyType(t *testing.T) {
 			return
 		}
 		// miekg/dns reads the wire, and packs the same.
-		rr, _, err := mdns.UnpackRRWithHeader(mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: 1, Rdlength: uint16(len(wire))}, slices.Clone(wire), 0)
+		rr, _, err := mdns.UnpackRRWithHeader(mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: 1, Rdlength: uint16(len(wire))},
+			slices.Clone(wire), 0)
 		if err != nil {
 			t.Fatalf("the library does not read %x: %v", wire, err)
 		}
@@ -164,7 +165,8 @@ func TestParse_spelling(t *testing.T) {
 		{"TXT", "@", `"@"`, `"@"`},
 		{"AAAA", "2001:DB8:0:0:0:0:0:1", "2001:db8::1", "2001:db8::1"},
 		{"NAPTR", `1 1 u s "" Host`, `1 1 "u" "s" "" host`, `1 1 "u" "s" "" host.zone.example.`},
-		{"SOA", "ns root 1 1d 2h 3w 4m", "ns root 1 86400 7200 1814400 240", "ns.zone.example. root.zone.example. 1 86400 7200 1814400 240"},
+		{"SOA", "ns root 1 1d 2h 3w 4m", "ns root 1 86400 7200 1814400 240", "ns.zone.example. root.zone.example. " +
+			"1 86400 7200 1814400 240"},
 		{"DS", "1 RSASHA256 9 aabb", "1 8 9 AABB", "1 8 9 AABB"},
 		{"CAA", `0 ISSUE x`, `0 issue "x"`, `0 issue "x"`},
 		{"TYPE1", `\# 4 c0000201`, "192.0.2.1", "192.0.2.1"},
@@ -173,11 +175,15 @@ func TestParse_spelling(t *testing.T) {
 		{"CSYNC", "1 0 AAAA NS A aaaa TYPE65280", "1 0 A NS AAAA TYPE65280", "1 0 A NS AAAA TYPE65280"},
 		{"CERT", "IPKIX 1 ECCGOST AAAA", "4 1 12 AAAA", "4 1 12 AAAA"},
 		{"HTTPS", "1 Svc alpn=h2", `1 svc alpn="h2"`, `1 svc.zone.example. alpn="h2"`},
-		{"HTTPS", `1 . key7="/q{?dns}" key3=\001\187 alpn=h2`, `1 . alpn="h2" port="443" dohpath="/q{?dns}"`, `1 . alpn="h2" port="443" dohpath="/q{?dns}"`},
-		{"NAPTR", `1 1 u s "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`, `1 1 "u" "s" "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`, `1 1 "u" "s" "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`},
+		{"HTTPS", `1 . key7="/q{?dns}" key3=\001\187 alpn=h2`, `1 . alpn="h2" port="443" dohpath="/q{?dns}"`, `1 . alpn="h2" port="443" ` +
+			`dohpath="/q{?dns}"`},
+		{"NAPTR", `1 1 u s "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`,
+			`1 1 "u" "s" "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`,
+			`1 1 "u" "s" "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`},
 		{"NID", "10 14:4fff:0:ee64", "10 0014:4fff:0000:ee64", "10 0014:4fff:0000:ee64"},
 		{"IPSECKEY", "10 3 2 gw AQNR", "10 3 2 gw AQNR", "10 3 2 gw.zone.example. AQNR"},
-		{"LOC", "42 21 54 N 71 06 18 W -24m 30m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m"},
+		{"LOC", "42 21 54 N 71 06 18 W -24m 30m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m",
+			"42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m"},
 	} {
 		v, err := Parse(mustType(t, tc.typ), tc.text)
 		if err != nil || v.Text != tc.want {
@@ -245,7 +251,8 @@ func TestParse_TXT(t *testing.T) {
 
 // TestParse_TXTOctets: whatever octets a string has, they come back.
 func TestParse_TXTOctets(t *testing.T) {
-	octets := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 700), rapid.SliceOfN(rapid.SampledFrom([]byte("\"\\;()$@ \t\x00\n\r\x1b\x7f\xff.019a")), 0, 80))
+	octets := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 700),
+		rapid.SliceOfN(rapid.SampledFrom([]byte("\"\\;()$@ \t\x00\n\r\x1b\x7f\xff.019a")), 0, 80))
 	rapid.Check(t, func(t *rapid.T) {
 		data := octets.Draw(t, "data")
 		// As people escape: everything, or only what has to be.
@@ -285,7 +292,8 @@ func TestParse_TXTOctets(t *testing.T) {
 
 // bareIsLiteral: what S5.2 says of a text without quotes, told otherwise.
 func bareIsLiteral(text string) bool {
-	if text == "" || strings.Trim(text, " \t") != text || text[0] == '"' || text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
+	if text == "" || strings.Trim(text, " \t") != text || text[0] == '"' || text == `\#` || strings.HasPrefix(text, `\# `) ||
+		strings.HasPrefix(text, "\\#\t") {
 		return false
 	}
 	return !slices.ContainsFunc([]byte(text), func(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f })
@@ -577,7 +585,8 @@ func TestPack_canonical(t *testing.T) {
 func TestPacker_twin(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v := must.Get(Parse(rt, text))(t)
-		for _, zone := range []name.Name{origin, name.Root, name.MustParse("*.a."), name.MustParse(strings.Repeat("a.", 120)), name.MustParse(strings.Repeat("a.", 127)), {}} {
+		for _, zone := range []name.Name{origin, name.Root, name.MustParse("*.a."), name.MustParse(strings.Repeat("a.", 120)),
+			name.MustParse(strings.Repeat("a.", 127)), {}} {
 			front := []byte("front")
 			got, gotErr := NewPacker(zone).Append(front, v)
 			resolved, err := v.Resolve(zone)
@@ -599,7 +608,8 @@ func TestPacker_twin(t *testing.T) {
 }
 
 func TestAppendName_wire(t *testing.T) {
-	for _, text := range []string{".", "a.", "www.example.org.", "*._tcp.xn--bcher-kva.example.", strings.Repeat("a.", 127), strings.Repeat(strings.Repeat("x", 61)+".", 4)} {
+	for _, text := range []string{".", "a.", "www.example.org.", "*._tcp.xn--bcher-kva.example.", strings.Repeat("a.", 127),
+		strings.Repeat(strings.Repeat("x", 61)+".", 4)} {
 		n := name.MustParse(text)
 		want := make([]byte, 256)
 		end := must.Get(mdns.PackDomainName(text, want, 0, nil, false))(t)
@@ -621,7 +631,8 @@ func TestAppendName_wire(t *testing.T) {
 
 // TestParseIPv4_twin: the short way reads what netip reads, and nothing else.
 func TestParseIPv4_twin(t *testing.T) {
-	texts := rapid.OneOf(rapid.StringMatching(`[0-9]{0,4}(\.[0-9]{0,4}){2,4}`), rapid.StringMatching(`(0|[1-9][0-9]?|1[0-9]{2}|25[0-9])(\.(0|[1-9]|2[0-9]{2}|25[4-6])){3}`), rapid.String())
+	texts := rapid.OneOf(rapid.StringMatching(`[0-9]{0,4}(\.[0-9]{0,4}){2,4}`),
+		rapid.StringMatching(`(0|[1-9][0-9]?|1[0-9]{2}|25[0-9])(\.(0|[1-9]|2[0-9]{2}|25[4-6])){3}`), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts.Draw(t, "text")
 		four, ok := parseIPv4(text)
@@ -636,8 +647,10 @@ func TestParseIPv4_twin(t *testing.T) {
 func TestParams_twin(t *testing.T) {
 	params := []string{
 		`mandatory=port`, `alpn="h2,h3"`, `alpn=h\050`, `alpn="a\\,b"`, `no-default-alpn`, `no-default-alpn=""`, `port=8443`, `port="53"`,
-		`ipv4hint=192.0.2.1,192.0.2.2`, `ech="AEP+DQA/"`, `ipv6hint="2001:db8::1,::"`, `dohpath="/q{?dns}"`, "ohttp", `key667="hello"`, "key65280", `key65281="a\"b"`,
-		`mandatory="alpn,port"`, `alpn=h2,`, `alpn`, `port`, `port=65536`, `ech=A`, `"port=1"`, `port="1"x`, `key7=x`, `key007`, `=x`, `key65535`, `x=y`, `key1000=\255\;`, `ohttp=1`,
+		`ipv4hint=192.0.2.1,192.0.2.2`, `ech="AEP+DQA/"`, `ipv6hint="2001:db8::1,::"`, `dohpath="/q{?dns}"`, "ohttp", `key667="hello"`,
+		"key65280", `key65281="a\"b"`,
+		`mandatory="alpn,port"`, `alpn=h2,`, `alpn`, `port`, `port=65536`, `ech=A`, `"port=1"`, `port="1"x`, `key7=x`, `key007`, `=x`,
+		`key65535`, `x=y`, `key1000=\255\;`, `ohttp=1`,
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rt := rapid.SampledFrom([]Type{SVCB, HTTPS}).Draw(t, "type")

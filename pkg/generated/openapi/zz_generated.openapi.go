@@ -11097,7 +11097,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone gets another name, or ends.",
+							Description: "dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone ends.",
 							Ref:         ref(kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName()),
 						},
 					},

@@ -188,8 +188,7 @@ func ttlRank(ttl *uint32) int64 {
 	return int64(*ttl)
 }
 
-// sameValue leaves the size out where it depends on the zone's name: a rename
-// does not write every owner anew.
+// sameValue leaves the size out, which depends on the zone's name.
 func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.Count == y.Count }
 
 // ownersBelow lists the owners at and below one, in key order.

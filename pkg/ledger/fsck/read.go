@@ -359,7 +359,7 @@ func (c *check) placeRecord(r *record) {
 	r.zone = z
 	z.addRecord(r)
 	stated := r.fqdn
-	if r.fqdn = fqdn; stated != fqdn { // a rename's cascade has yet to say so
+	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to say so
 		c.reportDifference(c.isCovered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
 	}
 	if r.view != z.View {

@@ -514,18 +514,30 @@ func Moving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// Renames returns the path of a field that an update changes and that the zone's name comes from; "": none (S1.5).
+// Renames returns the path of a field by which an update gives a zone that stands another name or place; "": none
+// (S1.5). The same name in other letters, or absolute, is none, nor is the namespace that a zoneRef has without one.
 func Renames(before, after *v1alpha1.Zone) string {
-	x, y := &before.Spec, &after.Spec
+	x, y := zoneRef(before.Spec.ZoneRef, before.Namespace), zoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
-	case x.DomainName != y.DomainName:
+	case !isNamed(before, after.Spec.DomainName):
 		return "spec.domainName"
-	case x.View != y.View:
+	case before.Spec.View != after.Spec.View:
 		return "spec.view"
-	case !apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef):
+	case !apiequality.Semantic.DeepEqual(x, y):
 		return "spec.zoneRef"
 	}
 	return ""
+}
+
+// isNamed reports whether domainName is the name that the zone has.
+func isNamed(zone *v1alpha1.Zone, domainName string) bool {
+	if name.IsAbsolute(domainName) {
+		n, err := name.Parse(domainName)
+		return err == nil && n.String() == zone.Status.FQDN
+	}
+	x, err1 := name.ParseRel(zone.Spec.DomainName)
+	y, err2 := name.ParseRel(domainName)
+	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
 // SamePlace reports whether an update changes nothing that says which zone the record belongs to (S2.1).

@@ -24,8 +24,7 @@ const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses is how many addresses all validateNameServers have: a rename takes them away and puts them
-	// elsewhere at once.
+	// MaxAddresses is how many addresses all validateNameServers have, which one transaction changes.
 	MaxAddresses = 512
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.4).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour

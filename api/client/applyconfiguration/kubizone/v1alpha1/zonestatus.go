@@ -50,7 +50,7 @@ type ZoneStatusApplyConfiguration struct {
 	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
 	RRsetCount *int64 `json:"rrsetCount,omitempty"`
 	// dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone
-	// gets another name, or ends.
+	// ends.
 	DNSSEC *ZoneDNSSECStatusApplyConfiguration `json:"dnssec,omitempty"`
 }
 
