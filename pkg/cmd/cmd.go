@@ -156,7 +156,7 @@ const (
 )
 
 // negativeAnswers are the errors of commands that ran to their end.
-var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
+var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
 
 // Main runs the command line and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {

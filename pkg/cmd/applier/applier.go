@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -206,13 +207,25 @@ func locateError(err error, from []place) error {
 	})
 	if d := status.Status().Details; d != nil &&
 		slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
-		text += "; remove the fields from the file, or take them over with --force-conflicts"
+		text += "; for the conflicts: remove the fields from the file, or take them over with --force-conflicts"
 	}
 	if apierrors.IsTimeout(err) {
 		text += outcomeUnknown
 	}
+	if code := status.Status().Code; code >= 400 && code < 500 && code != http.StatusTooManyRequests {
+		return refusal(text)
+	}
 	return errors.New(text)
 }
+
+// ErrRefused is wrapped where the server refused the change set: it was decided about, and nothing was written.
+var ErrRefused = errors.New("refused")
+
+// refusal is the text of such an answer.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) Unwrap() error   { return ErrRefused }
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {

@@ -6,6 +6,7 @@ package applier_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -77,11 +78,16 @@ func TestApply_together_S10_1(t *testing.T) {
 		"no Record":       {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `-: v1 Secret "x" is no Record`},
 		"two namespaces":  {strings.Replace(makeManifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"-f", "-"}, "record d is of namespace other"},
 		"a conflict": {makeManifest("c", "192.0.2.9"), []string{"-f", "-"},
-			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; remove the fields from the file`},
+			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; for the conflicts: remove the fields from the file`},
 		"an unknown field": {strings.Replace(makeManifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"}, "rdatas"},
 	} {
 		if out, err := run(c.in, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) || out != "" {
 			t.Errorf("%s: %q, %v", what, out, err)
+		}
+	}
+	for what, arguments := range map[string][]string{"refused": {"--delete", "gone"}, "the command line": nil} {
+		if _, err := run("", arguments...); errors.Is(err, applier.ErrRefused) != (what == "refused") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if now := serial(); now != before {
