@@ -50,7 +50,8 @@ func renderChart(t *testing.T, arguments ...string) string {
 
 // The tests of the controller run with the rights of the golden file, so these suffice, and a change of them is seen.
 func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
-	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(renderChart(t, "-s", "templates/rbac.yaml"), ""), "---\n")
+	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(renderChart(t, "-s", "templates/rbac.yaml"), ""),
+		"---\n")
 	if *update {
 		if err := os.WriteFile("testdata/rbac.golden", []byte(got), 0o644); err != nil {
 			t.Fatal(err)

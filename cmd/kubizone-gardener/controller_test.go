@@ -67,7 +67,8 @@ func (h *shoot) inSeed(s *seed) *shoot {
 	other := &shoot{t: h.t, seed: s, ns: h.ns, domain: h.domain}
 	s.makeNamespace(h.t, h.ns, map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleShoot})
 	other.setCluster(func(*gardencorev1beta1.Shoot) {})
-	other.secret = map[string][]byte{"kubeconfig": []byte(h.seed.makeAccount(h.t, landscape, "gardener", recordRules)), "namespace": []byte(landscape)}
+	other.secret = map[string][]byte{"kubeconfig": []byte(h.seed.makeAccount(h.t, landscape, "gardener", recordRules)),
+		"namespace": []byte(landscape)}
 	return other
 }
 
@@ -383,7 +384,8 @@ func TestDeletion_ofWhatIsGone(t *testing.T) {
 	lost, orphan := h.makeValues("lost", "A", "192.0.2.1"), h.makeValues("orphan", "A", "192.0.2.1")
 	h.deployRecord(lost)
 	h.deployRecord(orphan)
-	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.findRecord(lost).Name, metav1.DeleteOptions{}); err != nil {
+	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.findRecord(lost).Name,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.destroyRecord(lost)
@@ -523,7 +525,8 @@ func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
 	source.destroyRecord(values)
 
 	target := source.inSeed(to)
-	target.secret = map[string][]byte{"kubeconfig": []byte(from.makeAccount(t, "elsewhere", "gardener", recordRules)), "namespace": []byte("elsewhere")}
+	target.secret = map[string][]byte{"kubeconfig": []byte(from.makeAccount(t, "elsewhere", "gardener", recordRules)),
+		"namespace": []byte("elsewhere")}
 	if err := target.makeComponent(values).Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
 		t.Fatal(err)
 	}
@@ -639,7 +642,8 @@ func TestCredentials_areReadAtEachUse(t *testing.T) {
 	values := h.makeValues("api", "A", "192.0.2.1")
 	h.deployRecord(values)
 	good := h.secret
-	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": []byte(s.makeKubeconfig(t, s.config.Host, "revoked")), "KUBIZONE_NAMESPACE": []byte(landscape)}
+	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": []byte(s.makeKubeconfig(t, s.config.Host, "revoked")),
+		"KUBIZONE_NAMESPACE": []byte(landscape)}
 	if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -966,7 +970,8 @@ func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 				return fmt.Errorf("no metric %s in\n%s", series, text)
 			}
 			name, _, _ := strings.Cut(series, `\{`)
-			if !slices.ContainsFunc(readAlertRules(t).Groups[0].Rules, func(r monitoringv1.Rule) bool { return strings.Contains(r.Expr.String(), name+"{") }) {
+			if !slices.ContainsFunc(readAlertRules(t).Groups[0].Rules,
+				func(r monitoringv1.Rule) bool { return strings.Contains(r.Expr.String(), name+"{") }) {
 				t.Errorf("no alert is of %s", name)
 			}
 		}

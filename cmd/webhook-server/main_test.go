@@ -41,7 +41,8 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 		says      []string
 	}{
 		{nil, []string{"--hmac-secret-file", "--rfc2136-server", "--zone-file"}},
-		{[]string{"--hmac-secret-file", writeFile(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file", "empty"}},
+		{[]string{"--hmac-secret-file", writeFile(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file",
+			"empty"}},
 		{[]string{"--hmac-secret-file", "/nonexistent", "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"}, []string{"--rfc2136-server, --zone-file: give one of both"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1"}, []string{"--tsig-key-file"}},

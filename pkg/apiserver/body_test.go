@@ -65,12 +65,18 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 		"brackets in a text":       {"PATCH", string(types.MergePatchType), `{"metadata":{"annotations":{"a":"\"` + strings.Repeat("[{", 1000) + `\\"}}}`, 0, ""},
 		"a thousand operations":    {"PATCH", string(types.JSONPatchType), operations(maxOperations), 0, ""},
 		"one more":                 {"PATCH", string(types.JSONPatchType), operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "a JSON patch of a Record has at most 1000 operations (S5.6): replace the whole field"},
-		"labels enough":            {"PATCH", string(types.MergePatchType), labelled(maxEntries), http.StatusUnprocessableEntity, "metadata"},
-		"more labels":              {"PATCH", string(types.MergePatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge, manyEntries},
-		"applied":                  {"PATCH", string(types.ApplyYAMLPatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge, manyEntries},
-		"in YAML":                  {"POST", runtime.ContentTypeYAML, labelled(maxEntries + 1), http.StatusRequestEntityTooLarge, manyEntries},
-		"a long list":              {"PATCH", string(types.ApplyYAMLPatchType), "x: [" + strings.Repeat("1,", maxEntries) + "1]", http.StatusRequestEntityTooLarge, manyEntries},
-		"parameters of the type":   {"PATCH", string(types.JSONPatchType) + ";a=1;a=2", operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "at most 1000 operations"},
+		"labels enough": {"PATCH", string(types.MergePatchType), labelled(maxEntries), http.StatusUnprocessableEntity,
+			"metadata"},
+		"more labels": {"PATCH", string(types.MergePatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge,
+			manyEntries},
+		"applied": {"PATCH", string(types.ApplyYAMLPatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge,
+			manyEntries},
+		"in YAML": {"POST", runtime.ContentTypeYAML, labelled(maxEntries + 1), http.StatusRequestEntityTooLarge,
+			manyEntries},
+		"a long list": {"PATCH", string(types.ApplyYAMLPatchType), "x: [" + strings.Repeat("1,", maxEntries) + "1]",
+			http.StatusRequestEntityTooLarge, manyEntries},
+		"parameters of the type": {"PATCH", string(types.JSONPatchType) + ";a=1;a=2", operations(maxOperations + 1),
+			http.StatusRequestEntityTooLarge, "at most 1000 operations"},
 	} {
 		err := send(test.verb, test.media, test.body)
 		if test.verb == "PUT" {
@@ -93,16 +99,22 @@ func TestBody_hasNoAliases_S5_6(t *testing.T) {
 	const aliases = "metadata: {name: www, annotations: {a: &a text}}\nx: [*a, *a]\n"
 	record := "apiVersion: kubi.zone/v1alpha1\nkind: Record\n" + aliases
 	for what, request := range map[string]*rest.Request{
-		"create":            client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(record)),
-		"with a parameter":  client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", "Application/YAML; charset=utf-8").Body([]byte(record)),
-		"apply":             client.Patch(types.ApplyYAMLPatchType).Namespace("team").Resource("records").Name("www").Param("fieldManager", "test").Body([]byte(record)),
-		"apply by name":     client.Patch(types.ApplyYAMLPatchType).Namespace("team").Resource("records").Name("www").SetHeader("Content-Type", applied+";a=1;a=2").Param("fieldManager", "test").Body([]byte(record)),
-		"delete":            client.Delete().Namespace("team").Resource("records").Name("www").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
-		"delete many":       client.Delete().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
-		"a change set":      client.Post().Namespace("team").Resource("changesets").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
-		"a delivery":        client.Post().Namespace("team").Resource("deliveries").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
-		"a key by an alias": client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte("a: &a b\nx:\n  *a : c\n")),
-		"a merge":           client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte("a: &a {b: c}\nx:\n  <<: *a\n")),
+		"create": client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(record)),
+		"with a parameter": client.Post().Namespace("team").Resource("records").SetHeader("Content-Type",
+			"Application/YAML; charset=utf-8").Body([]byte(record)),
+		"apply": client.Patch(types.ApplyYAMLPatchType).Namespace("team").Resource("records").Name("www").Param(
+			"fieldManager", "test").Body([]byte(record)),
+		"apply by name": client.Patch(types.ApplyYAMLPatchType).Namespace("team").Resource("records").Name("www").SetHeader(
+			"Content-Type", applied+";a=1;a=2").Param("fieldManager", "test").Body([]byte(record)),
+		"delete": client.Delete().Namespace("team").Resource("records").Name("www").SetHeader("Content-Type", inYAML).Body(
+			[]byte(aliases)),
+		"delete many":  client.Delete().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
+		"a change set": client.Post().Namespace("team").Resource("changesets").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
+		"a delivery":   client.Post().Namespace("team").Resource("deliveries").SetHeader("Content-Type", inYAML).Body([]byte(aliases)),
+		"a key by an alias": client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body(
+			[]byte("a: &a b\nx:\n  *a : c\n")),
+		"a merge": client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body(
+			[]byte("a: &a {b: c}\nx:\n  <<: *a\n")),
 	} {
 		err := request.Do(t.Context()).Error()
 		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "*a; aliases are not taken (S5.6): write the value out") {
@@ -110,11 +122,13 @@ func TestBody_hasNoAliases_S5_6(t *testing.T) {
 		}
 	}
 	quoted := strings.Replace(aRecord, `"metadata":{`, `"metadata":{"annotations":{"a":"&a","b":"*a"},`, 1) + "\n# &a *a\n"
-	if err := client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(quoted)).Do(t.Context()).Error(); err != nil {
+	if err := client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(quoted)).Do(
+		t.Context()).Error(); err != nil {
 		t.Error(err)
 	}
 	deep := "x: " + strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
-	if err := client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(deep)).Do(t.Context()).Error(); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "deeper than 64") {
+	if err := client.Post().Namespace("team").Resource("records").SetHeader("Content-Type", inYAML).Body([]byte(deep)).Do(
+		t.Context()).Error(); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "deeper than 64") {
 		t.Errorf("deep: %v", err)
 	}
 }
@@ -126,9 +140,11 @@ func TestBody_ofAnyRequestIsBounded_S5_6(t *testing.T) {
 	for what, request := range map[string]*rest.Request{
 		"a scale":    client.Patch(types.MergePatchType).AbsPath("/apis/bind9.kubi.zone/v1alpha1/namespaces/team/bind9clusters/c/scale"),
 		"a deletion": client.Delete().Namespace("team").Resource("records").Name("www").SetHeader("Content-Type", "application/json"),
-		"a review":   client.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").SetHeader("Content-Type", "application/json"),
+		"a review": client.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").SetHeader("Content-Type",
+			"application/json"),
 	} {
-		if err := request.Body(long).Do(t.Context()).Error(); !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "at most 512 KiB") {
+		if err := request.Body(long).Do(t.Context()).Error(); !apierrors.IsRequestEntityTooLargeError(err) ||
+			!strings.Contains(err.Error(), "at most 512 KiB") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

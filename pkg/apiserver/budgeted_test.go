@@ -106,7 +106,8 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 			must.Get(zones.Create(ctx, zone.DeepCopy(), metav1.CreateOptions{}))(t)
 			var err error
 			for i := 0; err == nil && i < 100; i++ {
-				err = api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord(fmt.Sprintf("r%d", i), 40<<10)).MaxRetries(0).Do(ctx).Error()
+				err = api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord(fmt.Sprintf("r%d", i),
+					40<<10)).MaxRetries(0).Do(ctx).Error()
 			}
 			if err == nil {
 				t.Fatal("never full")
@@ -173,8 +174,10 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		"metadata":          patch("team", `{"metadata":{"labels":{"a":"b"}}}`),
 		"a few octets less": patch("team", `{"metadata":{"annotations":{"pad":"x"}}}`),
 		"a dry run":         patch("team", `{"spec":{"ttl":305}}`, "dryRun"),
-		"a create":          api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord("c", 4000)).MaxRetries(0).Do(ctx).Error(),
-		"a status":          api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body([]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
+		"a create": api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord("c", 4000)).MaxRetries(0).Do(
+			ctx).Error(),
+		"a status": api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body(
+			[]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
 	} {
 		if !apierrors.IsTooManyRequests(err) {
 			t.Errorf("%s: %v", what, err)

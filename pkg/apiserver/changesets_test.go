@@ -252,8 +252,10 @@ func TestChangeSets(t *testing.T) {
 	t.Run("answers what became of each item, at one serial S10.1", func(t *testing.T) {
 		before := w.mustSend(t, makeChangeSet(applyItem("one", "192.0.2.1"), applyItem("two", "192.0.2.2"),
 			applyItem("three", "192.0.2.3")))
-		after := w.mustSend(t, makeChangeSet(applyItem("one", "192.0.2.11"), applyItem("two", "192.0.2.2"), deleteItem("three"), applyItem("four", "192.0.2.4")))
-		if before.Serial == 0 || after.Serial != before.Serial+1 || after.Serial != w.readSerial(t) || after.ZoneRef == nil || after.ZoneRef.Name != "org" {
+		after := w.mustSend(t, makeChangeSet(applyItem("one", "192.0.2.11"), applyItem("two", "192.0.2.2"), deleteItem("three"),
+			applyItem("four", "192.0.2.4")))
+		if before.Serial == 0 || after.Serial != before.Serial+1 || after.Serial != w.readSerial(t) || after.ZoneRef == nil ||
+			after.ZoneRef.Name != "org" {
 			t.Errorf("serial %d, then %d in %v", before.Serial, after.Serial, after.ZoneRef)
 		}
 		var operations []string
@@ -285,7 +287,8 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Lock()
 		w.denied, w.refused = []string{"patch records authz"}, []string{"policy"}
 		w.mu.Unlock()
-		_, err := w.sendSet(t, makeChangeSet(applyItem("fine", "192.0.2.1"), applyItem("authz", "192.0.2.1"), applyItem("policy", "192.0.2.1"), applyItem("bad", "no address"), deleteItem("missing"),
+		_, err := w.sendSet(t, makeChangeSet(applyItem("fine", "192.0.2.1"), applyItem("authz", "192.0.2.1"),
+			applyItem("policy", "192.0.2.1"), applyItem("bad", "no address"), deleteItem("missing"),
 			applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"away"},"spec":{"domainName":"away.example.net.","type":"A","rdata":"192.0.2.1"}}`),
 			applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"none"},"spec":{"domainName":"www.nowhere.test.","type":"A","rdata":"192.0.2.1"}}`)))
 		want := "spec.items[1]: Forbidden spec.items[2]: Forbidden spec.items[3].apply.spec.rdata: FieldValueInvalid spec.items[4]: NotFound spec.items[5].apply.spec.domainName: FieldValueForbidden spec.items[6].apply.spec.domainName: FieldValueForbidden"
@@ -296,7 +299,8 @@ func TestChangeSets(t *testing.T) {
 			t.Errorf("%v became %v", names, after)
 		}
 		// Of one code, it is that.
-		if _, err := w.sendSet(t, makeChangeSet(applyItem("authz", "192.0.2.1"), applyItem("policy", "192.0.2.1"))); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the test's policy") || !strings.Contains(err.Error(), "the test says so") {
+		if _, err := w.sendSet(t, makeChangeSet(applyItem("authz", "192.0.2.1"), applyItem("policy", "192.0.2.1"))); !apierrors.IsForbidden(
+			err) || !strings.Contains(err.Error(), "the test's policy") || !strings.Contains(err.Error(), "the test says so") {
 			t.Errorf("two of 403 are %v", err)
 		}
 		w.mu.Lock()
@@ -330,7 +334,8 @@ func TestChangeSets(t *testing.T) {
 		other := makeChangeSet(applyItem("owned", "192.0.2.2"), applyItem("owned2", "192.0.2.2"))
 		other.Spec.FieldManager = "other"
 		_, err := w.sendSet(t, other)
-		if got := strings.Join(listCauses(err), " "); !apierrors.IsConflict(err) || got != "spec.items[0].apply.spec.rdata: FieldManagerConflict spec.items[1].apply.spec.rdata: FieldManagerConflict" {
+		if got := strings.Join(listCauses(err), " "); !apierrors.IsConflict(err) || got != "spec.items[0].apply.spec.rdata: "+
+			"FieldManagerConflict spec.items[1].apply.spec.rdata: FieldManagerConflict" {
 			t.Errorf("a conflict is %v: %s", err, got)
 		}
 		other.Spec.Force = true
@@ -364,14 +369,16 @@ func TestChangeSets(t *testing.T) {
 
 	t.Run("refuses what is no set of one zone S10.5", func(t *testing.T) {
 		w.mustSend(t, makeChangeSet(applyItem("held", "192.0.2.1"), applyItem("mover", "192.0.2.1")))
-		must.Get(w.api.Records("team").Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}))(t)
+		must.Get(w.api.Records("team").Patch(t.Context(), "held", types.MergePatchType,
+			[]byte(`{"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}))(t)
 		move := applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"mover"},"spec":{"domainName":"mover.example.net.","type":"A","rdata":"192.0.2.1"}}`)
 		many, large := makeChangeSet(), makeChangeSet()
 		for i := range 101 {
 			many.Spec.Items = append(many.Spec.Items, applyItem(fmt.Sprintf("many%d", i), "192.0.2.1"))
 		}
 		for i := range 5 {
-			large.Spec.Items = append(large.Spec.Items, applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","rdata":%q}}`, i, i, strings.Repeat("x", 60000))))
+			large.Spec.Items = append(large.Spec.Items,
+				applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","rdata":%q}}`, i, i, strings.Repeat("x", 60000))))
 		}
 		for what, c := range map[string]struct {
 			set  *v1alpha1.ChangeSet
@@ -409,7 +416,8 @@ func TestChangeSets(t *testing.T) {
 
 	t.Run("previews S10.7", func(t *testing.T) {
 		serial, names := w.readSerial(t), w.listNames(t)
-		set, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("one"), applyItem("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		set, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("one"),
+			applyItem("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +427,9 @@ func TestChangeSets(t *testing.T) {
 		if w.readSerial(t) != serial || !slices.Equal(names, w.listNames(t)) {
 			t.Error("a dry run wrote")
 		}
-		if _, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("held")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); fmt.Sprint(listCauses(err)) != "[spec.items[1]: FieldValueForbidden]" {
+		if _, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("held")),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); fmt.Sprint(listCauses(err)) != "[spec.items[1]: "+
+			"FieldValueForbidden]" {
 			t.Errorf("a dry run of what is refused: %v", err)
 		}
 	})
@@ -478,7 +488,8 @@ func TestChangeSets(t *testing.T) {
 		defer gone()
 		ended := make(chan error, 1)
 		go func() {
-			_, err := w.api.ChangeSets("team").Create(ctx, makeChangeSet(applyItem("slow", "192.0.2.1"), applyItem("beside", "192.0.2.1")), metav1.CreateOptions{})
+			_, err := w.api.ChangeSets("team").Create(ctx, makeChangeSet(applyItem("slow", "192.0.2.1"), applyItem("beside", "192.0.2.1")),
+				metav1.CreateOptions{})
 			ended <- err
 		}()
 		<-entered
@@ -497,7 +508,8 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Lock()
 		w.admit = nil
 		w.mu.Unlock()
-		if record, err := w.api.Records("team").Get(t.Context(), "beside", metav1.GetOptions{}); err != nil || record.Spec.RData != "192.0.2.9" || slices.Contains(w.listNames(t), "slow") {
+		if record, err := w.api.Records("team").Get(t.Context(), "beside", metav1.GetOptions{}); err != nil ||
+			record.Spec.RData != "192.0.2.9" || slices.Contains(w.listNames(t), "slow") {
 			t.Errorf("%v, %v", record.Spec, err)
 		}
 	})
@@ -549,7 +561,8 @@ func TestChangeSets(t *testing.T) {
 			set.Spec.Items = append(set.Spec.Items, applyItem(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
 		}
 		_, err := w.sendSet(t, set)
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "etcd takes 128; nothing was written") || len(listCauses(err)) != 0 {
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "etcd takes 128; nothing was written") ||
+			len(listCauses(err)) != 0 {
 			t.Errorf("a hundred items for an etcd of 128 operations: %v %v", err, listCauses(err))
 		}
 		if set.Spec.Items = set.Spec.Items[:30]; slices.Contains(w.listNames(t), "hundred0") {

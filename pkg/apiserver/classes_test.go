@@ -151,7 +151,8 @@ func testClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 	protect := func(on string) {
 		t.Helper()
-		must.Get(classes.Patch(ctx, "made", types.MergePatchType, []byte(`{"spec":{"deletionProtection":`+on+`}}`), metav1.PatchOptions{}))(t)
+		must.Get(classes.Patch(ctx, "made", types.MergePatchType, []byte(`{"spec":{"deletionProtection":`+on+`}}`), metav1.PatchOptions{}))(
+			t)
 	}
 	protect("true")
 	err = classes.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=made"})

@@ -260,9 +260,11 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 		t.Errorf("%v", err)
 	}
 	for _, test := range []struct{ body, want string }{
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`, "version of type string"},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`,
+			"version of type string"},
 		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, "storage.capacity of type"},
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`, `unknown field "spec.primary.replica"`},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`,
+			`unknown field "spec.primary.replica"`},
 	} {
 		err := client.Bind9V1alpha1().RESTClient().Post().Namespace("refused").Resource("bind9clusters").Param("fieldValidation", "Strict").
 			SetHeader("Content-Type", "application/json").Body([]byte(test.body)).Do(ctx).Error()
@@ -270,8 +272,10 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	applied, err := clusters.Patch(ctx, "applied", types.ApplyPatchType, []byte(`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"applied"},"spec":{"primary":{"replicas":1},"config":{"allowQuery":["any"]}},"status":{"observedGeneration":7}}`), metav1.PatchOptions{FieldManager: "m"})
-	if err != nil || applied.Spec.Primary.Replicas != 1 || applied.Status.ObservedGeneration != 0 || strings.Contains(string(applied.ManagedFields[0].FieldsV1.GetRawBytes()), "status") {
+	applied, err := clusters.Patch(ctx, "applied", types.ApplyPatchType,
+		[]byte(`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"applied"},"spec":{"primary":{"replicas":1},"config":{"allowQuery":["any"]}},"status":{"observedGeneration":7}}`), metav1.PatchOptions{FieldManager: "m"})
+	if err != nil || applied.Spec.Primary.Replicas != 1 || applied.Status.ObservedGeneration != 0 ||
+		strings.Contains(string(applied.ManagedFields[0].FieldsV1.GetRawBytes()), "status") {
 		t.Errorf("%v, %+v", err, applied)
 	}
 	dry, err := clusters.Create(ctx, fleetCluster("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -253,8 +253,9 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"Bind9Provider.mode": "[Catalog Transfer Update]", "Agent.kind": "[Bindcar Kubizone]", "Bind9InstanceSpec.role": "[Primary Secondary Signer]",
-		"Image.pullPolicy": "[Always IfNotPresent Never]", "TSIGKey.algorithm": "[hmac-sha256 hmac-sha384 hmac-sha512]",
+		"Bind9Provider.mode": "[Catalog Transfer Update]", "Agent.kind": "[Bindcar Kubizone]",
+		"Bind9InstanceSpec.role": "[Primary Secondary Signer]",
+		"Image.pullPolicy":       "[Always IfNotPresent Never]", "TSIGKey.algorithm": "[hmac-sha256 hmac-sha384 hmac-sha512]",
 		"Service.externalTrafficPolicy": "[Cluster Local]", "Service.type": "[ClusterIP LoadBalancer NodePort]", "Storage.type": "[EmptyDir PersistentVolumeClaim]",
 		"Toleration.effect": "[NoExecute NoSchedule PreferNoSchedule]", "Toleration.operator": "[Equal Exists]",
 		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",

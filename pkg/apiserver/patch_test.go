@@ -25,7 +25,8 @@ const (
 func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 	client := startWholeServer(t)
 	for resource, object := range map[string]string{"zones": aZone, "records": aRecord} {
-		must.Succeed(t, client.RESTClient().Post().Namespace("team").Resource(resource).SetHeader("Content-Type", "application/json").Body([]byte(object)).Do(t.Context()).Error())
+		must.Succeed(t, client.RESTClient().Post().Namespace("team").Resource(resource).SetHeader("Content-Type", "application/json").Body(
+			[]byte(object)).Do(t.Context()).Error())
 	}
 	for _, test := range []struct{ resource, patch, field string }{
 		{"records", `{"spec":{"ttl":"1h"}}`, "spec.ttl of type int32"},
@@ -36,8 +37,10 @@ func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 		{"records", `{"spec":{"values":"192.0.2.1"}}`, "spec.values of type []string"},
 		{"records", `{"spec":{"zoneRef":"z"}}`, "spec.zoneRef of type v1alpha1."},
 		{"records", `{"metadata":{"labels":{"n":1}}}`, "metadata.labels of type string"},
-		{"zones", `{"spec":{"delegations":[{"namespace":"a"},{"records":[{"pattern":"*","types":"A"}]}]}}`, "spec.delegations.records.types of type []string"},
-		{"zones", `{"spec":{"delegations":[{"records":[{"pattern":"*","shared":"yes"}]}]}}`, "spec.delegations.records.shared of type bool"},
+		{"zones", `{"spec":{"delegations":[{"namespace":"a"},{"records":[{"pattern":"*","types":"A"}]}]}}`,
+			"spec.delegations.records.types of type []string"},
+		{"zones", `{"spec":{"delegations":[{"records":[{"pattern":"*","shared":"yes"}]}]}}`, "spec.delegations.records.shared of " +
+			"type bool"},
 		{"zones", `{"spec":{"withdrawalGracePeriod":3600}}`, "spec.withdrawalGracePeriod of type string"},
 		{"zones", `{"spec":{"withdrawalGracePeriod":"a day"}}`, `invalid duration "a day"`},
 	} {
@@ -61,8 +64,10 @@ func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 		rest := client.RESTClient()
 		for media, body := range map[string][]byte{"application/json": []byte(merged), "application/yaml": inYAML} {
 			begins := kind + ` in version "v1alpha1" cannot be handled as a ` + kind
-			answers("create by "+media, begins, rest.Post().Namespace("team").Resource(test.resource).SetHeader("Content-Type", media).Body(body).Do(t.Context()).Error())
-			answers("update by "+media, begins, rest.Put().Namespace("team").Resource(test.resource).Name(name).SetHeader("Content-Type", media).Param("fieldValidation", "Strict").Body(body).Do(t.Context()).Error())
+			answers("create by "+media, begins, rest.Post().Namespace("team").Resource(test.resource).SetHeader("Content-Type", media).Body(
+				body).Do(t.Context()).Error())
+			answers("update by "+media, begins, rest.Put().Namespace("team").Resource(test.resource).Name(name).SetHeader("Content-Type",
+				media).Param("fieldValidation", "Strict").Body(body).Do(t.Context()).Error())
 		}
 		for _, by := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType} {
 			body := test.patch
@@ -83,18 +88,21 @@ func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 		// A write that is refused for another reason gets that reason.
 		`[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`: `spec.rdata: Invalid value: "192.0.2.300"`,
 	} {
-		err := client.RESTClient().Patch(types.JSONPatchType).Namespace("team").Resource("records").Name("www").Body([]byte(operations)).Do(t.Context()).Error()
+		err := client.RESTClient().Patch(types.JSONPatchType).Namespace("team").Resource("records").Name("www").Body([]byte(operations)).Do(
+			t.Context()).Error()
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", operations, err)
 		}
 	}
 	// What fits is taken, directives of a strategic merge patch included.
 	directive := `{"metadata":{"labels":{"$patch":"replace","n":"1"},"$deleteFromPrimitiveList/finalizers":["x"]},"spec":{"$retainKeys":["domainName","type","rdata"],"domainName":"www.example.","type":"A","rdata":"192.0.2.2","ttl":null}}`
-	if err := client.RESTClient().Patch(types.StrategicMergePatchType).Namespace("team").Resource("records").Name("www").Param("fieldValidation", "Strict").Body([]byte(directive)).Do(t.Context()).Error(); err != nil {
+	if err := client.RESTClient().Patch(types.StrategicMergePatchType).Namespace("team").Resource("records").Name("www").Param(
+		"fieldValidation", "Strict").Body([]byte(directive)).Do(t.Context()).Error(); err != nil {
 		t.Error("a directive:", err)
 	}
 	whole := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"creationTimestamp":null},"spec":{"domainName":"www.example.","type":"A","rdata":"192.0.2.2"}}`
-	if err := client.RESTClient().Patch(types.ApplyYAMLPatchType).Namespace("team").Resource("records").Name("www").Param("fieldManager", "test").Param("force", "true").Body([]byte(whole)).Do(t.Context()).Error(); err != nil {
+	if err := client.RESTClient().Patch(types.ApplyYAMLPatchType).Namespace("team").Resource("records").Name("www").Param("fieldManager",
+		"test").Param("force", "true").Body([]byte(whole)).Do(t.Context()).Error(); err != nil {
 		t.Error("an apply:", err)
 	}
 }

@@ -177,10 +177,12 @@ func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 	c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www"}}))
 	a := openAuthorizer(t, c.makeConfig(t))
 	for range 2 { // the second time everything is remembered
-		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
+		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow ||
+			err != nil {
 			t.Errorf("www: %v, %v; want Allow", decision, err)
 		}
-		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "mail")); decision == authorizer.DecisionAllow || err != nil {
+		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "mail")); decision == authorizer.DecisionAllow ||
+			err != nil {
 			t.Errorf("mail: %v, %v; want not allowed", decision, err)
 		}
 	}
@@ -255,10 +257,12 @@ func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 	config := c.makeConfig(t)
 	config.AskByName = true
 	a := openAuthorizer(t, config)
-	if decision, reason, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "payroll")); decision != authorizer.DecisionDeny || reason != "policy" || err != nil {
+	if decision, reason, err := a.Authorize(t.Context(), makeRequest("get", "records", "",
+		"payroll")); decision != authorizer.DecisionDeny || reason != "policy" || err != nil {
 		t.Errorf("payroll: %v, %q, %v; want Deny with the cluster's reason", decision, reason, err)
 	}
-	if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
+	if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow ||
+		err != nil {
 		t.Errorf("www: %v, %v; want Allow", decision, err)
 	}
 	if got := c.listNames(); !slices.Equal(got, []string{"payroll", "www"}) {
@@ -326,7 +330,8 @@ func TestAuthorize_failsClosed(t *testing.T) { // attack 46
 					server.mu.Lock()
 					server.fail = nil
 					server.mu.Unlock()
-					if decision, _, err := a.Authorize(t.Context(), makeRequest("delete", "records", "", "www")); decision != authorizer.DecisionAllow {
+					if decision, _, err := a.Authorize(t.Context(), makeRequest("delete", "records", "",
+						"www")); decision != authorizer.DecisionAllow {
 						t.Errorf("after the failure: %v, %v", decision, err)
 					}
 				}
@@ -399,7 +404,8 @@ func TestAuthorize_manyAtOnce(t *testing.T) {
 		group.Go(func() {
 			for j := range 50 {
 				name := fmt.Sprintf("www-%d", (i+j)%5)
-				if decision, _, err := a.Authorize(t.Context(), makeRequest("update", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
+				if decision, _, err := a.Authorize(t.Context(), makeRequest("update", "records", "",
+					name)); decision != authorizer.DecisionAllow || err != nil {
 					t.Errorf("update %s: %v, %v", name, decision, err)
 				}
 				decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", name))
@@ -442,7 +448,8 @@ func BenchmarkAuthorize_differentNames(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i++
-				if decision, _, err := a.Authorize(b.Context(), makeRequest("update", "records", "", fmt.Sprintf("www-%d", i))); decision != authorizer.DecisionAllow || err != nil {
+				if decision, _, err := a.Authorize(b.Context(), makeRequest("update", "records", "",
+					fmt.Sprintf("www-%d", i))); decision != authorizer.DecisionAllow || err != nil {
 					b.Fatal(decision, err)
 				}
 			}
@@ -455,7 +462,8 @@ func BenchmarkAuthorize_differentNames(b *testing.B) {
 func TestAuthorize_inEveryNamespace(t *testing.T) {
 	for _, byName := range []bool{false, true} {
 		with := func(namespace string) authorizer.Authorizer {
-			config := newCluster(t, evaluateRules(rule{namespace: namespace, verb: "update", resource: "deliveries"}, rule{namespace: namespace, verb: "update", resource: "zones"})).makeConfig(t)
+			config := newCluster(t, evaluateRules(rule{namespace: namespace, verb: "update", resource: "deliveries"},
+				rule{namespace: namespace, verb: "update", resource: "zones"})).makeConfig(t)
 			config.AskByName = byName
 			config.InEveryNamespace = func(asked authorizer.Attributes) bool { return asked.GetResource() == "deliveries" }
 			return openAuthorizer(t, config)

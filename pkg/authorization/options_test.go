@@ -47,7 +47,8 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 		o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, c.URL), fmt.Sprintf("--authorization-ask-by-name=%v", byName))
 		must.Succeed(t, o.ApplyTo(&info))
 		for _, name := range []string{"www", "mail"} {
-			if decision, _, err := info.Authorizer.Authorize(t.Context(), makeRequest("get", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
+			if decision, _, err := info.Authorizer.Authorize(t.Context(), makeRequest("get", "records", "",
+				name)); decision != authorizer.DecisionAllow || err != nil {
 				t.Errorf("%s: %v, %v; want Allow", name, decision, err)
 			}
 		}

@@ -252,7 +252,8 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64) {
 	t.Helper()
 	all := &v1alpha1.RecordList{}
-	must.Succeed(t, s.Records.GetList(t.Context(), "/kubi.zone/records/", storage.ListOptions{Recursive: true, Predicate: storage.Everything}, all))
+	must.Succeed(t, s.Records.GetList(t.Context(), "/kubi.zone/records/", storage.ListOptions{Recursive: true,
+		Predicate: storage.Everything}, all))
 	objects = map[string]string{}
 	for _, r := range all.Items {
 		objects[r.Name] = fmt.Sprint(r.Spec.Values, "@", r.ResourceVersion)
@@ -371,7 +372,8 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	}
 	age(20)
 	begins(older, "", true)
-	if _, _, err := restoreBackup(t, newer, func(r *Restore) { r.AheadOf = newer + "x" }); err == nil || !strings.Contains(err.Error(), "--ahead-of: ") {
+	if _, _, err := restoreBackup(t, newer, func(r *Restore) { r.AheadOf = newer + "x" }); err == nil ||
+		!strings.Contains(err.Error(), "--ahead-of: ") {
 		t.Errorf("ahead of what is not there: %v", err)
 	}
 }
@@ -399,15 +401,16 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		snapshot, manifest []byte
 		want               string
 	}{
-		"cut":             {whole[:len(whole)/2], manifest, "is cut: it has"},
-		"a bit flipped":   {flipped, manifest, "is not the file of its manifest"},
-		"no manifest":     {whole, nil, "is no whole backup"},
-		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
-		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
-		"a newer format":  {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
-		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone reads is 17"},
-		"of the future":   {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
-		"a poem":          {[]byte("roses"), manifest, "is cut"},
+		"cut":            {whole[:len(whole)/2], manifest, "is cut: it has"},
+		"a bit flipped":  {flipped, manifest, "is not the file of its manifest"},
+		"no manifest":    {whole, nil, "is no whole backup"},
+		"not a manifest": {whole, []byte("{}"), "is no manifest of a backup"},
+		"a newer backup": {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
+		"a newer format": {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
+		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone " +
+			"reads is 17"},
+		"of the future": {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
+		"a poem":        {[]byte("roses"), manifest, "is cut"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			bad := filepath.Join(t.TempDir(), "bad")

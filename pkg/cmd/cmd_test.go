@@ -233,7 +233,8 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 			t.Errorf("%q: %d %q, as text %q", arguments, code, stderr, text)
 		}
 	}
-	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format \"xml\": write text or json\n" {
+	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format "+
+		"\"xml\": write text or json\n" {
 		t.Errorf("%d %q", code, stderr)
 	}
 }

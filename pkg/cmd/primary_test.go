@@ -166,7 +166,8 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	if code, _ := getPage(t, health+"/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz without the API: %d", code)
 	}
-	if code, body := getPage(t, health+"/metrics"); code != http.StatusOK || strings.Contains(body, "example.org") || strings.Contains(body, `"org"`) {
+	if code, body := getPage(t, health+"/metrics"); code != http.StatusOK || strings.Contains(body, "example.org") ||
+		strings.Contains(body, `"org"`) {
 		t.Errorf("/metrics: %d %s", code, body)
 	}
 	stop()
@@ -209,7 +210,8 @@ func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 // All that is wrong is said at once, each by its flag.
 func TestPrimary_saysAllThatIsWrong(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	_, err := completeOptions(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view", "A", "--transfer-to", "ns.example.org", "--tsig-key-file", missing)
+	_, err := completeOptions(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view",
+		"A", "--transfer-to", "ns.example.org", "--tsig-key-file", missing)
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -215,7 +215,8 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 					passTime(61 * time.Minute)
 				}
 				passTime(time.Minute)
-				if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound || state.Serial != 0 {
+				if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound ||
+					state.Serial != 0 {
 					t.Errorf("while it is not there: %+v", state)
 				}
 				if restarts {
@@ -244,7 +245,8 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		s.refuseRRset(delivery.RRsetKey{Name: name.MustParse("host.below.example.org."), Type: rdata.A}, delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"})
+		s.refuseRRset(delivery.RRsetKey{Name: name.MustParse("host.below.example.org."), Type: rdata.A},
+			delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"})
 		s.zone.putAddresses(map[string]string{"host.below": "192.0.2.9"})
 		passTime(2 * time.Minute)
 		state := s.readState()
@@ -316,7 +318,8 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 				}
 				// Nothing to mend: that it was compared is said nevertheless.
 				ask("two")
-				if state := s.readState(); state.Request != "two" || state.Drifted.Status != delivery.False || state.Drifted.Reason != delivery.ReasonCompared {
+				if state := s.readState(); state.Request != "two" || state.Drifted.Status != delivery.False ||
+					state.Drifted.Reason != delivery.ReasonCompared {
 					t.Errorf("%+v", state)
 				}
 				calls = s.server.Calls("Verify")

@@ -78,7 +78,8 @@ func TestLoop_backoff(t *testing.T) {
 				t.Errorf("gap %d is %s, want %s less up to a fifth: %v", i, got[i], most, got)
 			}
 		}
-		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it is on fire"}) || state.Error.Code != "500" {
+		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError,
+			Message: "it is on fire"}) || state.Error.Code != "500" {
 			t.Errorf("%+v", state)
 		}
 		first, recovered := 0, 0
@@ -294,7 +295,8 @@ func TestLoop_classWithoutAProvider(t *testing.T) {
 		s.class.Provider = nil
 		s.class.Err = &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there", Permanent: true}
 		s.beginScene()
-		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there"}) {
+		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonSecretNotFound,
+			Message: "Secret dns/key is not there"}) {
 			t.Errorf("%+v", state)
 		}
 		writes := s.store.countWrites()
@@ -376,7 +378,8 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 			return report
 		}}
 		s.beginScene()
-		if state := s.readState(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 || state.Ready.Message != "servers are on their way to the serial; 192.0.2.54: its serial is 7" {
+		if state := s.readState(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 ||
+			state.Ready.Message != "servers are on their way to the serial; 192.0.2.54: its serial is 7" {
 			t.Errorf("%+v", state)
 		}
 		down.Store(true)
@@ -384,7 +387,8 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		if asked := asked.Load(); asked < 12 || asked > 25 {
 			t.Errorf("asked %d times in 10 minutes; half a second at first, a minute at most", asked)
 		}
-		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: "192.0.2.54: no answer"}) {
+		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable,
+			Message: "192.0.2.54: no answer"}) {
 			t.Errorf("%+v", state)
 		}
 		if wrote := s.store.countWrites(); wrote != 2 {
@@ -472,7 +476,8 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 			if s.readState().Version != "" {
 				t.Errorf("it waits for ever: %+v", s.readState())
 			}
-			if told := slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }); told == comes {
+			if told := slices.ContainsFunc(s.worker.events.eventsOf("z"),
+				func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }); told == comes {
 				t.Errorf("the view comes: %t; something is said to remain: %t", comes, told)
 			}
 		})

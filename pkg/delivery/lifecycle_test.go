@@ -228,7 +228,8 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
 				passTime(test.after - 23*time.Hour + 20*time.Minute)
 				events := s.worker.events.eventsOf("z")
 				last := events[len(events)-1]
-				if state := s.readState(); state.Version != "" || last.Outcome != delivery.OutcomeWithdrawn || last.Absent.IsZero() == test.left {
+				if state := s.readState(); state.Version != "" || last.Outcome != delivery.OutcomeWithdrawn ||
+					last.Absent.IsZero() == test.left {
 					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.Absent, state)
 				}
 				if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 != test.left {

@@ -128,7 +128,8 @@ func TestLoop_idle(t *testing.T) {
 		}
 		if server.Calls("Deliver") != deliveries || store.countWrites() != writes || store.countLoads() != loads ||
 			len(server.Writes()) != zones {
-			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.countWrites()-writes, store.countLoads()-loads)
+			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.countWrites()-writes,
+				store.countLoads()-loads)
 		}
 	})
 }
@@ -533,7 +534,8 @@ func TestLoop_panicIsAnError(t *testing.T) {
 		s.worker.SetZone(zoneOf("other", "main"))
 		synctest.Wait()
 		other.expectZone(s.server)
-		if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError || state.Error == nil || state.Error.Message != state.Ready.Message {
+		if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError ||
+			state.Error == nil || state.Error.Message != state.Ready.Message {
 			t.Errorf("%+v", state)
 		}
 		s.failProvider(nil)
@@ -578,9 +580,11 @@ func TestLoop_restart(t *testing.T) {
 				}
 			} else if got := readServer(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
-			} else if says := s.readState().Ready; says.Status != delivery.True || !strings.Contains(says.Message, "compare what the provider has with zones/entries") {
+			} else if says := s.readState().Ready; says.Status != delivery.True ||
+				!strings.Contains(says.Message, "compare what the provider has with zones/entries") {
 				t.Errorf("what remains there is not said: %+v", says)
-			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events, func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }) {
+			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events,
+				func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }) {
 				t.Errorf("what remains there is not told: %+v", events)
 			}
 			for _, event := range s.worker.events.eventsOf("z") {
@@ -612,7 +616,8 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 			s.memory.Blind, s.class.RequestsPerSecond = true, 10_000
 			s.worker.stop()
 			key, began := delivery.Key{UID: "z", Class: "main"}, s.zone.serial
-			begun := delivery.State{Zone: s.zone.header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: began, From: began, Holder: "dead", Time: time.Now(), Unlisted: true}}
+			begun := delivery.State{Zone: s.zone.header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: began, From: began,
+				Holder: "dead", Time: time.Now(), Unlisted: true}}
 			must.Get(s.store.Save(s.Context(), key, begun))(t)
 			s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 			s.beginScene()
@@ -624,7 +629,8 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 				s.zone.expectZone(s.server)
 				// Now the one before arrives.
 				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: www.Name, Type: www.Type, TTL: 360, Data: []string{"192.0.2.1"}})
-				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("n000.example.org."), Type: www.Type, TTL: 360, Data: []string{"192.0.2.7"}})
+				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("n000.example.org."), Type: www.Type, TTL: 360,
+					Data: []string{"192.0.2.7"}})
 				want += 3 + 3
 			}
 			passTime(5 * time.Minute)

@@ -264,7 +264,8 @@ func runConvergence(t *testing.T, seed uint64) {
 			if !maps.Equal(got, want) {
 				t.Errorf("seed %d: %s of class %s at %d has\n%v\nthe zone\n%v", seed, zone.header.FQDN, class, zone.serial, got, want)
 			}
-			if state := store.readState(zone.zone.UID, class); state.Serial != zone.serial || state.Intent != nil || state.Error != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
+			if state := store.readState(zone.zone.UID, class); state.Serial != zone.serial || state.Intent != nil || state.Error != nil ||
+				state.Failed != 0 || state.Ready.Status != delivery.True {
 				t.Errorf("seed %d: %s of class %s at %d: %+v", seed, zone.header.FQDN, class, zone.serial, state)
 			}
 		}

@@ -57,7 +57,8 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 						// Whichever of both is tried first brings the other one with it.
 						for range 60 * 11 {
 							passTime(time.Second)
-							if len(readServer(s.server, other.header.FQDN)) > 0 || readServer(s.server, s.zone.header.FQDN)["www.example.org."] == "192.0.2.9" {
+							if len(readServer(s.server, other.header.FQDN)) > 0 ||
+								readServer(s.server, s.zone.header.FQDN)["www.example.org."] == "192.0.2.9" {
 								break
 							}
 						}

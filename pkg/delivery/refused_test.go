@@ -229,7 +229,8 @@ func TestLoop_refusedToGo(t *testing.T) {
 						confirmed := func(what string) {
 							t.Helper()
 							passTime(time.Minute)
-							if state := s.readState(); state.Serial != s.zone.serial || state.Failed != count || state.Ready.Reason != delivery.ReasonValidationFailed {
+							if state := s.readState(); state.Serial != s.zone.serial || state.Failed != count ||
+								state.Ready.Reason != delivery.ReasonValidationFailed {
 								t.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
 							}
 						}

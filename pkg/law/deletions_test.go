@@ -45,8 +45,9 @@ type base struct {
 func runDeletions(t *testing.T, random *rand.Rand) (began int) {
 	w := newWorld()
 	w.quick = true
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: makeSettings(allowEverything(), 86400, 30),
-		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
+	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.",
+		ZoneSettings: makeSettings(allowEverything(), 86400, 30),
+		Header:       content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 	if _, refusal := w.putZone(spec, true); refusal != nil {
 		t.Fatal(refusal)
 	}

@@ -29,13 +29,15 @@ func signedFamily(t *testing.T, n int) (w *world, org law.ZoneSpec) {
 			t.Fatal(refusal)
 		}
 	}
-	org = law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: makeSettings(nil, 0, 30), Header: header}
+	org = law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: makeSettings(nil, 0, 30),
+		Header: header}
 	org.Rules = []law.Rule{{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*")}, DS: true}}
 	org.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 	zone(org)
 	for i := range n {
 		child := object{"team", fmt.Sprint("z", i)}
-		zone(law.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.", ZoneSettings: makeSettings(nil, 0, 30)})
+		zone(law.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.",
+			ZoneSettings: makeSettings(nil, 0, 30)})
 		w.signZone(child, []string{"1 13 2 " + strings.Repeat("0", 64)})
 	}
 	w.settleAll()

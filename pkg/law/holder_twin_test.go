@@ -76,7 +76,8 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 			c.zone.Namespace == r.Namespace {
 			continue
 		}
-		if up, _ := c.zone.FQDN().Parent(); w.findEnclosing(z.View, up).UID == z.UID && older(c.zone.Namespace, w.holdingOf(c.zone).Enclosed.N+1) {
+		if up, _ := c.zone.FQDN().Parent(); w.findEnclosing(z.View, up).UID == z.UID &&
+			older(c.zone.Namespace, w.holdingOf(c.zone).Enclosed.N+1) {
 			return true, true // S4.7
 		}
 	}

@@ -45,7 +45,8 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	h := *holding
 	x.noteIn(&h)
 	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
-	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
+	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed &&
+		slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
 		// The parent stays. Only what is said of a zone without a parent may differ.
 		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
 			return plan

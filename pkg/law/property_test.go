@@ -254,7 +254,8 @@ func TestForest(t *testing.T) {
 						apex, _ := pattern.Parse("@")
 						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
 					}
-					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, ZoneSettings: makeSettings(rules, 0, 30)}, true); refusal != nil {
+					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn,
+						Header: header, ZoneSettings: makeSettings(rules, 0, 30)}, true); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})
@@ -273,7 +274,8 @@ func TestForest(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"zone": func(t *rapid.T) {
-				spec, establish, anew := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0, rapid.IntRange(0, 2).Draw(t, "anew") == 0
+				spec, establish, anew := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0, rapid.IntRange(0, 2).Draw(t,
+					"anew") == 0
 				before := w.describeState()
 				act("zone", func() {
 					_, refusal := w.putZone(spec, establish)
@@ -409,7 +411,8 @@ func TestHeldChild(t *testing.T) {
 		header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 		rules := map[bool][]law.Rule{true: allowEverything()}
 		zone := func(o object, fqdn string, ref *law.Ref, delegates bool) {
-			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header, ZoneSettings: makeSettings(rules[delegates], 3600, 30)}
+			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header,
+				ZoneSettings: makeSettings(rules[delegates], 3600, 30)}
 			_, _ = w.putZone(spec, true)
 		}
 		record := func(name, owner string, values ...string) {

@@ -278,11 +278,14 @@ func (d *recordDecision) refuseMove(home *Zone, p *place) *Refusal {
 	switch {
 	case !d.ask.SamePlace:
 		return invalid("spec.domainName", d.ask.After.DomainName, ReasonInvalid,
-			"the record stands in zone %s, and stays there under whatever name (S2.6; to have it elsewhere, delete it and make it anew)", home.FQDN())
+			"the record stands in zone %s, and stays there under whatever name (S2.6; to have it elsewhere, delete it and make it anew)",
+			home.FQDN())
 	case p.zone != nil:
-		return &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from zone %s (S2.7; try again when that is done)", p.zone.FQDN(), home.FQDN())}
+		return &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from zone %s (S2.7; "+
+			"try again when that is done)", p.zone.FQDN(), home.FQDN())}
 	default:
-		return forbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when that changes"))
+		return forbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
+			"that changes"))
 	}
 }
 

@@ -28,7 +28,8 @@ func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
 
 // decideCreation returns a Seen with all that the decision about a creation asks for, and its outcome.
 func (w *world) decideCreation(r law.Record) (*law.Seen, law.Outcome) {
-	return w.lookUpFacts(law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace, WorkID: "work"})
+	return w.lookUpFacts(law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace,
+		WorkID: "work"})
 }
 
 func (w *world) lookUpFacts(ask law.RecordAsk) (*law.Seen, law.Outcome) {

@@ -62,8 +62,9 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 			return
 		}
 		w := newWorld()
-		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: makeSettings(allowEverything(), 3600, 30),
-			Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
+		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.",
+			ZoneSettings: makeSettings(allowEverything(), 3600, 30),
+			Header:       content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 		if _, refusal := w.putZone(spec, true); refusal != nil {
 			t.Fatal(refusal)
 		}

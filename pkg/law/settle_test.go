@@ -171,7 +171,8 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 	r := w.records[o]
 	record := r.record
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits, After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits,
+		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
 		if ask.WorkBy = work.By; !work.Unmarked {
 			ask.Work = work.ID

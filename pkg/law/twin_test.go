@@ -274,7 +274,8 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 				continue
 			}
 			for ro, r := range w.records {
-				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.ownerIn(z) == k.Owner && r.record.Type == x.Type && ro.Namespace == z.Namespace {
+				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.ownerIn(z) == k.Owner && r.record.Type == x.Type &&
+					ro.Namespace == z.Namespace {
 					report("S7.5: %s %s of zone %s is said not to be put back, and record %s stands there", k.Owner, x.Type, o, ro)
 				}
 			}
@@ -362,7 +363,8 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 	apexHosts := map[string]int{} // S6.2
 	for o, r := range w.records {
-		if t := r.record.Type; o.Namespace != z.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != z.UID || !r.ownerIn(z).IsApex() || t != rdata.MX && t != rdata.SVCB && t != rdata.HTTPS {
+		if t := r.record.Type; o.Namespace != z.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != z.UID || !r.ownerIn(z).IsApex() ||
+			t != rdata.MX && t != rdata.SVCB && t != rdata.HTTPS {
 			continue
 		}
 		for _, v := range r.record.Values {

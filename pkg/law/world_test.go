@@ -457,7 +457,8 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.readContribution(), was.waits
-		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View && (was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
+		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View &&
+			(was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
 			writeFingerprint(was.record.ZoneRef) == writeFingerprint(r.ZoneRef)
 	} else {
 		r.UID, r.Created = w.makeUID("record"), w.now.Unix()
@@ -475,7 +476,8 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), Waits: was.waits,
+		Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
 	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("S2.4: deleting %s is refused: %v", o, out.Refusal)

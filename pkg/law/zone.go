@@ -108,7 +108,9 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 			if ask.Renames == "spec.domainName" {
 				value = ask.After.DomainName
 			}
-			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, delete it and make it anew under this object's name: Records with relative names follow, but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
+			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, "+
+				"delete it and make it anew under this object's name: Records with relative names follow, "+
+				"but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
 		}
 		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}
@@ -353,7 +355,9 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 		return nil
 	}
 	at, _ := base.In(p.FQDN()) // shorter than the zone's name
-	return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but by no rule that names its underscore label: its data speaks for %s and for names below it, also for those that other namespaces get later (S3.6; its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, at, s.owner)
+	return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but by no rule that names its underscore label: "+
+		"its data speaks for %s and for names below it, also for those that other namespaces get later (S3.6; "+
+		"its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, at, s.owner)
 }
 
 // checkOwner refuses a zone at a name where the zone p above it has a CNAME, or NS records that the new zone would not

@@ -80,7 +80,8 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	}
 	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")))
 	only("a record in a large zone of another", "team-b", octets, octets+8<<10)
-	if _, err := s.CreateRecord(t.Context(), store.Record("team-x", "www", "www.example.org.", "A", "192.0.2.1")); err == nil || len(b.takeBill()) > 0 {
+	if _, err := s.CreateRecord(t.Context(), store.Record("team-x", "www", "www.example.org.", "A", "192.0.2.1")); err == nil ||
+		len(b.takeBill()) > 0 {
 		t.Errorf("a refusal costs, or there is none: %v", err)
 	}
 	store.Must(s.UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Labels = map[string]string{"a": "b"} }))

@@ -67,7 +67,8 @@ func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 	for _, compacted := range []bool{false, true} {
 		b := newBrakeOn(t, store.On(t, store.Fresh(t), "/registry/kubizone"), 1, 200, func(c *ledger.Config) { c.JournalSteps = 10 }, ledger.JournalOctets(bound))
 		for i := range 20 {
-			store.Must(b.pickFirst().CreateZone(store.Zone("infra", fmt.Sprint("other", i), fmt.Sprintf("other%d.example.", i), store.Allow("infra", "*"))))
+			store.Must(b.pickFirst().CreateZone(store.Zone("infra", fmt.Sprint("other", i), fmt.Sprintf("other%d.example.", i),
+				store.Allow("infra", "*"))))
 		}
 		b.deleteRecords("infra", "r", 1, 61)
 		z := b.expectHeld(true)
@@ -118,7 +119,8 @@ func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 			t.Errorf("compacted %t: %d starts, and %d wanted; %d zones; steps of the held one %v", compacted, s.resets, want, len(s.bases), s.since)
 		}
 		base := s.bases["infra/example"]
-		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) || !maps.Equal(rowsOf(t, base, true), was) {
+		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) ||
+			!maps.Equal(rowsOf(t, base, true), was) {
 			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled, len(base.Since), base.Zone.SettledSerial)
 		}
 	}

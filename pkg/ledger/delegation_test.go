@@ -46,7 +46,8 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 	}
 	before := s.Zone("infra", "example")
 	d := store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	if describeAccepted(d) != "True Accepted" || d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != zone.UID || d.Status.ObservedGeneration != d.Generation {
+	if describeAccepted(d) != "True Accepted" || d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != zone.UID ||
+		d.Status.ObservedGeneration != d.Generation {
 		t.Errorf("made: %+v", d.Status)
 	}
 	if after := s.Zone("infra", "example"); after.ResourceVersion == before.ResourceVersion && after.Status.Serial == before.Status.Serial {
@@ -330,10 +331,12 @@ func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
 	ctx := withDeadline(t)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
 	store.Must(s.CreateZone(store.Zone("a", "mine", "mine.test.")))
-	if d := store.Must(s.CreateDelegation(store.Delegation("a", "grab", "example", []string{"a"}, "*", "*.example.org."))); describeAccepted(d) != "False ZoneNotFound" {
+	if d := store.Must(s.CreateDelegation(store.Delegation("a", "grab", "example", []string{"a"}, "*",
+		"*.example.org."))); describeAccepted(d) != "False ZoneNotFound" {
 		t.Errorf("of a zone elsewhere: %s", describeAccepted(d))
 	}
-	if d := store.Must(s.CreateDelegation(store.Delegation("a", "wide", "mine", []string{"a"}, "*.example.org.", "*"))); describeAccepted(d) != "True Accepted" {
+	if d := store.Must(s.CreateDelegation(store.Delegation("a", "wide", "mine", []string{"a"}, "*.example.org.", "*"))); describeAccepted(
+		d) != "True Accepted" {
 		t.Errorf("of his own zone: %s", describeAccepted(d))
 	}
 	st.Settle()

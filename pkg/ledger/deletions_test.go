@@ -645,7 +645,10 @@ func TestMassDeletion_lastNS_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	b := newBrake(t, 2, 20)
-	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "@")) }))
+	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = append(z.Spec.Delegations,
+			store.Allow("infra", "@"))
+	}))
 	ns := store.Record("infra", "apex-ns", "@", "NS", "ns.example.net.")
 	ns.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example"}
 	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))

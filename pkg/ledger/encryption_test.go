@@ -184,8 +184,10 @@ func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	if !isEncrypted(t, st) {
 		t.Error("it has no key")
 	}
-	for what, with := range map[string]value.Transformer{"no configuration": nil, "another key": makeTransformer("two"), "identity": makeTransformer("identity")} {
-		if err := openStore(t, st, with); !errors.Is(err, ledger.ErrEncrypted) || !strings.Contains(err.Error(), "--encryption-provider-config") {
+	for what, with := range map[string]value.Transformer{"no configuration": nil, "another key": makeTransformer("two"),
+		"identity": makeTransformer("identity")} {
+		if err := openStore(t, st, with); !errors.Is(err, ledger.ErrEncrypted) ||
+			!strings.Contains(err.Error(), "--encryption-provider-config") {
 			t.Errorf("%s: %v", what, err)
 		}
 		codec := store.Codec()

@@ -112,7 +112,8 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	})
 	reads := s.Ledger.Stats().Reads.Load()
 	for w := range 8 {
-		store.Must(s.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("new", w), fmt.Sprintf("a.b.c.r%d-24.example.org.", w), "A", "192.0.2.1")))
+		store.Must(s.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("new", w), fmt.Sprintf("a.b.c.r%d-24.example.org.", w), "A",
+			"192.0.2.1")))
 	}
 	if n := s.Ledger.Stats().Reads.Load() - reads; n > 0 {
 		t.Errorf("names are doubted: %d reads", n)

@@ -66,7 +66,8 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 				notUnderRace(t) // the same with other octets
 			}
 			st, g := store.New(t, change), &gate{}
-			servers := []*store.Server{st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.passPoint }), st.Server(ledger.JournalOctets(bound))}
+			servers := []*store.Server{st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.passPoint }),
+				st.Server(ledger.JournalOctets(bound))}
 			s := servers[0]
 			servers[1].Run()
 			store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
@@ -103,7 +104,8 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 			for i := range 10 {
 				name := fmt.Sprintf("t%d", i)
 				writes[name] = func() error {
-					_, err := s.CreateRecord(context.Background(), store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues("<", i)...))
+					_, err := s.CreateRecord(context.Background(), store.Record("team-b", name, name+".example.org.", "TXT",
+						makeFatValues("<", i)...))
 					return err
 				}
 			}
@@ -258,7 +260,8 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 				run()
 				z := s.Zone("infra", "example")
 				for _, s := range servers {
-					expectChained(t, stepsOf(t, s, uid, serial.Serial(since), uint64(z.Status.ContentGeneration)), serial.Serial(since), serial.Serial(z.Status.Serial))
+					expectChained(t, stepsOf(t, s, uid, serial.Serial(since), uint64(z.Status.ContentGeneration)), serial.Serial(since),
+						serial.Serial(z.Status.Serial))
 				}
 			}
 			writes := map[string]func() error{}
@@ -307,7 +310,8 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(now.Status.ContentGeneration)); !errors.Is(err, journal.ErrTrimmed) {
 				t.Errorf("steps that everybody has confirmed: %v", err)
 			}
-			expectChained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
+			expectChained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)),
+				serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
 			// When no class delivers the zone any more, it keeps no more than others.
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 			run()
@@ -547,7 +551,10 @@ func TestJournal_isNotTrimmedByWhatAZoneWas_S3_4(t *testing.T) {
 			store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") })
 			st.Settle()
 			setRules(s, allow)
-			store.Eventually(t, "it stands again", func() bool { return isStanding(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
+			store.Eventually(t, "it stands again", func() bool {
+				return isStanding(s, "kids") &&
+					s.Record("team-a", "www").Status.ZoneRef != nil
+			})
 			st.Settle()
 			for i := range keep / 2 {
 				change(s, i)

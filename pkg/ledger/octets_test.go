@@ -55,7 +55,8 @@ func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 			const each = 7
 			for i := range each {
 				name := fmt.Sprintf("t%d", i)
-				store.Must(s.CreateRecord(t.Context(), setAge(store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues(octet, i)...), i)))
+				store.Must(s.CreateRecord(t.Context(), setAge(store.Record("team-b", name, name+".example.org.", "TXT",
+					makeFatValues(octet, i)...), i)))
 			}
 			store.Must(s.UpdateRecord(t.Context(), "team-b", "t0", func(r *v1alpha1.Record) { r.Spec.Values = makeFatValues(octet, 90) }))
 			for i := range each {
@@ -185,7 +186,8 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	for i := range n {
 		name := fmt.Sprintf("r%02d", i)
 		writes[name] = func() error {
-			_, err := s.CreateRecord(context.Background(), setAge(store.Record("team-b", name, name+".example.org.", "TXT", values(3)...), i))
+			_, err := s.CreateRecord(context.Background(), setAge(store.Record("team-b", name, name+".example.org.", "TXT", values(3)...),
+				i))
 			return err
 		}
 	}

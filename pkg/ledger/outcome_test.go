@@ -29,7 +29,8 @@ func TestOutcome_hasAReason(t *testing.T) {
 		return err, false
 	}
 	inASet := func(ctx context.Context) (error, bool) {
-		set, errs := inSet(ctx, s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")), createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
+		set, errs := inSet(ctx, s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")),
+			createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
 		if set.Failed() != nil {
 			return set.Failed(), set.Unwritten()
 		}
@@ -91,7 +92,8 @@ func TestOutcome_ofASetIsKnown(t *testing.T) {
 	if errs[0] != nil || set.Unwritten() {
 		t.Errorf("a set that is written: %v, unwritten %t", errs[0], set.Unwritten())
 	}
-	set, errs = inSet(t.Context(), s, createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")), createLater(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
+	set, errs = inSet(t.Context(), s, createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")),
+		createLater(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
 	if errs[1] == nil || !set.Unwritten() {
 		t.Errorf("a set that is refused: %v, unwritten %t", errs[1], set.Unwritten())
 	}

@@ -228,7 +228,8 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 	} {
 		f.setFaults(test.fault)
 		name := fmt.Sprintf("good%d", i)
-		set, errs := inSet(t.Context(), s, createLater(store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1")), createLater(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+		set, errs := inSet(t.Context(), s, createLater(store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1")),
+			createLater(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 		f.setFaults()
 		for _, err := range append(errs, set.Failed()) {
 			wantFault(t, err, test.says)

@@ -87,7 +87,8 @@ func TestSet_isOneSerial_S10_1(t *testing.T) {
 	set, errs := inSet(t.Context(), s,
 		createLater(store.Record("team", "new", "new.example.org.", "A", "192.0.2.9")), setValuesLater("team", "a", "192.0.2.2"),
 		deleteLater("team", "b"),
-		changeLater("team", "c", func(r *v1alpha1.Record) { r.Labels = map[string]string{"x": "y"} }), changeLater("team", "d", func(*v1alpha1.Record) {}))
+		changeLater("team", "c", func(r *v1alpha1.Record) { r.Labels = map[string]string{"x": "y"} }),
+		changeLater("team", "d", func(*v1alpha1.Record) {}))
 	if errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
@@ -147,8 +148,10 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	var first, second, gone []setWrite
 	for i := range 20 {
 		store.Must(s.CreateRecord(t.Context(), store.Record("platform", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
-		first = append(first, createLater(store.Record("platform", fmt.Sprintf("s%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.2")), deleteLater("platform", fmt.Sprintf("r%d", i)))
-		second = append(second, createLater(store.Record("platform", fmt.Sprintf("t%d", i), fmt.Sprintf("t%d.example.org.", i), "A", "192.0.2.2")))
+		first = append(first, createLater(store.Record("platform", fmt.Sprintf("s%d", i), fmt.Sprintf("r%d.example.org.", i), "A",
+			"192.0.2.2")), deleteLater("platform", fmt.Sprintf("r%d", i)))
+		second = append(second, createLater(store.Record("platform", fmt.Sprintf("t%d", i), fmt.Sprintf("t%d.example.org.", i), "A",
+			"192.0.2.2")))
 		gone = append(gone, deleteLater("platform", fmt.Sprintf("s%d", i)))
 	}
 	if _, errs := inSet(t.Context(), s, first...); errors.Join(errs...) != nil {
@@ -200,7 +203,8 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	s := exampleOrg(t, st)
 	set := func(n int) (writes []setWrite) {
 		for i := range n {
-			writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d-%d", n, i), fmt.Sprintf("r%d-%d.example.org.", n, i), "A", "192.0.2.1")))
+			writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d-%d", n, i), fmt.Sprintf("r%d-%d.example.org.", n, i),
+				"A", "192.0.2.1")))
 		}
 		return writes
 	}
@@ -226,7 +230,8 @@ func TestSet_tooLargeNarrowsNoBatches_S10_5(t *testing.T) {
 	before := s.Ledger.Ops()
 	var writes []setWrite
 	for i := range v1alpha1.MaxChangeSetItems {
-		writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("a%[1]d.b%[1]d.c%[1]d.d%[1]d.e%[1]d.f%[1]d.g%[1]d.h%[1]d.example.org.", i), "A", "192.0.2.1")))
+		writes = append(writes, createLater(store.Record("team", fmt.Sprintf("r%d", i),
+			fmt.Sprintf("a%[1]d.b%[1]d.c%[1]d.d%[1]d.e%[1]d.f%[1]d.g%[1]d.h%[1]d.example.org.", i), "A", "192.0.2.1")))
 	}
 	_, errs := inSet(t.Context(), s, writes...)
 	if !apierrors.IsRequestEntityTooLargeError(errs[0]) || !strings.Contains(errs[0].Error(), "and etcd takes 512;") || strings.Contains(errs[0].Error(), "--max-txn-ops") {
@@ -250,7 +255,8 @@ func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
 	g.holdAt("before-commit")
 	var set sync.WaitGroup
 	set.Go(func() {
-		if _, errs := inSet(withDeadline(t), s, createLater(store.Record("team", "ns", "dev.example.org.", "NS", "ns8.example.net."))); errs[0] != nil {
+		if _, errs := inSet(withDeadline(t), s, createLater(store.Record("team", "ns", "dev.example.org.", "NS",
+			"ns8.example.net."))); errs[0] != nil {
 			t.Error(errs[0])
 		}
 	})
@@ -294,7 +300,8 @@ func TestRace_setsAreWhole_S10_1(t *testing.T) {
 		for i := range scaleTo(60, 12) {
 			value := fmt.Sprintf("192.0.%d.%d", w+1, i+1)
 			if w < 4 {
-				_, errs := inSet(ctx, s, setValuesLater("team", "left", value), setValuesLater("team", "right", value), createLater(store.Record("team", fmt.Sprintf("s%d-%d", w, i), fmt.Sprintf("s%d-%d.example.org.", w, i), "A", value)))
+				_, errs := inSet(ctx, s, setValuesLater("team", "left", value), setValuesLater("team", "right", value),
+					createLater(store.Record("team", fmt.Sprintf("s%d-%d", w, i), fmt.Sprintf("s%d-%d.example.org.", w, i), "A", value)))
 				if errors.Join(errs...) != nil {
 					t.Error(joinErrors(errs))
 				}
@@ -304,7 +311,8 @@ func TestRace_setsAreWhole_S10_1(t *testing.T) {
 			wrote.Add(1)
 		}
 	})
-	if l, r := pickFirst(servers).Record("team", "left"), pickFirst(servers).Record("team", "right"); l.Spec.Values[0] != r.Spec.Values[0] || l.Status.Serial != r.Status.Serial {
+	if l, r := pickFirst(servers).Record("team", "left"), pickFirst(servers).Record("team",
+		"right"); l.Spec.Values[0] != r.Spec.Values[0] || l.Status.Serial != r.Status.Serial {
 		t.Errorf("left is %v at %d, right %v at %d", l.Spec.Values, l.Status.Serial, r.Spec.Values, r.Status.Serial)
 	}
 	if have := len(pickFirst(servers).ListRecords("team")); int64(have) != wrote.Load()+3 {

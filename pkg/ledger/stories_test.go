@@ -297,7 +297,8 @@ func (w *world) allAnswered(a *actor) bool {
 
 // beginWrite makes a write and returns its answer. With as=NAME the write goes on beside the story, and begin returns
 // when it is held, waits behind others, is answered, or when comes is true.
-func (w *world) beginWrite(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string, comes func() bool) string {
+func (w *world) beginWrite(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string,
+	comes func() bool) string {
 	ctx, cancel := context.WithCancel(a.ctx)
 	x := &answered{by: a, cancel: cancel, done: make(chan struct{}), rest: rest, text: noAnswer}
 	var name, point string

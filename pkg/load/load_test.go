@@ -124,7 +124,8 @@ func TestLoad_isRepeatable(t *testing.T) {
 
 	// As an interruption leaves it: no mark, and a record missing.
 	patch := []byte(`{"metadata":{"labels":null}}`)
-	must.Get(l.server.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "example.org", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
+	must.Get(l.server.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "example.org", types.MergePatchType, patch,
+		metav1.PatchOptions{}))(t)
 	must.Succeed(t, l.server.KubizoneV1alpha1().Records("team").Delete(t.Context(), "ns1-a.example.org", metav1.DeleteOptions{}))
 	if got := l.loadPath(t, path); got != (Result{Written: 1, Present: 4}) {
 		t.Errorf("load after an interruption: %+v", got)
@@ -394,7 +395,8 @@ a: 2
 	if got := strings.Join(applied, " "); got != "team/parent team-a/dev team-a/www" {
 		t.Errorf("applied in the order %s", got)
 	}
-	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing", path + ": secret team/s: the server has no kind Secret", path + ":33: "} {
+	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing",
+		path + ": secret team/s: the server has no kind Secret", path + ":33: "} {
 		if !l.hasHeard("refused: " + want) {
 			t.Errorf("no line says %q", want)
 		}
@@ -433,7 +435,8 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 
 // L4: a conflict of server-side apply is a field of another manager.
 func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "z.json"), `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
+	path := writeFile(t, filepath.Join(t.TempDir(), "z.json"),
+		`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
 	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.ttl", Message: "conflict with kubectl-edit"}}, "Apply failed")
@@ -540,7 +543,8 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var said []string
-		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }}, fake.NewClientset(), nil, nil, &warnings{})
+		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }},
+			fake.NewClientset(), nil, nil, &warnings{})
 		must.Succeed(t, l.runWorkers(t.Context(), "example.org.", 1, slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
 			time.Sleep(1700 * time.Millisecond)
 			return nil

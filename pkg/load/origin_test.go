@@ -88,7 +88,8 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
 	for path, want := range map[string]string{"db.example.org": "example.net.", "standard input": "example.net."} {
 		l := newLab(t, fake.NewSimpleClientset())
-		target := Target{Zone: types.NamespacedName{Namespace: "team", Name: "z"}, Namespace: "team", CreateZone: true, Origin: name.MustParse(want)}
+		target := Target{Zone: types.NamespacedName{Namespace: "team", Name: "z"}, Namespace: "team", CreateZone: true,
+			Origin: name.MustParse(want)}
 		if _, err := l.Import(t.Context(), path, []byte(bindForm), target); err != nil {
 			t.Error(err)
 		}
@@ -97,7 +98,8 @@ func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, err, zone)
 		}
 		target.Zone.Name, target.Origin = "other", name.Name{}
-		if _, err := l.Import(t.Context(), "standard input", []byte(bindForm), target); err == nil || !strings.Contains(err.Error(), "--origin NAME") {
+		if _, err := l.Import(t.Context(), "standard input", []byte(bindForm), target); err == nil ||
+			!strings.Contains(err.Error(), "--origin NAME") {
 			t.Errorf("without an origin: %v", err)
 		}
 	}

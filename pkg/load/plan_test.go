@@ -179,7 +179,8 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
-		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}`+rest+`}`)))
+		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}`+rest+
+			`}`)))
 		return o
 	}
 	before := object(`,"data":{"a":"1","b":"1"},"immutable":false,"status":{"serial":1}`)

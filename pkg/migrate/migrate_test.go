@@ -243,8 +243,10 @@ func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 		objects int
 		want    string
 	}{
-		"an unknown field":                               {record("ARecord", "name: w, ipv4: 192.0.2.1, geo: eu"), 1, "arecord dns/x: spec: unknown field \"geo\""},
-		"a field of a wrong type":                        {record("MXRecord", "name: w, priority: {a: 1}, mailServer: a."), 1, "spec.priority: map[a:1] is neither a text nor a number"},
+		"an unknown field": {record("ARecord", "name: w, ipv4: 192.0.2.1, geo: eu"), 1,
+			"arecord dns/x: spec: unknown field \"geo\""},
+		"a field of a wrong type": {record("MXRecord", "name: w, priority: {a: 1}, mailServer: a."), 1,
+			"spec.priority: map[a:1] is neither a text nor a number"},
 		"a name":                                         {record("ARecord", "name: 'a b', ipv4: 192.0.2.1"), 1, "spec.name: "},
 		"a record of no zone":                            {zoneOfTests + "---\n" + bindyAPI + "kind: ARecord\nmetadata: {name: x, namespace: other, labels: {zone: example}}\nspec: {name: w, ipv4: 192.0.2.1}\n", 1, "arecord other/x: no DNSZone of its namespace selects it"},
 		"a zone that is not there":                       {bindyAPI + "kind: ARecord\n" + selected + "spec: {zone: example.net, name: w, ipv4: 192.0.2.1}\n", 0, "spec.zone: there is no DNSZone with the name example.net"},
@@ -255,24 +257,41 @@ func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 		"a zone of a name that an older one has":         {strings.Replace(zoneOfTests, "{name: example,", `{name: b, creationTimestamp: "2024-01-02T00:00:00Z",`, 1) + "---\n" + strings.Replace(zoneOfTests, "{name: example,", `{name: c, creationTimestamp: "2024-01-01T00:00:00Z",`, 1), 1, "dnszone dns/b: spec.zoneName: DNSZone dns/c, which is older, has the name example.org."},
 		"a zone without an SOA":                          {bindyAPI + "kind: DNSZone\nmetadata: {name: z, namespace: dns}\nspec: {zoneName: example.org}\n", 0, "spec.soaRecord: is missing"},
 		"a record of a zone that is refused":             {bindyAPI + "kind: DNSZone\nmetadata: {name: z, namespace: dns}\nspec: {zoneName: example.org}\n---\n" + bindyAPI + "kind: ARecord\n" + selected + "spec: {zone: example.org, name: w, ipv4: 192.0.2.1}\n", 0, "its DNSZone dns/z is not imported"},
-		"DNSSEC":                                         {strings.Replace(zoneOfTests, "spec: {", "spec: {dnssecPolicy: default, ", 1), 1, "not taken over: dnszone dns/example: spec.dnssecPolicy: \"default\" signs"},
-		"servers":                                        {strings.Replace(zoneOfTests, "spec: {", "spec: {clusterRef: c, bind9InstancesFrom: [{selector: {}}], ", 1), 1, "spec.clusterRef, spec.bind9InstancesFrom: name the servers"},
-		"a record of tomorrow":                           {zoneOfTests + "---\n" + bindyAPI + "kind: SVCBRecord\n" + selected + "spec: {name: w}\n", 1, "SVCBRecord is a kind of record that this version does not know"},
-		"a server":                                       {bindyAPI + "kind: Bind9Cluster\nmetadata: {name: c, namespace: dns}\n", 0, "not taken over: bind9cluster dns/c: Bind9Cluster has no zone data"},
-		"an object that goes":                            {strings.Replace(zoneOfTests, "namespace: dns", `namespace: dns, deletionTimestamp: "2024-01-01T00:00:00Z"`, 1), 0, "dnszone dns/example: it is being deleted"},
-		"a record in a child":                            {zoneOfTests + "---\n" + strings.NewReplacer("name: example,", "name: sub,", "example.org, ", "sub.example.org, ", "recordsFrom", "ttl: 1, recordsFrom", "{zone: example}", "{zone: sub}").Replace(zoneOfTests) + "---\n" + bindyAPI + "kind: ARecord\n" + selected + "spec: {name: a.sub, ipv4: 192.0.2.1}\n", 2, "spec.name: a.sub.example.org. lies in DNSZone dns/sub"},
-		"weights":                                        {entry("targets: [192.0.2.1], routingPolicy: {type: weighted}"), 0, "dnsentry a/x: spec.routingPolicy: answers by weight"},
-		"a reference":                                    {entry("reference: {name: y}"), 0, "spec.reference: the data is that of another DNSEntry"},
-		"hosts":                                          {entry("targets: [a.example.net, b.example.net]"), 0, "spec.targets: host names that a controller looks up"},
-		"a host to look up":                              {entry("targets: [a.example.net], resolveTargetsToAddresses: true"), 0, "spec.targets: host names that a controller looks up"},
-		"neither":                                        {entry("ttl: 1"), 0, "neither targets nor text is set"},
-		"both":                                           {entry("targets: [192.0.2.1], text: [x]"), 0, "spec.text: targets is set, too"},
-		"a field of tomorrow":                            {entry("targets: [192.0.2.1], weight: 1"), 0, "unknown field \"weight\""},
-		"an entry that is ignored":                       {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, annotations: {dns.gardener.cloud/ignore: full}", 1), 0, "dns.gardener.cloud/ignore is \"full\""},
-		"an older entry":                                 {entry("targets: [192.0.2.1]") + "---\n" + strings.Replace(entry("targets: [192.0.2.2]"), "name: x", "name: z", 1), 1, "dnsentry a/z: spec.dnsName: DNSEntry a/x, which is older, has the name x.example.org."},
-		"a name for two":                                 {entry("targets: [192.0.2.1, '2001:db8::1']") + "---\n" + strings.NewReplacer("name: x", "name: x-aaaa", "x.example.org", "z.example.org").Replace(entry("targets: [192.0.2.2]")), 1, "metadata.name: its Record of type AAAA would have the name of DNSEntry x-aaaa"},
-		"a Service's":                                    {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, ownerReferences: [{apiVersion: v1, kind: Service, name: s, uid: u}]", 1), 1, "not taken over: dnsentry a/x: metadata.ownerReferences: Service s"},
-		"a provider":                                     {gardenerAPI + "kind: DNSProvider\nmetadata: {name: p, namespace: a}\n", 0, "DNSProvider has no zone data; make a Zone"},
+		"DNSSEC": {strings.Replace(zoneOfTests, "spec: {", "spec: {dnssecPolicy: default, ", 1), 1,
+			"not taken over: dnszone dns/example: spec.dnssecPolicy: \"default\" signs"},
+		"servers": {strings.Replace(zoneOfTests, "spec: {", "spec: {clusterRef: c, bind9InstancesFrom: [{selector: {}}], ",
+			1), 1, "spec.clusterRef, spec.bind9InstancesFrom: name the servers"},
+		"a record of tomorrow": {zoneOfTests + "---\n" + bindyAPI + "kind: SVCBRecord\n" + selected + "spec: {name: w}\n", 1,
+			"SVCBRecord is a kind of record that this version does not know"},
+		"a server": {bindyAPI + "kind: Bind9Cluster\nmetadata: {name: c, namespace: dns}\n", 0,
+			"not taken over: bind9cluster dns/c: Bind9Cluster has no zone data"},
+		"an object that goes": {strings.Replace(zoneOfTests, "namespace: dns", `namespace: dns, deletionTimestamp: `+
+			`"2024-01-01T00:00:00Z"`, 1), 0, "dnszone dns/example: it is being deleted"},
+		"a record in a child": {zoneOfTests + "---\n" + strings.NewReplacer("name: example,", "name: sub,", "example.org, ",
+			"sub.example.org, ", "recordsFrom", "ttl: 1, recordsFrom", "{zone: example}", "{zone: sub}").Replace(zoneOfTests) + "---\n" +
+			bindyAPI + "kind: ARecord\n" + selected + "spec: {name: a.sub, ipv4: 192.0.2.1}\n", 2, "spec.name: a.sub.example.org. " +
+			"lies in DNSZone dns/sub"},
+		"weights": {entry("targets: [192.0.2.1], routingPolicy: {type: weighted}"), 0,
+			"dnsentry a/x: spec.routingPolicy: answers by weight"},
+		"a reference": {entry("reference: {name: y}"), 0, "spec.reference: the data is that of another DNSEntry"},
+		"hosts": {entry("targets: [a.example.net, b.example.net]"), 0,
+			"spec.targets: host names that a controller looks up"},
+		"a host to look up": {entry("targets: [a.example.net], resolveTargetsToAddresses: true"), 0,
+			"spec.targets: host names that a controller looks up"},
+		"neither":             {entry("ttl: 1"), 0, "neither targets nor text is set"},
+		"both":                {entry("targets: [192.0.2.1], text: [x]"), 0, "spec.text: targets is set, too"},
+		"a field of tomorrow": {entry("targets: [192.0.2.1], weight: 1"), 0, "unknown field \"weight\""},
+		"an entry that is ignored": {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, annotations: "+
+			"{dns.gardener.cloud/ignore: full}", 1), 0, "dns.gardener.cloud/ignore is \"full\""},
+		"an older entry": {entry("targets: [192.0.2.1]") + "---\n" + strings.Replace(entry("targets: [192.0.2.2]"), "name: x", "name: z",
+			1), 1, "dnsentry a/z: spec.dnsName: DNSEntry a/x, which is older, has the name x.example.org."},
+		"a name for two": {entry("targets: [192.0.2.1, '2001:db8::1']") + "---\n" + strings.NewReplacer("name: x", "name: x-aaaa",
+			"x.example.org", "z.example.org").Replace(entry("targets: [192.0.2.2]")), 1,
+			"metadata.name: its Record of type AAAA would have the name of DNSEntry x-aaaa"},
+		"a Service's": {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, ownerReferences: [{apiVersion: v1, "+
+			"kind: Service, name: s, uid: u}]", 1), 1, "not taken over: dnsentry a/x: metadata.ownerReferences: Service s"},
+		"a provider": {gardenerAPI + "kind: DNSProvider\nmetadata: {name: p, namespace: a}\n", 0, "DNSProvider has no zone data; " +
+			"make a Zone"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			objects, said := converts(t, c.text)

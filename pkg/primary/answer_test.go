@@ -17,7 +17,8 @@ import (
 )
 
 func TestRespond_toAllowedPeer(t *testing.T) {
-	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), makeSnapshot(t, "root", "", ".", 5)), Rules(local, nil))
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), makeSnapshot(t, "root", "", ".", 5)),
+		Rules(local, nil))
 	update, notify := new(mdns.Msg), new(mdns.Msg)
 	update.SetUpdate("example.org.")
 	notify.SetNotify("example.org.")
@@ -183,7 +184,8 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 
 // Views are searched in order; the first that has the name serves it.
 func TestRespond_firstNamedViewServes(t *testing.T) {
-	set := serveZones(makeSnapshot(t, "a", "internal", "example.org.", 11), makeSnapshot(t, "b", "", "example.org.", 22), makeSnapshot(t, "c", "", "example.net.", 33), makeSnapshot(t, "d", "secret", "example.com.", 44))
+	set := serveZones(makeSnapshot(t, "a", "internal", "example.org.", 11), makeSnapshot(t, "b", "", "example.org.", 22),
+		makeSnapshot(t, "c", "", "example.net.", 33), makeSnapshot(t, "d", "secret", "example.com.", 44))
 	r := testResponder(t, set, Rules(local, nil))
 	for _, c := range []struct {
 		views  []string
@@ -308,7 +310,8 @@ func FuzzRespond(f *testing.F) {
 	r := testResponder(f, set, []Rule{{Prefixes: local}, {Key: k.Name}}, k)
 	now := time.Unix(1700000000, 0)
 	r.clock = func() time.Time { return now }
-	for _, m := range []*mdns.Msg{makeQuery("example.org.", mdns.TypeSOA), makeQuery(".", mdns.TypeAXFR), makeIXFR("example.org.", 3), new(mdns.Msg).SetNotify("example.org."), new(mdns.Msg).SetUpdate("example.org.")} {
+	for _, m := range []*mdns.Msg{makeQuery("example.org.", mdns.TypeSOA), makeQuery(".", mdns.TypeAXFR), makeIXFR("example.org.", 3),
+		new(mdns.Msg).SetNotify("example.org."), new(mdns.Msg).SetUpdate("example.org.")} {
 		f.Add(packMessage(f, m), true)
 		m.SetEdns0(4096, true)
 		f.Add(packMessage(f, m), false)
@@ -362,7 +365,8 @@ func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {
 		for _, qtype := range []uint16{mdns.TypeA, mdns.TypeSOA, mdns.TypeDS, mdns.TypeANY} {
-			if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
+			if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(qname, qtype)), loopback,
+				false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
 				t.Errorf("%s %s: %v, want REFUSED", qname, mdns.TypeToString[qtype], m)
 			}
 		}

@@ -30,7 +30,8 @@ var elsewhere = netip.MustParseAddr("192.0.2.53")
 func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	t.Helper()
 	key, blueKey = testKey(t, "red.example.", HMACSHA256), testKey(t, "blue.example.", HMACSHA256)
-	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 1), makeSnapshot(t, "net", "other", "example.net.", 2), makeSnapshot(t, "com", "", "example.com.", 3), makeSnapshot(t, "edu", "", "example.edu.", 4))
+	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 1), makeSnapshot(t, "net", "other", "example.net.", 2),
+		makeSnapshot(t, "com", "", "example.com.", 3), makeSnapshot(t, "edu", "", "example.edu.", 4))
 	p, err := New(Config{Zones: set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +149,8 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	red.Close()
 	m := makeQuery("example.org.", mdns.TypeSOA)
 	wire, _ := signQuery(t, m, key, time.Now())
-	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
+	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused ||
+		got.IsTsig() == nil || got.IsTsig().Error != 0 {
 		t.Errorf("a zone of a closed class: %v", got)
 	}
 	if err := red.Update(ClassConfig{}); err == nil {
@@ -360,7 +362,8 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 // too would answer without signatures. The zones that are not signed are handed to both.
 func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
-	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}))
+	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []Key{follower, signer},
+		Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}))
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
 	rcodes := func(zone string) (codes [2]int) {
 		for i, key := range []Key{follower, signer} {
@@ -392,11 +395,13 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	red, blue := newSecondary(t, confirmNotify), newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 10), makeSnapshot(t, "net", "", "example.net.", 20))
 	p := startPrimary(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
-	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: red.addressOf()}}}, Membership{Serial: 1})
+	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."),
+		Notify: []Target{{Addr: red.addressOf()}}}, Membership{Serial: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.addressOf()}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}}})
+	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.addressOf()}}},
+		Membership{Members: []Member{{"net", name.MustParse("example.net.")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,7 +192,8 @@ func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 		return confirmNotify(n, m)
 	})
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
-	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: time.Second, NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: time.Second,
+		NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
 	target.waitForNotifies(t, 4)
 	set.Put(makeSnapshot(t, "u", "", "example.org.", 2), true)
 	target.waitForNotifies(t, 5)
@@ -204,7 +205,8 @@ func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 func TestNotify_givesUpAndStartsAgainWithANewSerial(t *testing.T) {
 	target := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
-	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: 5 * time.Millisecond, NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: 5 * time.Millisecond,
+		NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
 	target.waitForNotifies(t, 3)
 	time.Sleep(100 * time.Millisecond) // long enough for a fourth, were there one
 	if got := target.listSerials(); len(got) != 3 {
@@ -257,7 +259,8 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	t.Cleanup(func() { server.Shutdown(); <-ended })
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 5))
 	target := []Target{{Addr: pc.LocalAddr().(*net.UDPAddr).AddrPort(), Key: "Transfer.example"}}
-	p := startPrimary(t, Config{Zones: set, Keys: []Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond, NotifyBackoff: 10 * time.Millisecond})
+	p := startPrimary(t, Config{Zones: set, Keys: []Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond,
+		NotifyBackoff: 10 * time.Millisecond})
 	select {
 	case got := <-serials:
 		if got != 5 {
@@ -343,7 +346,8 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 		return new(mdns.Msg).SetReply(m)
 	})
 	p := startPrimary(t, Config{Zones: serveZones(zones...), NotifyTimeout: time.Hour})
-	_, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: follower.addressOf()}}}, Membership{Members: members, Serial: 1})
+	_, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil),
+		Notify: []Target{{Addr: follower.addressOf()}}}, Membership{Members: members, Serial: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +367,9 @@ func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	p := startPrimary(t, Config{Zones: set, NotifyInterval: time.Millisecond})
 	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
 	class := must.Get(p.AddClass(ClassConfig{
-		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: ignores.addressOf(), NoCatalog: true}, {Addr: behind.addressOf(), NoZones: true}, {Addr: follows.addressOf()}},
+		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil),
+		Notify: []Target{{Addr: ignores.addressOf(), NoCatalog: true}, {Addr: behind.addressOf(), NoZones: true},
+			{Addr: follows.addressOf()}},
 	}, Membership{Members: members, Serial: 101}))(t)
 	follows.waitForNotifies(t, 2)
 	class.Set(Membership{Members: append(members, Member{UID: "other", Zone: name.MustParse("example.net.")}), Serial: 102})
@@ -388,7 +394,8 @@ func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	follows, signs := newSecondary(t, answers), newSecondary(t, answers)
 	p := startPrimary(t, Config{Zones: set, NotifyInterval: time.Millisecond})
 	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
-	class, err := p.AddClass(ClassConfig{Name: "red", Allow: Rules(local, nil), Notify: []Target{{Addr: follows.addressOf()}, {Addr: signs.addressOf(), Signs: true}}}, Membership{Members: members})
+	class, err := p.AddClass(ClassConfig{Name: "red", Allow: Rules(local, nil), Notify: []Target{{Addr: follows.addressOf()},
+		{Addr: signs.addressOf(), Signs: true}}}, Membership{Members: members})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,8 @@ func TestPrimary_servesBothTransports(t *testing.T) {
 
 // A socket bound to all addresses answers from the one that was asked.
 func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
-	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:0")}})
+	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)),
+		Listen: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:0")}})
 	conn := must.Get(net.Dial("udp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.77"), p.Addrs()[0].Port()).String()))(t)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
@@ -359,7 +360,8 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 func TestRun_stopsGracefully(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
 	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets hold
-	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
+	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")},
+		Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,8 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	// A circle ends.
-	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("one.example.org.", mdns.TypeA)), loopback, true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
+	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("one.example.org.", mdns.TypeA)), loopback,
+		true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
 		t.Errorf("a circle of CNAMEs: %v", m)
 	}
 }

@@ -137,7 +137,8 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 
 // A tenant makes classes by the thousand: what a question costs does not grow with their number.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
-	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
+		Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,8 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 			return b.Addr, b.Close, nil
 		},
 		"Knot": func() (netip.AddrPort, func() error, error) {
-			k, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone()}}})
+			k, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey,
+				Zones: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone()}}})
 			if err != nil {
 				return netip.AddrPort{}, nil, err
 			}

@@ -21,8 +21,10 @@ func readZone(t *testing.T, text string) *Zone {
 
 // Order, case and escapes of the same data are no difference; serials are related by RFC 1982.
 func TestZone_againstItselfOtherwiseWritten(t *testing.T) {
-	truth := readZone(t, soa+"a.example.org.\t60\tIN\tA\t192.0.2.1\na.example.org.\t60\tIN\tA\t192.0.2.2\nm.example.org.\t60\tIN\tMX\t10 a.example.org.\n")
-	other := readZone(t, "m.Example.org. 60 MX 10 A.example.org.\na.example.org. 60 A 192.0.2.2\n"+soa+"a.example.org. 60 A 192.0.2.1\na.example.org. 60 A 192.0.2.1\n")
+	truth := readZone(t, soa+"a.example.org.\t60\tIN\tA\t192.0.2.1\na.example.org.\t60\tIN\tA\t192.0.2.2\nm.example.org.\t60\tIN\tMX\t10 "+
+		"a.example.org.\n")
+	other := readZone(t, "m.Example.org. 60 MX 10 A.example.org.\na.example.org. 60 A 192.0.2.2\n"+soa+"a.example.org. "+
+		"60 A 192.0.2.1\na.example.org. 60 A 192.0.2.1\n")
 	if r := truth.compareWith("s", ByTransfer, other); !r.Equal() || r.Serial != 5 {
 		t.Errorf("%+v", r)
 	}
@@ -35,7 +37,8 @@ func TestZone_againstItselfOtherwiseWritten(t *testing.T) {
 }
 
 func TestZone_knowsWhoAnswersForAName(t *testing.T) {
-	z := readZone(t, soa+"example.org. 60 NS ns.example.net.\ndev.example.org. 60 NS ns.dev.example.org.\ndev.example.org. 60 DS 1 13 2 "+strings.Repeat("00", 32)+"\nns.dev.example.org. 60 A 192.0.2.1\nwww.example.org. 60 A 192.0.2.1\n")
+	z := readZone(t, soa+"example.org. 60 NS ns.example.net.\ndev.example.org. 60 NS ns.dev.example.org.\ndev.example.org. 60 DS 1 13 2 "+
+		strings.Repeat("00", 32)+"\nns.dev.example.org. 60 A 192.0.2.1\nwww.example.org. 60 A 192.0.2.1\n")
 	for text, want := range map[string]bool{"example.org. NS": false, "www.example.org. A": false, "dev.example.org. NS": true, "dev.example.org. DS": false, "ns.dev.example.org. A": true} {
 		owner, mnemonic, _ := strings.Cut(text, " ")
 		kind := must.Get(rdata.ParseType(mnemonic))(t)
@@ -63,7 +66,8 @@ func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 	if r := truth.compareWith("s", ByTransfer, readZone(t, host)); !r.Equal() || r.Serial != 9 {
 		t.Errorf("%+v", r)
 	}
-	r := truth.compareWith("s", ByTransfer, readZone(t, strings.Replace(host, "192.0.2.1\n", "192.0.2.2\n", 1)+"dev.example.org. 60 NS ns.example.net.\n"))
+	r := truth.compareWith("s", ByTransfer, readZone(t, strings.Replace(host, "192.0.2.1\n", "192.0.2.2\n", 1)+"dev.example.org. "+
+		"60 NS ns.example.net.\n"))
 	if r.Equal() || len(r.Differing) != 1 || len(r.Foreign) != 1 || r.Foreign[0].Name != "dev.example.org." {
 		t.Errorf("%+v", r)
 	}
@@ -89,7 +93,8 @@ func TestSigned_leavesTheSignerItsOwn_S6_9(t *testing.T) {
 			t.Errorf("%q: %+v", change[1], r)
 		}
 	}
-	if r := truth.compareWith("s", ByTransfer, readZone(t, signed+"dev.example.org. 60 A 192.0.2.1\n")); r.State != Differs || len(r.Foreign) != 1 {
+	if r := truth.compareWith("s", ByTransfer, readZone(t, signed+"dev.example.org. 60 A 192.0.2.1\n")); r.State != Differs ||
+		len(r.Foreign) != 1 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -288,7 +288,8 @@ func fatHistory(t *testing.T, count, octets int) []content.Step {
 	at := key{name.MustRel("fat"), rdata.TXT}
 	for i := 1; i < count; i++ {
 		data := strings.Repeat("x", octets) + fmt.Sprint(i)
-		steps = append(steps, w.makeStep(t, testHeader(), map[key]map[string]bool{at: {data: true}}, map[key]content.TTL{at: content.InheritTTL()}))
+		steps = append(steps, w.makeStep(t, testHeader(), map[key]map[string]bool{at: {data: true}},
+			map[key]content.TTL{at: content.InheritTTL()}))
 	}
 	return steps
 }

@@ -36,9 +36,11 @@ func TestAggregation_serverAway(t *testing.T) {
 	for _, namespace := range []string{"away", "unrelated"} {
 		must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	}
-	must.Get(objects.Resource(zones).Namespace("away").Create(ctx, zoneObject("away", "away", "away.example.", everyName("away")), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(zones).Namespace("away").Create(ctx, zoneObject("away", "away", "away.example.", everyName("away")),
+		metav1.CreateOptions{}))(t)
 	manifest := filepath.Join(t.TempDir(), "record.yaml")
-	must.Succeed(t, os.WriteFile(manifest, []byte("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: away, name: www}\nspec: {domainName: www.away.example., type: A, rdata: 192.0.2.1}\n"), 0o600))
+	must.Succeed(t, os.WriteFile(manifest, []byte("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: away, name: "+
+		"www}\nspec: {domainName: www.away.example., type: A, rdata: 192.0.2.1}\n"), 0o600))
 	user := t.TempDir()
 	kubectl := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig(), "-n", "away"}, args...)...)
@@ -192,7 +194,8 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 	ctx := within(t, waitTimeout)
 	const user = "system:serviceaccount:poor:server"
 	kubeconfig := must.Get(c.kube.ServiceAccount(ctx, "poor", "server"))(t)
-	config := kuberig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must.Get(rig.FreePort())(t)}
+	config := kuberig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
+		Addr: must.Get(rig.FreePort())(t)}
 	dir := filepath.Join(t.TempDir(), "server")
 	_, err := kuberig.StartServer(ctx, dir, config)
 	for _, rule := range []string{`lacks the RBAC rule {apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: [create]}`, `resourceNames: ["extension-apiserver-authentication"]} in namespace kube-system`} {
@@ -201,7 +204,8 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 		}
 	}
 
-	must.Succeed(t, c.kube.Grant(ctx, "kube-system", user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch"}}))
+	must.Succeed(t, c.kube.Grant(ctx, "kube-system", user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"},
+		Verbs: []string{"get", "list", "watch"}}))
 	must.Succeed(t, c.kube.Grant(ctx, "", user,
 		rbacv1.PolicyRule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
 		rbacv1.PolicyRule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},

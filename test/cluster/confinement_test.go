@@ -64,10 +64,12 @@ func (c *cluster) makeNeighbours(ctx context.Context, t *testing.T, own, secret 
 	for _, namespace := range []string{own, secret} {
 		kubeconfig := must.Get(c.makeTenant(ctx, namespace, namespace+"-user", namespace+".example."))(t)
 		_, objects := makeClients(t, must.Get(kuberig.ClientConfig(kubeconfig))(t))
-		must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, namespace+"-zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}))(t)
+		must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, namespace+"-zone", namespace+".example.",
+			everyName(namespace)), metav1.CreateOptions{}))(t)
 		for i := range 3 {
 			name := fmt.Sprintf("%s-%d", namespace, i)
-			must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+"."+namespace+".example."), metav1.CreateOptions{}))(t)
+			must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name,
+				name+"."+namespace+".example."), metav1.CreateOptions{}))(t)
 		}
 		if namespace == own {
 			n.kubeconfig = kubeconfig
@@ -226,12 +228,15 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	pinned := recordObject(n.own, "pinned", "www")
 	_ = unstructured.SetNestedField(pinned.Object, map[string]any{"namespace": n.secret, "name": n.secret + "-zone"}, "spec", "zoneRef")
 	for what, err := range map[string]error{
-		"a name that is held":      errorOf(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{})),
-		"a CNAME beside theirs":    errorOf(own.Resource(records).Namespace(n.own).Create(ctx, cname, metav1.CreateOptions{})),
-		"a cut above theirs":       errorOf(own.Resource(records).Namespace(n.own).Create(ctx, cut, metav1.CreateOptions{})),
-		"a zone above theirs":      errorOf(own.Resource(zones).Namespace(n.own).Create(ctx, zoneObject(n.own, "above", "taken.commons.example."), metav1.CreateOptions{})),
-		"reading by name":          errorOf(own.Resource(records).Namespace(n.secret).Get(ctx, "guess", metav1.GetOptions{})),
-		"a dry run of a held name": errorOf(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})),
+		"a name that is held": errorOf(own.Resource(records).Namespace(n.own).Create(ctx,
+			recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{})),
+		"a CNAME beside theirs": errorOf(own.Resource(records).Namespace(n.own).Create(ctx, cname, metav1.CreateOptions{})),
+		"a cut above theirs":    errorOf(own.Resource(records).Namespace(n.own).Create(ctx, cut, metav1.CreateOptions{})),
+		"a zone above theirs": errorOf(own.Resource(zones).Namespace(n.own).Create(ctx,
+			zoneObject(n.own, "above", "taken.commons.example."), metav1.CreateOptions{})),
+		"reading by name": errorOf(own.Resource(records).Namespace(n.secret).Get(ctx, "guess", metav1.GetOptions{})),
+		"a dry run of a held name": errorOf(own.Resource(records).Namespace(n.own).Create(ctx,
+			recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})),
 	} {
 		if err == nil {
 			t.Errorf("%s passes", what)

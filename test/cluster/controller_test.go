@@ -120,7 +120,8 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	}
 
 	start := func() *beside {
-		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", lease, "-v=1")
+		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", lease,
+			"-v=1")
 		waitUntil(t, "a controller is ready", func() bool { return strings.Contains(b.readOutput(), "\nready") })
 		return b
 	}

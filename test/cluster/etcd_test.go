@@ -67,8 +67,10 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	server := must.Get(c.startBeside(ctx, filepath.Join(dir, "server"), member, slices.Concat(members, known)...))(t)
 	t.Cleanup(func() { server.Close() })
 	objects := c.connectDirectly(t, server)
-	must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "secure.example.", everyName(namespace)), metav1.CreateOptions{}))(t)
-	must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, "www", "www.secure.example."), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "secure.example.",
+		everyName(namespace)), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, "www", "www.secure.example."),
+		metav1.CreateOptions{}))(t)
 	if stored, entries, _ := c.readContents(ctx, t, server.URL(), namespace); stored["www"] != "192.0.2.1" ||
 		entries["www"] != "192.0.2.1" {
 		t.Errorf("records %v, entries %v", stored, entries)

@@ -39,7 +39,8 @@ type answer struct {
 
 // sendRaw writes a request as it is given, with no client in between that would make it proper: the method and target,
 // then header lines.
-func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *tls.Certificate, request string, headers ...string) (answer, error) {
+func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *tls.Certificate, request string, headers ...string) (answer,
+	error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)
 	config := &tls.Config{RootCAs: roots, NextProtos: []string{"http/1.1"}}

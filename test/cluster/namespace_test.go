@@ -31,7 +31,8 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 		must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	}
 	typed, objects := makeClients(t, c.kube.Admin())
-	must.Get(objects.Resource(zones).Namespace("drain-zone").Create(ctx, zoneObject("drain-zone", "zone", "drain.example.", everyName("drain")), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(zones).Namespace("drain-zone").Create(ctx, zoneObject("drain-zone", "zone", "drain.example.",
+		everyName("drain")), metav1.CreateOptions{}))(t)
 	entryCount := func() int64 {
 		t.Helper()
 		zone := must.Get(objects.Resource(zones).Namespace("drain-zone").Get(ctx, "zone", metav1.GetOptions{}))(t)
@@ -87,10 +88,12 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 		must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	}
 	typed, objects := makeClients(t, c.kube.Admin())
-	must.Get(objects.Resource(zones).Namespace("left-zone").Create(ctx, zoneObject("left-zone", "zone", "left.example.", everyName("left"), everyName("left-zone")), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(zones).Namespace("left-zone").Create(ctx, zoneObject("left-zone", "zone", "left.example.", everyName("left"),
+		everyName("left-zone")), metav1.CreateOptions{}))(t)
 	for namespace, names := range map[string][]string{"left": {"by-hand", "remains"}, "left-zone": {"stays"}} {
 		for _, name := range names {
-			must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+".left.example."), metav1.CreateOptions{}))(t)
+			must.Get(objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+".left.example."),
+				metav1.CreateOptions{}))(t)
 		}
 	}
 	must.Succeed(t, c.server.Stop(ctx))

@@ -150,7 +150,8 @@ func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	_, objects := makeClients(t, c.kube.Admin())
-	must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}))(t)
+	must.Get(objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", namespace+".example.",
+		everyName(namespace)), metav1.CreateOptions{}))(t)
 }
 
 // makeRecordClients returns clients of the namespace's records: one through the aggregator, one straight to the
@@ -218,7 +219,8 @@ func (l *load) checkContents(ctx context.Context, t *testing.T, c *cluster) {
 				describeDifference(objects, l.there))
 		}
 		if !maps.Equal(entries, l.there) {
-			t.Errorf("the zone of replica %d has %d names, the writers know of %d; %s", i, len(entries), len(l.there), describeDifference(entries, l.there))
+			t.Errorf("the zone of replica %d has %d names, the writers know of %d; %s", i, len(entries), len(l.there),
+				describeDifference(entries, l.there))
 		}
 		serials = append(serials, serial)
 	}
@@ -311,7 +313,8 @@ func TestReplicas_rollingRestart(t *testing.T) {
 			l.checkContents(ctx, t, c)
 			for !maps.Equal(listShown(watched), l.there) {
 				if ctx.Err() != nil {
-					t.Fatalf("the watch shows %d records, want %d; %s", len(listShown(watched)), len(l.there), describeDifference(listShown(watched), l.there))
+					t.Fatalf("the watch shows %d records, want %d; %s", len(listShown(watched)), len(l.there),
+						describeDifference(listShown(watched), l.there))
 				}
 				time.Sleep(20 * time.Millisecond)
 			}

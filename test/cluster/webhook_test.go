@@ -180,7 +180,8 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	_, tenant := makeClients(t, must.Get(kuberig.ClientConfig(kubeconfig))(t))
 	typed, _ := makeClients(t, c.kube.Admin())
 	ours := tenant.Resource(records).Namespace(namespace)
-	must.Get(tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)), metav1.CreateOptions{}))(t)
+	must.Get(tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)),
+		metav1.CreateOptions{}))(t)
 	r := startReviewer(t)
 	r.registerWebhooks(ctx, t, typed, namespace)
 
@@ -196,7 +197,8 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 
 	// Changed on the way in: the answer, what is stored, the label index and the zone say the same.
 	must.Succeed(t, createAt(ctx, ours, "www", "192.0.2.1"))
-	if asked := r.getLastRequest(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" || asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
+	if asked := r.getLastRequest(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" ||
+		asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
 		t.Errorf("asked of %s %s/%s %s by %q", asked.Resource.Resource, asked.Namespace, asked.Name, asked.Operation, asked.UserInfo.Username)
 	}
 	labelled, err := ours.List(ctx, metav1.ListOptions{LabelSelector: reviewed + "=yes"})
@@ -228,11 +230,13 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 
 	// Away, with failurePolicy Ignore for what changes and Fail for what judges: the judge's word is still missing.
 	ignore := []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`)
-	must.Get(typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}))(t)
+	must.Get(typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore,
+		metav1.PatchOptions{}))(t)
 	waitAnswer(ctx, t, "mutating webhook ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool {
 		return err != nil && strings.Contains(err.Error(), `failed calling webhook "validate.hooks.example"`)
 	})
-	must.Get(typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}))(t)
+	must.Get(typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore,
+		metav1.PatchOptions{}))(t)
 	waitAnswer(ctx, t, "both webhooks ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool { return err == nil })
 	// An object that they would have changed or refused is as it was sent.
 	for name, address := range map[string]string{"plain": "192.0.2.1", "foreign": "203.0.113.1"} {

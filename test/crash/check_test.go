@@ -32,7 +32,8 @@ import (
 
 // runFsck returns what the program says of a store, and whether it is clean and nothing is owed.
 func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
-	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()}, e.access...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()},
+		e.access...)...).CombinedOutput()
 	said = strings.TrimSpace(string(out))
 	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
 }

@@ -154,7 +154,7 @@ func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags
 	return r
 }
 
-// startReplica starts it, in the place of the one before, who is killed if it is there.
+// startReplica starts a server in the place of the former one, and kills that if it still runs.
 func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string) {
 	t.Helper()
 	if r.Server != nil {
@@ -167,7 +167,8 @@ func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string)
 // waitReady returns when it says that it is ready (true), or that it is not.
 func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bool) {
 	t.Helper()
-	client := must.Get(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM}, Timeout: 5 * time.Second}))(t)
+	client := must.Get(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM},
+		Timeout: 5 * time.Second}))(t)
 	until(ctx, t, fmt.Sprintf("ready: %t", want), func() error {
 		answer, err := client.Get(r.URL() + "/readyz")
 		if err == nil {

@@ -164,7 +164,8 @@ func TestF09_transfersOverABadLine(t *testing.T) {
 		name := fmt.Sprintf("fill-%d", i)
 		must.Succeed(t, l.clients[0].Records(owner).Delete(ctx, name, metav1.DeleteOptions{}))
 		l.setValue(owner+"/"+name, "-")
-		must.Get(l.clients[0].Records(owner).Create(ctx, makeTXT(owner, "new-"+name, "new-"+name+".one.test.", "new"), metav1.CreateOptions{}))(t)
+		must.Get(l.clients[0].Records(owner).Create(ctx, makeTXT(owner, "new-"+name, "new-"+name+".one.test.", "new"),
+			metav1.CreateOptions{}))(t)
 	}
 	since, content := withoutSOA(t, have)
 	now := uint32(must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial)

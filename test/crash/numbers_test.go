@@ -21,7 +21,8 @@ var faults = []struct {
 	number, fault string
 	tests         []string // "FILE TestName"; those of this package have the number in their name
 }{
-	{"F01", "kill -9 of a server, in every window of every transaction", []string{"pkg/ledger/cascade_test.go TestCascade_interruptedAnywhereItGoesOn_I4"}},
+	{"F01", "kill -9 of a server, in every window of every transaction",
+		[]string{"pkg/ledger/cascade_test.go TestCascade_interruptedAnywhereItGoesOn_I4"}},
 	{"F02", "kill -9 of the only etcd", nil},
 	{"F03", "kill -9 of the leader of three", nil},
 	{"F04", "the leader stands still and comes back", nil},

@@ -57,7 +57,8 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)
 	ask := func(as tls.Certificate) (int, error) { // on a connection of its own
 		client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{as}}}}
-		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, one.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+owner+"/zones", nil))(t)
+		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, one.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+owner+"/zones",
+			nil))(t)
 		request.Header.Set("X-Remote-User", "somebody")
 		request.Header.Set("X-Remote-Group", "system:masters")
 		answer, err := client.Do(request)

@@ -51,7 +51,8 @@ func TestF06_twoServersOneZone(t *testing.T) {
 				for n := range writes / 8 {
 					name := fmt.Sprintf("r%d-%d-%d", round, i, n)
 					if _, ok := l.makeWrite(listTeams()[0]+"/"+name, "x", func(ctx context.Context) (*v1alpha1.Record, error) {
-						return servers[i%len(servers)].Records(listTeams()[0]).Create(ctx, makeTXT(listTeams()[0], name, name+".one.test.", "x"), metav1.CreateOptions{})
+						return servers[i%len(servers)].Records(listTeams()[0]).Create(ctx, makeTXT(listTeams()[0], name, name+".one.test.",
+							"x"), metav1.CreateOptions{})
 					}); !ok {
 						t.Errorf("%s was not written", name)
 					}

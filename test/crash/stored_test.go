@@ -70,10 +70,12 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 	}
 	one.startReplica(ctx, t)
 	zones := l.clients[0].Zones(owner)
-	if _, _, _, err := readEntries(ctx, l.clients[0], must.Get(zones.Get(ctx, "one", metav1.GetOptions{}))(t)); !apierrors.IsStoreReadError(err) {
+	if _, _, _, err := readEntries(ctx, l.clients[0], must.Get(zones.Get(ctx, "one", metav1.GetOptions{}))(t)); !apierrors.IsStoreReadError(
+		err) {
 		t.Errorf("entries of the damaged zone: %v", err)
 	}
-	if _, _, text, err := readEntries(ctx, l.clients[0], must.Get(zones.Get(ctx, "two", metav1.GetOptions{}))(t)); err != nil || !strings.Contains(text, "flipmarked") {
+	if _, _, text, err := readEntries(ctx, l.clients[0], must.Get(zones.Get(ctx, "two", metav1.GetOptions{}))(t)); err != nil ||
+		!strings.Contains(text, "flipmarked") {
 		t.Errorf("entries of another zone: %v", err)
 	}
 	if log := one.Log(); !strings.Contains(log, "A zone is frozen") {

@@ -238,7 +238,8 @@ func newDelivered(ctx context.Context, t *testing.T, w *world, server *replica) 
 	d := &delivered{world: w, server: server, dns: must.Get(rig.FreePort())(t)}
 	config := w.connectDirectly(t, server)
 	d.api = must.Get(dynamic.NewForConfig(config))(t)
-	served := must.Get(must.Get(discovery.NewDiscoveryClientForConfig(config))(t).ServerResourcesForGroupVersion(kubizone.GroupVersion().String()))(t)
+	served := must.Get(must.Get(discovery.NewDiscoveryClientForConfig(config))(t).ServerResourcesForGroupVersion(
+		kubizone.GroupVersion().String()))(t)
 	for _, r := range served.APIResources {
 		d.sets = d.sets || r.Name == "changesets"
 		if slices.Contains(r.Verbs, "list") {
@@ -302,10 +303,12 @@ func recordText(name, kind string, values ...string) string {
 // makeZone makes the class, the zone, a child zone and records of both.
 func (d *delivered) makeZone(ctx context.Context, t *testing.T) {
 	t.Helper()
-	d.applyObject(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, namespaces: {selector: {}}, transfer: {secondaries: [{address: %q}]}}}`, d.bind.Addr))
+	d.applyObject(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, `+
+		`namespaces: {selector: {}}, transfer: {secondaries: [{address: %q}]}}}`, d.bind.Addr))
 	d.applyObject(ctx, t, "zones", `{kind: Zone, metadata: {name: kept, labels: {tier: gold}, annotations: {note: kept}}, spec: {domainName: kept.test., dnsClassRefs: [{name: secondaries}],
   nameServers: [{name: ns1, addresses: [192.0.2.53, "2001:db8::53"]}], delegations: [{records: [{pattern: "*"}, {pattern: "@"}], zones: [child]}]}}`)
-	d.applyObject(ctx, t, "zones", `{kind: Zone, metadata: {name: child}, spec: {domainName: child.kept.test., nameServers: [{name: ns, addresses: [192.0.2.54]}]}}`)
+	d.applyObject(ctx, t, "zones", `{kind: Zone, metadata: {name: child}, spec: {domainName: child.kept.test., nameServers: [{name: ns, `+
+		`addresses: [192.0.2.54]}]}}`)
 	d.applyRecord(ctx, t, "www", "A", "192.0.2.80")
 	d.applyRecord(ctx, t, "mail", "MX", "10 www")
 	d.applyRecord(ctx, t, "goes", "TXT", "soon removed")
@@ -323,11 +326,13 @@ func (d *delivered) changeZone(ctx context.Context, t *testing.T) {
 	d.applyRecord(ctx, t, "nobody", "CNAME", "www")
 	d.applyRecord(ctx, t, "mail", "MX", "10 www", "20 ns1")
 	if slices.Contains(d.kinds, "delegations") {
-		d.applyObject(ctx, t, "delegations", `{kind: Delegation, metadata: {name: deep}, spec: {zoneRef: {name: kept}, namespaces: [`+owner+`, `+listTeams()[0]+`], records: [{pattern: "*.deep"}]}}`)
+		d.applyObject(ctx, t, "delegations", `{kind: Delegation, metadata: {name: deep}, spec: {zoneRef: {name: kept}, namespaces: [`+owner+
+			`, `+listTeams()[0]+`], records: [{pattern: "*.deep"}]}}`)
 		d.applyRecord(ctx, t, "below.deep", "TXT", "by a Delegation")
 	}
 	if d.sets {
-		d.applyObject(ctx, t, "changesets", `{kind: ChangeSet, spec: {items: [{apply: `+recordText("one", "A", "192.0.2.1")+`}, {apply: `+recordText("two", "A", "192.0.2.2")+`}, {delete: {name: nobody}}]}}`)
+		d.applyObject(ctx, t, "changesets", `{kind: ChangeSet, spec: {items: [{apply: `+recordText("one", "A", "192.0.2.1")+`}, {apply: `+
+			recordText("two", "A", "192.0.2.2")+`}, {delete: {name: nobody}}]}}`)
 	}
 }
 
@@ -419,7 +424,8 @@ func (d *delivered) expectChanges(ctx context.Context, t *testing.T) {
 // Ready.
 func (d *delivered) deliverRecord(ctx context.Context, t *testing.T, by *world, address string) {
 	t.Helper()
-	controller := must.Get(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0", "--lease-duration", "30s"))(t)
+	controller := must.Get(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(),
+		"--health-listen", "127.0.0.1:0", "--lease-duration", "30s"))(t)
 	defer controller.End()
 	d.applyRecord(ctx, t, "www", "A", address)
 	var serial uint32

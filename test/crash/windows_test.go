@@ -56,7 +56,8 @@ func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	steady, doomed := w.startServer(ctx, t, e.listEndpoints()), w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, steady, doomed)
 	points := []string{
-		"record-put-after:9", "record-delete-before:2", "record-plain-after:2", "batch-before:2", "batch-after:3", "zone-put-before:2", "zone-delete-after:2",
+		"record-put-after:9", "record-delete-before:2", "record-plain-after:2", "batch-before:2", "batch-after:3", "zone-put-before:2",
+		"zone-delete-after:2",
 		"cascade-first-after:2", "cascade-step-before:5", "cascade-last-before:2", "debt-paid-before:2", "other-after:2",
 	}
 	for _, kind := range windows() {
@@ -133,7 +134,8 @@ func TestF01_answersOfEtcdAreLost(t *testing.T) {
 		lost = append(lost, kind+"-after:"+n+":lose")
 	}
 	armed := filepath.Join(t.TempDir(), "armed")
-	one, other := w.startServer(ctx, t, e.listEndpoints(), "KUBIZONE_FAULT="+strings.Join(lost, ","), "KUBIZONE_FAULT_WITH="+armed), w.startServer(ctx, t, e.listEndpoints())
+	one, other := w.startServer(ctx, t, e.listEndpoints(), "KUBIZONE_FAULT="+strings.Join(lost, ","), "KUBIZONE_FAULT_WITH="+armed),
+		w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one, other)
 	must.Succeed(t, os.WriteFile(armed, nil, 0o600))
 	until(ctx, t, "all answers were lost", func() error {

@@ -41,7 +41,8 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	w.waitForAllReady()
 	pause := func(w *world, paused bool) {
 		t.Helper()
-		must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}))(t)
+		must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused),
+			metav1.PatchOptions{}))(t)
 	}
 	pause(w, true)
 	must.Succeed(t, w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}))
@@ -83,7 +84,8 @@ func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
 	}
 	pause := func(w *world, paused bool) {
 		t.Helper()
-		must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}))(t)
+		must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused),
+			metav1.PatchOptions{}))(t)
 	}
 	w.makeClass("hook", h, nil)
 	w.makeZone("example", "example.org.", "hook")

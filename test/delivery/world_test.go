@@ -144,7 +144,8 @@ func startWorld(t *testing.T, flags ...string) *world {
 // startIn starts it on what an earlier one left in dir.
 func startIn(t *testing.T, dir string, flags ...string) *world {
 	t.Helper()
-	w := &world{T: t, up: runKubizone(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
+	w := &world{T: t, up: runKubizone(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
+		"--dns-listen", "127.0.0.1:0"}, flags...)...)}
 	waitUntil(t, "up is ready", func() bool {
 		select {
 		case <-w.up.done:

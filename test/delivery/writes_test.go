@@ -32,7 +32,8 @@ func TestWrites_perChange(t *testing.T) {
 		w.changeRecord("www", data)
 		w.waitForAllReady()
 		more := subtractCounts(before, w.countWrites())
-		if ours := sumCounts(more) - more["records"]; more["records"] != 1 || ours > 2+1 || more["records/status"] != 1 || more["deliveries/status"] != 1 {
+		if ours := sumCounts(more) - more["records"]; more["records"] != 1 || ours > 2+1 || more["records/status"] != 1 ||
+			more["deliveries/status"] != 1 {
 			t.Errorf("one changed record: %v; that are %d beside the change itself, want at most 2 + 1", more, ours)
 		}
 		if n := h.countValue(data); n != 1 {
@@ -60,7 +61,8 @@ func TestWrites_perChange(t *testing.T) {
 	close(release)
 	w.waitForAllReady()
 	more := subtractCounts(before, w.countWrites())
-	if ours := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["records/status"] != burst+1 || more["deliveries/status"] > 3 || ours > burst+1+2*3 {
+	if ours := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["records/status"] != burst+1 ||
+		more["deliveries/status"] > 3 || ours > burst+1+2*3 {
 		t.Errorf("a burst of %d while one is in flight: %v", burst, more)
 	}
 	if n := h.countValue("192.0.2.100") - posted; n != burst {
@@ -84,7 +86,8 @@ func TestWrites_perChange(t *testing.T) {
 				s.labelOf("reason")] += s.value
 		}
 	}
-	for what, want := range map[string]float64{"zones ": 1, "failing ": 0, "queue_depth ": 0, "oldest_change_seconds ": 0, "secondaries_behind ": 0, "paused_seconds ": 0} {
+	for what, want := range map[string]float64{"zones ": 1, "failing ": 0, "queue_depth ": 0, "oldest_change_seconds ": 0,
+		"secondaries_behind ": 0, "paused_seconds ": 0} {
 		if got, there := counted[what]; !there || got != want {
 			t.Errorf("metric %s: %v, there: %v, want %v", what, got, there, want)
 		}

@@ -86,7 +86,8 @@ func Run(t *testing.T, subject Subject) {
 
 func examineLifecycle(e *exam) {
 	zone := e.Zone(e.T)
-	www, mail, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1", "192.0.2.2"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.3"), e.makeRRset(zone, "old", rdata.TXT, `"x"`)
+	www, mail, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1", "192.0.2.2"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.3"),
+		e.makeRRset(zone, "old", rdata.TXT, `"x"`)
 	first := e.makeContent(zone, 10, www, mail, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	e.expectContent(first)
@@ -125,7 +126,8 @@ func examineValues(e *exam) {
 		e.makeRRset(zone, "escaped", rdata.TXT, `"quote \" backslash \\ semicolon ; paren ( ) dollar $ at @"`),
 		e.makeRRset(zone, "control", rdata.TXT, `"new\010line tab\009 esc\027[31m nul\000 high\200\255"`),
 		e.makeRRset(zone, "directive", rdata.TXT, `"$INCLUDE /etc/passwd"`, `"$GENERATE 1-1000000 x A 192.0.2.1"`),
-		e.makeRRset(zone, "injection", rdata.TXT, `"x\010send\010update delete `+zone.String()+` ANY"`, `"\",\"values\":[\"y"`, `"</a>../../%2e%2e"`),
+		e.makeRRset(zone, "injection", rdata.TXT, `"x\010send\010update delete `+zone.String()+` ANY"`, `"\",\"values\":[\"y"`,
+			`"</a>../../%2e%2e"`),
 		e.makeRRset(zone, "empty", rdata.TXT, `""`),
 		e.makeRRset(zone, "blank", rdata.TXT, `"  two blanks  "`),
 		e.makeRRset(zone, "long", rdata.TXT, long),
@@ -180,7 +182,8 @@ func examineWholeZone(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	second := e.makeContent(zone, 5, e.makeRRset(zone, "www", rdata.A, "192.0.2.5"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"), e.makeRRset(zone, "new", rdata.A, "192.0.2.1"))
+	second := e.makeContent(zone, 5, e.makeRRset(zone, "www", rdata.A, "192.0.2.5"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"),
+		e.makeRRset(zone, "new", rdata.A, "192.0.2.1"))
 	p := makePlan(nil, second)
 	p.Delivered = true // and the history does not reach back to it
 	e.deliverPlan(e.New(e.T), p)

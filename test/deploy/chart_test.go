@@ -235,7 +235,8 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 		return parts
 	}
 	got := of(renderKustomization(t, dir))
-	want := of(decodeObjects(t, renderTemplate(t, components["primary"], "image.repository=registry.example/kubizone", "fleet.enabled=true,fleet.namespaces={dns-system,team-dns}")))
+	want := of(decodeObjects(t, renderTemplate(t, components["primary"], "image.repository=registry.example/kubizone",
+		"fleet.enabled=true,fleet.namespaces={dns-system,team-dns}")))
 	if len(want) != 4 || !reflect.DeepEqual(got, want) {
 		t.Errorf("by kustomize %v\nby helm %v", got, want)
 	}

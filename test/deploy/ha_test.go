@@ -170,7 +170,8 @@ func TestHelm_threeServers(t *testing.T) {
 	service := must.Get(rig.StartBalancer())(t)
 	t.Cleanup(service.Close)
 	r.serveAt(service.Addr)
-	must.Succeed(t, os.WriteFile(r.values, []byte("mode: ha\nimage: {repository: registry.example/kubizone}\ncontroller: {enabled: false}\n"), 0o600))
+	must.Succeed(t, os.WriteFile(r.values, []byte("mode: ha\nimage: {repository: registry.example/kubizone}\ncontroller: {enabled: "+
+		"false}\n"), 0o600))
 	r.mustKubectl("create", "namespace", "team-a")
 	r.mustHelm("install", "kubizone", chart, "--create-namespace")
 	of := findServers(t, r.listObjects())
@@ -230,7 +231,9 @@ func TestHelm_threeServers(t *testing.T) {
 		// Each of them answers the same from its own member.
 		service.Set(p.serving)
 		waitReady(1)
-		if got := r.mustKubectl("get", "records", "-n", "team-a", "-o", "jsonpath={range .items[*]}{.metadata.name}={.status.fqdn} {end}"); got != "r0=r0.z.example. r1=r1.z.example. r2=r2.z.example." {
+		if got := r.mustKubectl("get", "records", "-n", "team-a", "-o",
+			"jsonpath={range .items[*]}{.metadata.name}={.status.fqdn} {end}"); got != "r0=r0.z.example. r1=r1.z.example. "+
+			"r2=r2.z.example." {
 			t.Errorf("%s has %s", p.name, got)
 		}
 	}

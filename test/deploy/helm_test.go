@@ -107,7 +107,8 @@ func newRelease(t *testing.T) *release {
 // writePatches has the post-renderer make the two changes.
 func (r *release) writePatches() {
 	r.t.Helper()
-	must.Succeed(r.t, os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.makePatches()), 0o600))
+	must.Succeed(r.t, os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.makePatches()),
+		0o600))
 }
 
 // serveAt has the Service lead to another address of this machine.
@@ -197,7 +198,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	for mode, other := range map[string]string{"ha": "embedded", "external-etcd": "ha"} {
 		set := []string{"--set", etcdServers, "--set"}
 		r.mustHelm(append([]string{"install", "kubizone", chart, "--create-namespace"}, append(set, "mode="+mode)...)...)
-		if _, err := r.runHelm(append([]string{"upgrade", "kubizone", chart}, append(set, "mode="+other)...)...); err == nil || !strings.Contains(err.Error(), "mode: "+mode+" is installed") {
+		if _, err := r.runHelm(append([]string{"upgrade", "kubizone", chart}, append(set, "mode="+other)...)...); err == nil ||
+			!strings.Contains(err.Error(), "mode: "+mode+" is installed") {
 			t.Errorf("from %s to %s: %v", mode, other, err)
 		}
 		r.mustHelm("uninstall", "kubizone")
@@ -218,7 +220,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(r.data, "key"), []byte(key.Statement()), 0o600))
 	_, stopController := r.startReady(objects, "kubizone-controller")
 	primary, stopPrimary := r.startReady(objects, "kubizone-primary")
-	if out, stderr, err := r.runKubectl(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1), "create", "-f", "-"); err != nil {
+	if out, stderr, err := r.runKubectl(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1),
+		"create", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
 	}
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
@@ -232,7 +235,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	for _, dig := range []rig.Dig{{Server: netip.MustParseAddrPort(found[1]), Key: key}, {Server: netip.MustParseAddrPort(found[1])}} {
 		var out string
 		for start := time.Now(); time.Since(start) < waitTimeout; rig.Pause(start) {
-			if out, _ = dig.Run(r.withTimeout(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") || dig.Key == nil {
+			if out, _ = dig.Run(r.withTimeout(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") ||
+				dig.Key == nil {
 				break
 			}
 		}
@@ -246,7 +250,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 		{"kubizone-controller", "transfer", "yes"}, {"kubizone-controller", "hook", "yes"}, {"kubizone-controller", "other", "no"},
 		{"kubizone-primary", "transfer", "yes"}, {"kubizone-primary", "hook", "no"},
 	} {
-		out, _, _ := r.runKubectl("", "auth", "can-i", "get", "secrets/"+want.secret, "-n", "team-a", "--as=system:serviceaccount:"+kuberig.InstallNamespace+":"+want.account)
+		out, _, _ := r.runKubectl("", "auth", "can-i", "get", "secrets/"+want.secret, "-n", "team-a", "--as=system:serviceaccount:"+
+			kuberig.InstallNamespace+":"+want.account)
 		if strings.TrimSpace(out) != want.may {
 			t.Errorf("%s gets the Secret %s: %s, want %s", want.account, want.secret, out, want.may)
 		}
@@ -288,7 +293,8 @@ func (r *release) expectHanging(namespace string) {
 	r.t.Helper()
 	r.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	r.mustKubectl("delete", "namespace", namespace, "--wait=false")
-	r.runUntil("True", "get", "namespace", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
+	r.runUntil("True", "get", "namespace", namespace, "-o",
+		`jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
 }
 
 // movedAndLost: helm takes over what kubectl applied. Then the namespace of the release is deleted before the
@@ -333,7 +339,8 @@ func uninstallByLabel(t *testing.T) [][]string {
 func (r *release) expectScrape(t *testing.T) {
 	kubeconfig := must.Get(r.kube.ServiceAccount(r.withTimeout(), "monitoring", "prometheus"))(t)
 	config := must.Get(kuberig.ClientConfig(kubeconfig))(t)
-	authority, err := base64.StdEncoding.DecodeString(r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`))
+	authority, err := base64.StdEncoding.DecodeString(r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace,
+		"kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,14 +420,17 @@ func (r *release) expectUpgrade(t *testing.T) {
 	if got := r.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle || got == "" {
 		t.Errorf("the upgrade changed caBundle from %.20s… to %.20s…", bundle, got)
 	}
-	if got := r.mustKubectl("get", "deployment", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.replicas}"); got != "1" {
+	if got := r.mustKubectl("get", "deployment", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o",
+		"jsonpath={.spec.replicas}"); got != "1" {
 		t.Errorf("%s controllers", got)
 	}
-	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", `jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
+	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o",
+		`jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
 		t.Errorf("with a limit of 4Gi GOMEMLIMIT is %s", got)
 	}
 	// Kubernetes keeps the claims of a StatefulSet that says nothing else.
-	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", "jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
+	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o",
+		"jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
 		t.Errorf("claims of a StatefulSet that is deleted: %s", got)
 	}
 	for _, refused := range []struct{ value, says string }{
@@ -429,7 +439,8 @@ func (r *release) expectUpgrade(t *testing.T) {
 		{"storage.size=30Gi", "kubectl patch pvc"},
 		{"storage.className=fast", "storage.className"},
 	} {
-		if out, err := r.runHelm("upgrade", "kubizone", chart, "--set", refused.value); err == nil || !strings.Contains(err.Error(), refused.says) {
+		if out, err := r.runHelm("upgrade", "kubizone", chart, "--set", refused.value); err == nil ||
+			!strings.Contains(err.Error(), refused.says) {
 			t.Errorf("helm upgrade --set %s: %v\n%s", refused.value, err, out)
 		}
 	}

@@ -263,7 +263,8 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	}
 
 	i.waitForDiagnosis("with a server", 0, map[string]string{
-		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK", "version": "OK",
+		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK",
+		"version": "OK",
 	})
 	i.log.forgiveLines(true) // what it is refused without the binding is as it should be
 	i.mustKubectl("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
@@ -385,7 +386,8 @@ func (i *installation) expectAdmitted(t *testing.T) {
 			all.WriteString("---\n")
 			all.Write(text)
 		}
-		if out, stderr, err := i.runKubectl(all.String(), "apply", "--dry-run=server", "--server-side", "--force-conflicts", "-f", "-"); err != nil || strings.Contains(stderr, "arning") {
+		if out, stderr, err := i.runKubectl(all.String(), "apply", "--dry-run=server", "--server-side", "--force-conflicts", "-f",
+			"-"); err != nil || strings.Contains(stderr, "arning") {
 			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
 		}
 	}

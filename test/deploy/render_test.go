@@ -97,7 +97,8 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	for _, form := range forms {
 		fmt.Fprintf(&got, "# %s\n%s\n", form, listGrants(t, renderKustomization(t, filepath.Join(manifests, form))))
 	}
-	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n", listGrants(t, renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
+	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n",
+		listGrants(t, renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
 	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, those of agents, and Prometheus\n%s",
 		listGrants(t, decodeObjects(t, renderTemplate(t,
 			components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
@@ -118,7 +119,7 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	}
 }
 
-// listGrants returns one line for each rule, of bound roles under who holds them.
+// listGrants returns one line for each rule of a role that is bound, by the subject that it is bound to.
 func listGrants(t *testing.T, objects []*unstructured.Unstructured) string {
 	rules := map[string][]rbacv1.PolicyRule{}
 	for _, object := range objects {

@@ -52,13 +52,15 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	}
 	r.flipOctet("/records/dns/org-www", "192.0.2.1", "192.0.2.3")
 	r.flipOctet("/ledger/journal/", "192.0.2.1", "192.0.2.7")
-	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
+	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 ||
+		answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("what was proven is not what is served: %v", answer)
 	}
 	must.Succeed(t, r.stopProcess())
 
 	r = runUp(t, dir)
-	if answer := r.sendQuery(r.dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
+	if answer := r.sendQuery(r.dns, "www.example.net.", mdns.TypeA); len(answer.Answer) != 1 ||
+		answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("another zone: %v", answer)
 	}
 	for _, question := range []struct {
@@ -72,13 +74,15 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 			t.Errorf("%s %s of a frozen zone: %v", question.name, mdns.TypeToString[question.qtype], answer)
 		}
 	}
-	if text, err := r.readEntries("org"); err == nil || !strings.Contains(text, `"StorageReadError"`) || !strings.Contains(text, "zone example.org. is frozen") {
+	if text, err := r.readEntries("org"); err == nil || !strings.Contains(text, `"StorageReadError"`) ||
+		!strings.Contains(text, "zone example.org. is frozen") {
 		t.Errorf("entries of a frozen zone: %v %s", err, text)
 	}
 	if text, err := r.readEntries("net"); err != nil || !strings.Contains(text, "192.0.2.1") || strings.Contains(text, "192.0.2.7") {
 		t.Errorf("entries of the other: %v %s", err, text)
 	}
-	if got := r.readMetrics().parseMetrics(); got["kubizone_view_frozen_zones"] != 1 || got["kubizone_view_proofs_failed_total"] < 1 || got["kubizone_primary_zones"] != 1 {
+	if got := r.readMetrics().parseMetrics(); got["kubizone_view_frozen_zones"] != 1 || got["kubizone_view_proofs_failed_total"] < 1 ||
+		got["kubizone_primary_zones"] != 1 {
 		t.Errorf("frozen %v, failed proofs %v, zones served %v", got["kubizone_view_frozen_zones"], got["kubizone_view_proofs_failed_total"], got["kubizone_primary_zones"])
 	}
 	if !strings.Contains(r.Log(), "A zone is frozen") || strings.Contains(r.Log(), "192.0.2.3") {
@@ -90,7 +94,8 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	}
 	waitUntil(t, "the zone says that it is frozen, and what to do", func() bool {
 		ready := r.readConditions("org")
-		return strings.Contains(ready, `"Frozen"`) && strings.Contains(ready, "kubizone fsck") && !strings.Contains(r.readConditions("net"), "Frozen")
+		return strings.Contains(ready, `"Frozen"`) && strings.Contains(ready, "kubizone fsck") &&
+			!strings.Contains(r.readConditions("net"), "Frozen")
 	})
 	fsck := exec.Command(binaries.kubizone, "fsck", "--data-dir", dir)
 	if out, err := fsck.CombinedOutput(); err == nil || !strings.Contains(string(out), "zones/dns/org") || !strings.Contains(string(out), "journal") {
@@ -99,7 +104,8 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 
 	// A primary by itself serves the others, too.
 	apart, dns, health := r.startPrimary()
-	waitUntil(t, "the primary by itself says that a zone is frozen", func() bool { return metricsOf(t, health).parseMetrics()["kubizone_view_frozen_zones"] == 1 })
+	waitUntil(t, "the primary by itself says that a zone is frozen",
+		func() bool { return metricsOf(t, health).parseMetrics()["kubizone_view_frozen_zones"] == 1 })
 	if err := apart.waitLine(ready); err != nil {
 		t.Fatalf("%v\n%s", err, apart.Log())
 	}
@@ -113,7 +119,8 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	r.flipOctet("/records/dns/org-www", "192.0.2.3", "192.0.2.1")
 	must.Succeed(t, r.stopProcess())
 	r = runUp(t, dir)
-	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
+	if answer := r.sendQuery(r.dns, "www.example.org.", mdns.TypeA); len(answer.Answer) != 1 ||
+		answer.Answer[0].(*mdns.A).A.String() != "192.0.2.1" {
 		t.Errorf("mended: %v", answer)
 	}
 	waitUntil(t, "the zone does not say that it is frozen any more", func() bool {

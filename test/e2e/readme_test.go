@@ -152,7 +152,8 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	if !found {
 		t.Fatalf("make run does not start kubizone up:\n%s", recipe)
 	}
-	server, err := startProcess("../..", env, "bash", "-c", "exec "+binaries.kubizone+" up --listen "+api.String()+" --dns-listen "+dns.String()+here.Replace(flags))
+	server, err := startProcess("../..", env, "bash", "-c", "exec "+binaries.kubizone+" up --listen "+api.String()+" --dns-listen "+
+		dns.String()+here.Replace(flags))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ import (
 // followChanges opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
 func followChanges(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	t.Helper()
-	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(t.Context())
+	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(
+		t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestChanges_areWatched(t *testing.T) {
 	line := followChanges(t, r.client.KubizoneV1alpha1().RESTClient())
 	for _, address := range []string{"192.0.2.2", "192.0.2.3"} {
 		r.makeRecord("n"+strings.ReplaceAll(address, ".", "-"), "new.example.org.", address)
-		if event, err := line(); err != nil || !strings.Contains(event, `"added":[{"fqdn":"new.example.org."`) || !strings.Contains(event, address) {
+		if event, err := line(); err != nil || !strings.Contains(event, `"added":[{"fqdn":"new.example.org."`) ||
+			!strings.Contains(event, address) {
 			t.Fatalf("%q, %v", event, err)
 		}
 	}

@@ -79,7 +79,8 @@ func (b *bindy) makeObjects() ([]*unstructured.Unstructured, error) {
 		if uid := b.owners[server]; uid != "" {
 			owners = append(owners, map[string]any{"apiVersion": "bindy.firestoned.io/v1beta1", "kind": "Bind9Instance", "name": server, "uid": uid, "controller": true, "blockOwnerDeletion": true})
 		}
-		all += "\n---\n" + strings.NewReplacer("LABELS", inline(b.makeLabels(server)), "OWNERS", inline(owners), "NAME", server, "CLUSTER", b.cluster).Replace(string(text))
+		all += "\n---\n" + strings.NewReplacer("LABELS", inline(b.makeLabels(server)), "OWNERS", inline(owners), "NAME", server, "CLUSTER",
+			b.cluster).Replace(string(text))
 	}
 	var objects []*unstructured.Unstructured
 	for _, document := range strings.Split(all, "\n---\n") {

@@ -29,7 +29,8 @@ func (w *world) startDelivery() netip.AddrPort {
 	at, err := rig.FreePort()
 	w.mustSucceed(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease},
+		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller",
+			rig.LongLease},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

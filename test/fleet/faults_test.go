@@ -241,7 +241,8 @@ func (r *room) startService(s *service) error {
 		r.primary:    {"--dns-listen", r.at.String()},
 		r.controller: {"--lease", r.namespace + "/controller", "--lease-duration", "3s"},
 	}[s]
-	process, err := rig.StartProcess([]string{delivering.EnvRetryMaxDelay + "=2s"}, r.t.TempDir(), r.program, append([]string{s.name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
+	process, err := rig.StartProcess([]string{delivering.EnvRetryMaxDelay + "=2s"}, r.t.TempDir(), r.program,
+		append([]string{s.name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
 	if err == nil {
 		s.process.Store(process)
 	}

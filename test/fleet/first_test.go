@@ -43,7 +43,8 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 		helm + " template kubizone " + chart + " -n kubizone-system --set image.repository=kubizone \"${files[@]}\" \"${@:8}\" | kubectl apply -f -\n"
 	w.mustSucceed(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
 	// The Services of the test have addresses of this machine.
-	w.mustSucceed(os.WriteFile(filepath.Join(dir, "first.yaml"), []byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
+	w.mustSucceed(os.WriteFile(filepath.Join(dir, "first.yaml"),
+		[]byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
 	shell := func(script string) string {
 		t.Helper()
 		out, err := w.runShell(dir, environment, script)
@@ -59,7 +60,8 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	primary, err := rig.FreePort()
 	w.mustSucceed(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller", rig.LongLease},
+		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller",
+			rig.LongLease},
 	} {
 		account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0])
 		w.mustSucceed(err)

@@ -163,7 +163,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func makePlatform() render.Platform {
-	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", ClientNamespace: "kubizone-system"}
+	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9",
+		AgentImage: "registry.example/kubizone:v0", ClientNamespace: "kubizone-system"}
 }
 
 // newWorld makes a namespace, in which Pod Security restricted is enforced.

@@ -37,7 +37,8 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(instance.Status.Addresses) == 0 || instance.Status.ConfigHash == "" || instance.Status.ObservedGeneration != instance.Generation {
+	if len(instance.Status.Addresses) == 0 || instance.Status.ConfigHash == "" ||
+		instance.Status.ObservedGeneration != instance.Generation {
 		t.Errorf("status %+v", instance.Status)
 	}
 	first := w.listMade(w.namespace)

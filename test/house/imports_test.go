@@ -195,7 +195,8 @@ var table = []row{
 		why:   "it asks secondaries; what serves them it declares",
 	},
 	{
-		pkg: "pkg/bind9/provider", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "pkg/bind9/agent/client", "pkg/bind9/agent/protocol", "pkg/transfer", "pkg/dns/..."},
+		pkg: "pkg/bind9/provider", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/rfc2136", "pkg/delivery/transfer",
+			"pkg/bind9/agent/client", "pkg/bind9/agent/protocol", "pkg/transfer", "pkg/dns/..."},
 		avoid: []string{"k8s.io/...", "sigs.k8s.io/...", etcd, miekg},
 		why:   "its members are secondaries, which transfer shows zones to and asks; what makes zones there is an agent",
 	},
@@ -209,12 +210,14 @@ var table = []row{
 		why:   "it compares by transfer what it writes by update",
 	},
 	{
-		pkg: "cmd/webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary", "cmd/webhook-server/...", "pkg/transfer", "pkg/slots", "pkg/dns/..."},
+		pkg: "cmd/webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary", "cmd/webhook-server/...", "pkg/transfer",
+			"pkg/slots", "pkg/dns/..."},
 		avoid: impure,
 		why:   "a program of its own, that nothing of the product imports; a file of keys is read as a primary reads it",
 	},
 	{
-		pkg: "cmd/webhook-server/...", may: []string{"pkg/delivery/webhook/protocol", "cmd/webhook-server/...", "pkg/transfer", "pkg/slots", "pkg/dns/..."}, never: impure,
+		pkg: "cmd/webhook-server/...", may: []string{"pkg/delivery/webhook/protocol", "cmd/webhook-server/...", "pkg/transfer", "pkg/slots",
+			"pkg/dns/..."}, never: impure,
 		why: "the other half of the protocol, as other projects would write it: no secret way to the client",
 	},
 	{
@@ -238,24 +241,30 @@ var table = []row{
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
-		pkg: "pkg/bind9/signing", may: []string{"pkg/controller/...", "pkg/bind9/agents", "pkg/bind9/agent/client", "pkg/bind9/agent/protocol", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/zoneview", "api/...", "pkg/apis/kubizone/class", "pkg/dns/..."},
+		pkg: "pkg/bind9/signing", may: []string{"pkg/controller/...", "pkg/bind9/agents", "pkg/bind9/agent/client",
+			"pkg/bind9/agent/protocol", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/zoneview", "api/...", "pkg/apis/kubizone/class",
+			"pkg/dns/..."},
 		avoid: []string{etcd, miekg},
 		why:   "it drives a signer by its agent and asks servers by DNS: what a zone contains it reads, and never writes",
 	}, {
-		pkg: "pkg/bind9/agents", may: []string{"pkg/bind9/agent/client", "pkg/controller/class", "pkg/delivery", "pkg/delivery/dial", "pkg/apis/kubizone/class"},
+		pkg: "pkg/bind9/agents", may: []string{"pkg/bind9/agent/client", "pkg/controller/class", "pkg/delivery", "pkg/delivery/dial",
+			"pkg/apis/kubizone/class"},
 		avoid: []string{etcd, miekg},
 		why:   "it sends requests with what Secrets have: which requests, the provider and signing say",
 	}, {
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer",
+			"pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
 
 	{
-		pkg: "pkg/bind9/fleet/render", may: []string{"api/bind9/...", "pkg/apis/kubizone/class", "pkg/dns/name"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: blocking, calls: clock,
+		pkg: "pkg/bind9/fleet/render", may: []string{"api/bind9/...", "pkg/apis/kubizone/class", "pkg/dns/name"},
+		never: []string{etcd, "k8s.io/apiserver/..."}, avoid: blocking, calls: clock,
 		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
 	},
 	{
-		pkg: "pkg/bind9/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/bind9/fleet/render", "pkg/bind9/agent/protocol", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
+		pkg: "pkg/bind9/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/bind9/fleet/render", "pkg/bind9/agent/protocol",
+			"pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
 		why: "it makes objects of the cluster of objects of ours: how a zone reaches a server is the deliveries'",
 	},
 	{
@@ -280,7 +289,8 @@ var table = []row{
 		why: "files come in through the API like any client's: what a user would be refused, a file is refused",
 	},
 	{
-		pkg: "pkg/migrate", may: []string{"api/kubizone/...", "pkg/dns/..."}, never: []string{"k8s.io/apiserver/...", "k8s.io/client-go/...", etcd}, avoid: append([]string{miekg}, blocking...), calls: clock,
+		pkg: "pkg/migrate", may: []string{"api/kubizone/...", "pkg/dns/..."}, never: []string{"k8s.io/apiserver/...",
+			"k8s.io/client-go/...", etcd}, avoid: append([]string{miekg}, blocking...), calls: clock,
 		why: "what an object of another operator becomes is a function of the objects: neither a server nor a file is known here",
 	},
 	{
@@ -292,8 +302,9 @@ var table = []row{
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{
-		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary", "pkg/slots", "pkg/transfer", "pkg/version"}, never: heavy,
-		why: "a small program has this command alone; a file of keys is read as a primary reads it",
+		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary", "pkg/slots", "pkg/transfer", "pkg/version"},
+		never: heavy,
+		why:   "a small program has this command alone; a file of keys is read as a primary reads it",
 	},
 	{
 		pkg: "cmd/bind-agent", may: []string{"pkg/cmd/bindagent"}, never: heavy,
@@ -336,7 +347,8 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{miekg, []string{"pkg/primary", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "cmd/webhook-server/rfc2136", "pkg/verify", "pkg/bind9/agent", "test/..."}, "its successor lives elsewhere already: the choice must be changeable in few rooms"},
+	{miekg, []string{"pkg/primary", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "cmd/webhook-server/rfc2136",
+		"pkg/verify", "pkg/bind9/agent", "test/..."}, "its successor lives elsewhere already: the choice must be changeable in few rooms"},
 	{clientv3, []string{"pkg/ledger/...", "pkg/etcd/...", "pkg/apiserver/...", "pkg/backup", "test/..."}, "every internal key has one owner"},
 	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by component-base, which the flags of an API server apply to; what serves them needs more"},
 	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/etcd/maintenance", "pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/process", "pkg/zoneview/feed/fromapi"}, "test/metrics lists what is counted: a package with metrics gets a NewMetrics, its row in test/metrics/metrics_test.go, and its place here"},
@@ -483,7 +495,8 @@ func TestImports_pureCodeAsksNoClock(t *testing.T) {
 			ast.Inspect(tree, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
 					if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(r.calls, x.Name+"."+sel.Sel.Name) {
-						t.Errorf("%s uses %s.%s: time is a fact that is handed in (%s)", path.Join(p.trimModule(), file), x.Name, sel.Sel.Name, r.why)
+						t.Errorf("%s uses %s.%s: time is a fact that is handed in (%s)", path.Join(p.trimModule(), file), x.Name,
+							sel.Sel.Name, r.why)
 					}
 				}
 				return true

@@ -137,7 +137,8 @@ func TestPackages_explainThemselves(t *testing.T) {
 			}
 		}
 		if paragraphs < 4 || !numbered.MatchString(text) {
-			t.Errorf("%s/doc.go: four paragraphs say what lives here, what it promises (numbered), what it does not know, which file to read first", p.trimModule())
+			t.Errorf("%s/doc.go: four paragraphs say what lives here, what it promises (numbered), what it does not know, "+
+				"which file to read first", p.trimModule())
 		}
 		if !ignorance.MatchString(text) {
 			t.Errorf("%s/doc.go: does not say what the package does not know", p.trimModule())

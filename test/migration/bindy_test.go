@@ -107,7 +107,8 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	l.waitDefinitions()
 	l.applyText(yamls[0].text)
 	l.applyText(bindyObjects)
-	l.mustRun(`kubectl patch cnamerecords.bindy.firestoned.io -n shop blog --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`)
+	l.mustRun(`kubectl patch cnamerecords.bindy.firestoned.io -n shop blog --subresource=status --type=merge -p ` +
+		`'{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`)
 
 	step := func(n int, wants ...string) {
 		t.Helper()
@@ -142,12 +143,14 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	l.waitDefinitions()
 	l.applyText(dnsEntries)
 	for _, counts := range []string{"2 written, 0 unchanged, 1 not taken over, 1 refused", "0 written, 2 unchanged, 1 not taken over, 1 refused"} {
-		out, exit := l.runShell("kubectl get dnsentries.dns.gardener.cloud,dnsannotations.dns.gardener.cloud -A -o yaml | kubizone import - --from-crd")
+		out, exit := l.runShell("kubectl get dnsentries.dns.gardener.cloud,dnsannotations.dns.gardener.cloud -A -o yaml | kubizone " +
+			"import - --from-crd")
 		if exit != 1 || !strings.Contains(out, counts) || !strings.Contains(out, "record shop/www") || !strings.Contains(out, "dnsannotation dns/note") {
 			t.Errorf("exit code %d, want %q:\n%s", exit, counts, out)
 		}
 	}
-	if out := l.mustRun("kubectl get zones.kubi.zone -n dns corp --subresource=entries"); !strings.Contains(out, "192.0.2.77") || !strings.Contains(out, "2001:db8::77") {
+	if out := l.mustRun("kubectl get zones.kubi.zone -n dns corp --subresource=entries"); !strings.Contains(out, "192.0.2.77") ||
+		!strings.Contains(out, "2001:db8::77") {
 		t.Errorf("the zone lacks the addresses of the DNSEntry:\n%s", out)
 	}
 

@@ -225,7 +225,8 @@ func (l *lab) hasObjects(flags string, shown block) {
 			l.Fatalf("%s:%d: %v", document, shown.line, err)
 		}
 		metadata := want["metadata"].(map[string]any)
-		have := l.getObject(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string), metadata["name"].(string))
+		have := l.getObject(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string),
+			metadata["name"].(string))
 		for _, difference := range findMissing(want["kind"].(string)+" "+metadata["name"].(string), have, want) {
 			l.Errorf("%s:%d: %s", document, shown.line, difference)
 		}
@@ -304,7 +305,8 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	step(0)
 	contains(step(1), strings.Split(strings.TrimSpace(reports[0].text), "\n")...)
 	out := step(2)
-	contains(out, "zone dns/corp: compared with its custom resource: 8 entries as before, 0 added, 0 missing", "zone dns/dev: compared with its custom resource: 1 entries as before, 0 added", " written, ")
+	contains(out, "zone dns/corp: compared with its custom resource: 8 entries as before, 0 added, 0 missing",
+		"zone dns/dev: compared with its custom resource: 1 entries as before, 0 added", " written, ")
 	if strings.Contains(out, " refused") || strings.Contains(out, "see above") {
 		t.Errorf("the import is not whole:\n%s", out)
 	}
@@ -319,7 +321,8 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	}
 
 	// 3: what v0 did until the freeze goes in as well.
-	l.applyText("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
+	l.applyText("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: " +
+		"late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
 	l.writeStatuses(func(zone string, status map[string]any) {
 		if zone == "dns/corp" {
 			status["serial"] = 2031010108

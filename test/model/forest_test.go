@@ -109,7 +109,8 @@ func (op *operation) drawRecord(r *rand.Rand, ns, name string) {
 	if r.IntN(4) == 0 {
 		spec.TTL = ptr.To(int32(r.IntN(3) * 60))
 	}
-	op.what = fmt.Sprintf("put record %s/%s %s ref=%s view=%q %s %s", ns, name, spec.DomainName, describeReference(spec.ZoneRef), spec.View, spec.Type, spec.RData)
+	op.what = fmt.Sprintf("put record %s/%s %s ref=%s view=%q %s %s", ns, name, spec.DomainName, describeReference(spec.ZoneRef), spec.View,
+		spec.Type, spec.RData)
 	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
 		made, err := api.Records(ns).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
@@ -139,7 +140,8 @@ func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 		if r.IntN(3) == 0 {
 			d.Zones, d.DS = []string{pickOne(r, patterns)}, r.IntN(2) == 0
 		} else {
-			d.Records = []v1alpha1.RecordDelegation{{Pattern: pickOne(r, patterns), Types: [][]string{nil, nil, {"A", "AAAA", "NS"}}[r.IntN(3)]}}
+			d.Records = []v1alpha1.RecordDelegation{{Pattern: pickOne(r, patterns),
+				Types: [][]string{nil, nil, {"A", "AAAA", "NS"}}[r.IntN(3)]}}
 		}
 		spec.Delegations = append(spec.Delegations, d)
 		rules = append(rules, fmt.Sprintf("%v ds=%t %v to %v", d.Zones, d.DS, d.Records, d.Namespaces))
@@ -157,7 +159,8 @@ func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 		spec.WithdrawalGracePeriod = &metav1.Duration{}
 		rules = append(rules, "no grace")
 	}
-	op.what = fmt.Sprintf("put zone %s/%s %s ref=%s view=%q name servers %v rules: %s", ns, name, spec.DomainName, describeReference(spec.ZoneRef), spec.View, spec.NameServers, strings.Join(rules, "; "))
+	op.what = fmt.Sprintf("put zone %s/%s %s ref=%s view=%q name servers %v rules: %s", ns, name, spec.DomainName,
+		describeReference(spec.ZoneRef), spec.View, spec.NameServers, strings.Join(rules, "; "))
 	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
 		made, err := api.Zones(ns).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
@@ -358,7 +361,8 @@ func (w *world) sameEntries(t *testing.T) error {
 		}
 		var text [2]string
 		for i := range text {
-			body, err := w.connectServer(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").DoRaw(t.Context())
+			body, err := w.connectServer(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource(
+				"entries").Param("format", "text").DoRaw(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -118,7 +118,9 @@ func TestLinearizable(t *testing.T) {
 		// One begins shut, or the tenant might have asked everywhere before the first answer that shuts it out.
 		open := z != "three"
 		all = append(all, porcupine.Operation{Input: input{zone: z, kind: "let", open: open}, Output: output{}, Call: int64(2*n - 10), Return: int64(2*n - 9)})
-		must.Get(apis[0].Zones(linearOwner).Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: z}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: z + ".linear.", Delegations: makeRules(open)}}, metav1.CreateOptions{}))(t)
+		must.Get(apis[0].Zones(linearOwner).Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: z},
+			Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: z + ".linear.",
+				Delegations: makeRules(open)}}, metav1.CreateOptions{}))(t)
 	}
 	var mu sync.Mutex
 	began := time.Now()

@@ -151,8 +151,11 @@ func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (hi
 func (w *world) markEnd(t testing.TB) {
 	t.Helper()
 	api, name := w.connectServer(t, 0), fmt.Sprintf("mark-%d", w.readRevision(t))
-	must.Get(api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: name + "."}}, metav1.CreateOptions{}))(t)
-	must.Get(api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
+	must.Get(api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: name + "."}},
+		metav1.CreateOptions{}))(t)
+	must.Get(api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
 	w.expectSettled(t)
 }
 
@@ -345,7 +348,8 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
-	} else if r.Status.Serial != z.Status.Serial && (countBehind(was, r.Status.Serial) <= 0 && !(was == r.Status.Serial && s.givesNothingNew(r)) || countBehind(r.Status.Serial, z.Status.Serial) <= 0) {
+	} else if r.Status.Serial != z.Status.Serial && (countBehind(was, r.Status.Serial) <= 0 &&
+		!(was == r.Status.Serial && s.givesNothingNew(r)) || countBehind(r.Status.Serial, z.Status.Serial) <= 0) {
 		// The records of a batch come with the zone at the last one's serial; each has its own, that of before where
 		// it changes no definition.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)

@@ -144,7 +144,8 @@ func (w *world) renderChart(t *testing.T, namespace, chart string, set ...string
 func (w *world) makeNamespace(t *testing.T, name string) {
 	t.Helper()
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
-	must.Get(w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{}))(t)
+	must.Get(w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}},
+		metav1.CreateOptions{}))(t)
 }
 
 // installChart starts a cluster and installs the chart.
@@ -372,7 +373,8 @@ func (w *world) runsPods(t *testing.T) {
 	if !strings.Contains(token, `"pod":{"name":"plain"`) || !strings.Contains(token, "system:serviceaccount:team:default") {
 		t.Errorf("the token is %s", token)
 	}
-	must.Get(w.core.CoreV1().ConfigMaps(team).Patch(w.ctx, "plain", types.MergePatchType, []byte(`{"data":{"text":"two"}}`), metav1.PatchOptions{}))(t)
+	must.Get(w.core.CoreV1().ConfigMaps(team).Patch(w.ctx, "plain", types.MergePatchType, []byte(`{"data":{"text":"two"}}`),
+		metav1.PatchOptions{}))(t)
 	w.waitUntil(t, "the volume follows the ConfigMap", func() error {
 		if got := run("cat /config/text"); got != "two" {
 			return errors.New(got)
@@ -437,7 +439,8 @@ func (w *world) signAndUnsign(t *testing.T) {
 		}
 		return nil
 	})
-	must.Get(alice.Records(team).Patch(w.ctx, "signed-www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.81"}}`), metav1.PatchOptions{}))(t)
+	must.Get(alice.Records(team).Patch(w.ctx, "signed-www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.81"}}`),
+		metav1.PatchOptions{}))(t)
 	w.waitAnswer(t, all, "www.signed.example.", dns.TypeA, "192.0.2.81", "!RRSIG")
 	w.waitAnswer(t, all, "signed.example.", dns.TypeDS, "!\tDS\t")
 	w.waitReady(t, "signed", "True")

@@ -110,7 +110,8 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 	}
 	var catalogs strings.Builder
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone, z.formatPrimary())
+		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone,
+			z.formatPrimary())
 	}
 	notify := "notify no;"
 	if c.Notify {
@@ -141,7 +142,8 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 	}
 	conf.WriteString(c.Statements)
 	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
-		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone, zoneFile(z.Zone), z.formatPrimary())
+		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone,
+			zoneFile(z.Zone), z.formatPrimary())
 	}
 	for _, z := range c.Primaries {
 		if err := os.WriteFile(filepath.Join(b.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {

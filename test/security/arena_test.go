@@ -288,7 +288,8 @@ func (a *arena) makeVictims(ctx context.Context) error {
 		makeRule(mallory, []string{"A", "AAAA"}, "team", "*.team"), makeRule(mallory, nil, "own", "*.own"),
 		makeRule(mallory, []string{"NS"}, "deep"),
 		v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"kids", "*.team"}})
-	for _, z := range []*v1alpha1.Zone{makeZone(victim, "quietvictim-zone", "victim.example.", makeRule(victim, nil, "*", "@", "*.*", "*.@")), shared} {
+	for _, z := range []*v1alpha1.Zone{makeZone(victim, "quietvictim-zone", "victim.example.", makeRule(victim, nil, "*", "@", "*.*",
+		"*.@")), shared} {
 		owner := a.tenants[z.Namespace]
 		// The authorizer follows its informers: the right to establish came a moment ago.
 		for {

@@ -113,7 +113,8 @@ var attacks = []attack{
 	{76, "T", "names and views of private zones by zoneRef and dry run", "the same words as for a zone that does not exist", privateZones, nil},
 	{77, "N", "every delegation by the token of a delivery controller", "one finalizer, and no right on specs", nil, []string{"test/deploy TestRBAC_isWhatTheGoldenFileSays", "pkg/registry/zone TestServer"}},
 	{78, "X", "all places of the primary by idle connections without a key", "peers that sign are served; the oldest that did not is cut", nil, []string{"pkg/primary TestTCP_idleConnectionsTakeNoPeersPlaces"}},
-	{79, "X", "all places of a webhook server by bodies that do not come", "signed requests are answered", nil, []string{"cmd/webhook-server/server TestServer_heldBodiesHoldUpNobody"}},
+	{79, "X", "all places of a webhook server by bodies that do not come", "signed requests are answered", nil,
+		[]string{"cmd/webhook-server/server TestServer_heldBodiesHoldUpNobody"}},
 	{80, "T", "metadata and local addresses in IPv6 that carries them", "refused after resolution", nil, []string{"pkg/delivery/dial TestCheck_findsTheAddressInEveryForm"}},
 	{81, "T", "the operators' network by the status of a zone", "the class and what to do", nil, []string{"pkg/controller/class TestJudge_tellsNoTenantWhatTheProviderSaid"}},
 	{82, "T", "a Delegation of one's own namespace for somebody's zone", "in force nowhere; the zone's records stay 403", nil, []string{"pkg/ledger TestDelegation_ofAnotherNamespaceGivesNothing_S4_8", "test/e2e TestStories//delegations"}},
@@ -122,11 +123,13 @@ var attacks = []attack{
 	{85, "T", "the wildcard or a challenge of the name that the patterns of several tenants end in", "403 with the pattern that is missing", wildcardOfAPattern, nil},
 	{86, "T", "challenges above names of others by the namespace that held the name first, and names of others below a challenge", "403 for the second comer", challengeOfTheFirst, nil},
 	{87, "T", "a small body that takes minutes and gigabytes", "400 or 413 before it is decoded", costlyBodies, nil},
-	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; others are served", slowClients, []string{"pkg/apiserver/pace TestEndSlowClients"}},
+	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; " +
+		"others are served", slowClients, []string{"pkg/apiserver/pace TestEndSlowClients"}},
 	{89, "T", "all places for reading zones, by half a dozen tenants that read slowly", "a quarter is for users who may read all zones", nil, nil},
 	{90, "T", "all workers of a class, by thousands of changes or comparisons in many zones", "tenants have turns and shares; another's change is delivered at once", nil, nil},
 	{91, "X", "files by the names of zones and records at a webhook server", "INVALID_DOMAIN, or a label of the zone", nil, nil},
-	{92, "T", "statements of named.conf by strings of BIND servers", "an error with the field; BIND reads the template's statements alone", nil, nil},
+	{92, "T", "statements of named.conf by strings of BIND servers", "an error with the field; BIND reads the template's statements alone",
+		nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -208,7 +208,8 @@ func TestNoise_octets(t *testing.T) {
 	them, calm := a.tenants[loud], a.tenants[victim]
 	fat := makeZone(loud, "fat", "loud-octets.example.", makeRule(loud, nil, "*"))
 	for i := range 480 {
-		fat.Spec.Delegations = append(fat.Spec.Delegations, makeRule(loud, nil, fmt.Sprintf("%05d%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 50))))
+		fat.Spec.Delegations = append(fat.Spec.Delegations, makeRule(loud, nil, fmt.Sprintf("%05d%s.%s", i, strings.Repeat("a", 55),
+			strings.Repeat("b", 50))))
 	}
 	until(ctx, t, "the fat zone", func() error {
 		_, err := them.zones().Create(ctx, fat, metav1.CreateOptions{})
@@ -221,7 +222,8 @@ func TestNoise_octets(t *testing.T) {
 	alone := calm.changeQuietly(ctx, t, 40, time.Now().Add(*noisy))
 	t.Logf("alone: %d changes, p50 %s, p99 %s", len(alone), percentileOf(alone, 50), percentileOf(alone, 99))
 	for _, budget := range []string{"stored=unlimited,written=unlimited", "written=2Mi"} {
-		must.Get(admin.CoreV1().Namespaces().Patch(ctx, loud, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}))(t)
+		must.Get(admin.CoreV1().Namespaces().Patch(ctx, loud, types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}))(t)
 		noise, silence := context.WithCancel(ctx)
 		var all sync.WaitGroup
 		var written, refused atomic.Int64
@@ -249,7 +251,9 @@ func TestNoise_octets(t *testing.T) {
 		grown, took, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
 		silence()
 		all.Wait()
-		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentileOf(beside, 50), percentileOf(beside, 99),
+		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, "+
+			"etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentileOf(beside, 50),
+			percentileOf(beside, 99),
 			float64(wrote)/took.Seconds(), refused.Load(), grown/(1<<20), took.Round(time.Second), 8*(1<<30)/(grown/took.Seconds()))
 	}
 }

@@ -85,7 +85,8 @@ func hostileData(t *testing.T, a *arena) {
 		if strings.Contains(value, "192") {
 			kind = "A"
 		}
-		refusedOwn(t, fmt.Sprintf("%q", value), them.putRecord(ctx, fmt.Sprintf("quietvictim-raw-%d", i), "raw.victim.example.", kind, value), invalid)
+		refusedOwn(t, fmt.Sprintf("%q", value), them.putRecord(ctx, fmt.Sprintf("quietvictim-raw-%d", i), "raw.victim.example.", kind,
+			value), invalid)
 	}
 }
 
@@ -98,7 +99,8 @@ func tryDirectives(t *testing.T, a *arena) {
 		{"d.team.shared.example.", "A", "$INCLUDE /etc/passwd"}, {"d.team.shared.example.", "A", "192.0.2.25\n$GENERATE 1-9 a A 192.0.2.1"}, {"d.team.shared.example.", "A", "@"},
 		{"d.team.shared.example.", "$TTL", "1"}, {"d.own.shared.example.", "CNAME", "$ORIGIN victim.example."},
 	} {
-		expectRefusal(t, fmt.Sprintf("%q %s %q", x.domain, x.kind, x.value), them.putRecord(ctx, fmt.Sprintf("directive-%d", i), x.domain, x.kind, x.value), invalid, forbidden)
+		expectRefusal(t, fmt.Sprintf("%q %s %q", x.domain, x.kind, x.value), them.putRecord(ctx, fmt.Sprintf("directive-%d", i), x.domain,
+			x.kind, x.value), invalid, forbidden)
 	}
 }
 
@@ -164,9 +166,11 @@ func tryEscalation(t *testing.T, a *arena) {
 // a zone that names a class gets what the class is.
 func ownProvider(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	must.Get(a.admin.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "everybodys"}, Spec: v1alpha1.DNSClassSpec{
-		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.53"}}, TSIGSecretRef: &v1alpha1.SecretReference{Namespace: platform, Name: "key"}},
-	}}, metav1.CreateOptions{}))(t)
+	must.Get(a.admin.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "everybodys"},
+		Spec: v1alpha1.DNSClassSpec{
+			Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.53"}},
+				TSIGSecretRef: &v1alpha1.SecretReference{Namespace: platform, Name: "key"}},
+		}}, metav1.CreateOptions{}))(t)
 	them := a.tenants[mallory]
 	for what, patch := range map[string]string{
 		"another server": `{"spec":{"transfer":{"secondaries":[{"address":"198.51.100.66"}]}}}`, "another secret": `{"spec":{"transfer":{"tsigSecretRef":{"name":"other"}}}}`,
@@ -270,7 +274,8 @@ func busyRecord(t *testing.T, a *arena) {
 	before := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
 	const changes = 100
 	for i := range changes {
-		must.Get(them.records().Patch(ctx, "busy", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"values":["10.0.0.%d"]}}`, i), metav1.PatchOptions{}))(t)
+		must.Get(them.records().Patch(ctx, "busy", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"values":["10.0.0.%d"]}}`, i),
+			metav1.PatchOptions{}))(t)
 	}
 	after := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
 	if grown := after.Status.Serial - before.Status.Serial; grown != changes {
@@ -310,7 +315,8 @@ func unreadWatches(t *testing.T, a *arena) {
 
 	// Of each watch 64 KiB go to the client, which leaves them where they are.
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: must.Get(rest.TLSConfigFor(them.config))(t), ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+		TLSClientConfig: must.Get(rest.TLSConfigFor(them.config))(t), ForceAttemptHTTP2: true,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
 	}}
 	t.Cleanup(client.CloseIdleConnections)
 	var bodies [unread]io.ReadCloser
@@ -336,7 +342,8 @@ func unreadWatches(t *testing.T, a *arena) {
 	if opening.Wait(); t.Failed() {
 		return
 	}
-	seen := must.Get(calm.records().Watch(ctx, metav1.ListOptions{ResourceVersion: now, FieldSelector: "metadata.name=quietvictim-watched"}))(t)
+	seen := must.Get(calm.records().Watch(ctx, metav1.ListOptions{ResourceVersion: now,
+		FieldSelector: "metadata.name=quietvictim-watched"}))(t)
 	t.Cleanup(seen.Stop)
 
 	big := strings.Repeat("x", 3900)

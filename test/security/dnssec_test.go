@@ -44,7 +44,8 @@ func keysAbove(t *testing.T, a *arena) {
 		t.Errorf("status.dnssec by a write of the Zone: %+v", z.Status.DNSSEC)
 	}
 	for name, domain := range map[string]string{"ds-own": "plain.above.example.", "ds-other": "keyed.above.example."} {
-		_, err = them.records().Create(ctx, makeRecord(mallory, name, domain, "DS", "666 13 1 0123456789abcdef0123456789abcdef01234567"), metav1.CreateOptions{})
+		_, err = them.records().Create(ctx, makeRecord(mallory, name, domain, "DS", "666 13 1 0123456789abcdef0123456789abcdef01234567"),
+			metav1.CreateOptions{})
 		refusedOwn(t, "a DS Record at "+domain, err, forbidden)
 	}
 	if n := above(); n != 0 {

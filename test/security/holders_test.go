@@ -19,7 +19,8 @@ import (
 // makeHeldZone makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
 func (a *arena) makeHeldZone(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.DelegationRule) {
 	t.Helper()
-	rules := append([]v1alpha1.DelegationRule{makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*"), makeRule(mallory, nil, "*"), {Namespace: mallory, Zones: []string{"*"}}}, more...)
+	rules := append([]v1alpha1.DelegationRule{makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*"), makeRule(mallory, nil, "*"),
+		{Namespace: mallory, Zones: []string{"*"}}}, more...)
 	object := makeZone(platform, strings.TrimSuffix(domain, ".example."), domain, rules...)
 	must.Get(a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
@@ -64,7 +65,8 @@ func belowAWildcard(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "below.example.")
 	a.putRecord(ctx, t, victim, "quietvictim-wild", "*.apps.below.example.", "A", "192.0.2.1")
-	a.tryRecords(ctx, t, "below", "login.apps.below.example. A 192.0.2.66", "a.b.login.apps.below.example. A 192.0.2.66", "_acme-challenge.pay.apps.below.example. TXT token",
+	a.tryRecords(ctx, t, "below", "login.apps.below.example. A 192.0.2.66", "a.b.login.apps.below.example. A 192.0.2.66",
+		"_acme-challenge.pay.apps.below.example. TXT token",
 		"_acme-challenge.pay.apps.below.example. CNAME mallory.test.", "*.login.apps.below.example. A 192.0.2.66", "_acme-challenge.apps.below.example. TXT token")
 	for _, domain := range []string{"login.apps.below.example.", "x.login.apps.below.example."} {
 		_, err := a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "below", domain, makeRule(mallory, nil, "*")),
@@ -75,24 +77,30 @@ func belowAWildcard(t *testing.T, a *arena) {
 	a.tryRecords(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
 
 	// The first to write the address of the name server answers for all that is delegated away.
-	a.makeHeldZone(ctx, t, "cut.example.", v1alpha1.DelegationRule{Namespace: victim, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
+	a.makeHeldZone(ctx, t, "cut.example.", v1alpha1.DelegationRule{Namespace: victim,
+		Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
 	a.putRecord(ctx, t, victim, "quietvictim-cut", "dev.cut.example.", "NS", "ns1.dev.cut.example.")
-	a.tryRecords(ctx, t, "glue", "ns1.dev.cut.example. A 192.0.2.66", "x.ns1.dev.cut.example. A 192.0.2.66", "*.ns1.dev.cut.example. A 192.0.2.66", "_acme-challenge.ns1.dev.cut.example. TXT token")
-	_, err := a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "glue", "ns1.dev.cut.example.", makeRule(mallory, nil, "*")), metav1.CreateOptions{})
+	a.tryRecords(ctx, t, "glue", "ns1.dev.cut.example. A 192.0.2.66", "x.ns1.dev.cut.example. A 192.0.2.66", "*.ns1.dev.cut.example. "+
+		"A 192.0.2.66", "_acme-challenge.ns1.dev.cut.example. TXT token")
+	_, err := a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "glue", "ns1.dev.cut.example.", makeRule(mallory, nil, "*")),
+		metav1.CreateOptions{})
 	expectRefusal(t, "zone ns1.dev.cut.example.", err, forbidden)
 	a.putRecord(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
 
 	// A name that mallory holds is delegated away by the platform.
 	a.putRecord(ctx, t, mallory, "early", "team.cut.example.", "TXT", "x")
 	a.putRecord(ctx, t, platform, "team-cut", "team.cut.example.", "NS", "ns1.team.cut.example.")
-	a.tryRecords(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66", "_acme-challenge.ns1.team.cut.example. TXT token")
+	a.tryRecords(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66",
+		"_acme-challenge.ns1.team.cut.example. TXT token")
 }
 
 // 65: S4.6. Several may feed it, so no namespace becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	a.makeHeldZone(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
-	a.tryRecords(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token", "*.status.several.example. A 192.0.2.66")
+	a.makeHeldZone(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"},
+		Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
+	a.tryRecords(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token",
+		"*.status.several.example. A 192.0.2.66")
 	a.putRecord(ctx, t, victim, "quietvictim-status", "status.several.example.", "A", "192.0.2.1")
 	a.tryRecords(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
 }
@@ -112,20 +120,23 @@ func aboveOthers(t *testing.T, a *arena) {
 // 85: S4.6. A certificate for *.apps is one for the names of all tenants there, and a wildcard shuts them out.
 func wildcardOfAPattern(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	object := makeZone(platform, "pattern", "pattern.example.", makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*.apps", "apps"), makeRule(mallory, nil, "*.apps"), v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"*.apps"}})
+	object := makeZone(platform, "pattern", "pattern.example.", makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*.apps", "apps"),
+		makeRule(mallory, nil, "*.apps"), v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"*.apps"}})
 	must.Get(a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
 		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
-	a.tryRecords(ctx, t, "base", "*.apps.pattern.example. A 192.0.2.66", "*.apps.pattern.example. TXT token", "*.apps.pattern.example. CNAME mallory.test.",
+	a.tryRecords(ctx, t, "base", "*.apps.pattern.example. A 192.0.2.66", "*.apps.pattern.example. TXT token", "*.apps.pattern.example. "+
+		"CNAME mallory.test.",
 		"_acme-challenge.apps.pattern.example. TXT token", "_acme-challenge.apps.pattern.example. CNAME mallory.test.", "*._tcp.apps.pattern.example. TXT token")
 	err := a.tenants[mallory].putRecord(ctx, "base", "_acme-challenge.apps.pattern.example.", "TXT", "token")
 	if expectRefusal(t, "the challenge", err, forbidden); err != nil && !strings.Contains(err.Error(), `pattern "apps"`) {
 		t.Errorf("the refusal does not say which pattern is missing: %v", err)
 	}
-	_, err = a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "base", "_acme-challenge.apps.pattern.example.", makeRule(mallory, nil, "*")), metav1.CreateOptions{})
+	_, err = a.tenants[mallory].zones().Create(ctx, makeZone(mallory, "base", "_acme-challenge.apps.pattern.example.",
+		makeRule(mallory, nil, "*")), metav1.CreateOptions{})
 	expectRefusal(t, "a zone at the challenge", err, forbidden)
 	a.putRecord(ctx, t, mallory, "own", "mine.apps.pattern.example.", "A", "192.0.2.66")
 	a.putRecord(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
@@ -138,14 +149,17 @@ func challengeOfTheFirst(t *testing.T, a *arena) {
 	a.makeHeldZone(ctx, t, "first.example.", v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"*"}})
 	a.putRecord(ctx, t, mallory, "first", "a.first.example.", "A", "192.0.2.66")
 	a.putRecord(ctx, t, victim, "quietvictim-under", "under.a.first.example.", "A", "192.0.2.1")
-	a.tryRecords(ctx, t, "first", `a.first.example. CAA 0 issue ";"`, "_acme-challenge.a.first.example. TXT token", "_acme-challenge.a.first.example. CNAME mallory.test.",
+	a.tryRecords(ctx, t, "first", `a.first.example. CAA 0 issue ";"`, "_acme-challenge.a.first.example. TXT token",
+		"_acme-challenge.a.first.example. CNAME mallory.test.",
 		"_dmarc.a.first.example. TXT v=DMARC1;p=none", "*.a.first.example. TXT token", "*.a.first.example. A 192.0.2.66")
 
 	a.putRecord(ctx, t, mallory, "trap", "_acme-challenge.b.first.example.", "TXT", "token")
 	for i, domain := range []string{"under.b.first.example.", "x.y.under.b.first.example.", "_acme-challenge.under.b.first.example."} {
-		refusedOwn(t, domain+" below a challenge", a.tenants[victim].putRecord(ctx, fmt.Sprint("quietvictim-trap-", i), domain, "TXT", "x"), forbidden)
+		refusedOwn(t, domain+" below a challenge", a.tenants[victim].putRecord(ctx, fmt.Sprint("quietvictim-trap-", i), domain, "TXT", "x"),
+			forbidden)
 	}
-	_, err := a.tenants[victim].zones().Create(ctx, makeZone(victim, "quietvictim-trap", "under.b.first.example.", makeRule(victim, nil, "*")), metav1.CreateOptions{})
+	_, err := a.tenants[victim].zones().Create(ctx, makeZone(victim, "quietvictim-trap", "under.b.first.example.",
+		makeRule(victim, nil, "*")), metav1.CreateOptions{})
 	refusedOwn(t, "a zone below a challenge", err, forbidden)
 }
 
@@ -170,7 +184,8 @@ func namedHosts(t *testing.T, a *arena) {
 	}
 
 	// A tenant that shares the apex takes no names of others by naming them there.
-	a.makeHeldZone(ctx, t, "sharedapex.example.", v1alpha1.DelegationRule{Namespace: mallory, Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
+	a.makeHeldZone(ctx, t, "sharedapex.example.", v1alpha1.DelegationRule{Namespace: mallory,
+		Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
 	a.putRecord(ctx, t, victim, "quietvictim-apex", "shop.sharedapex.example.", "A", "192.0.2.1")
 	a.putRecord(ctx, t, mallory, "names-mx", "sharedapex.example.", "MX", "10 x.shop", "20 new")
 	a.putRecord(ctx, t, mallory, "names-https", "sharedapex.example.", "HTTPS", "1 y.shop")

@@ -52,7 +52,8 @@ func zoneOfAnother(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	expectRefusal(t, "mallory claims victim.example.", a.tenants[mallory].claimZone(ctx, "mine", "victim.example."), forbidden, conflict,
 		invalid)
-	expectRefusal(t, "and so does the platform, who may establish", a.tenants[platform].claimZone(ctx, "mine", "victim.example."), forbidden, conflict, invalid)
+	expectRefusal(t, "and so does the platform, who may establish", a.tenants[platform].claimZone(ctx, "mine", "victim.example."),
+		forbidden, conflict, invalid)
 }
 
 // 2: S3.2.
@@ -101,7 +102,8 @@ func privateZones(t *testing.T, a *arena) {
 		}
 		changed, err := them.records().Patch(ctx, "guess", types.MergePatchType, []byte(`{"spec":{"domainName":"y"}}`), metav1.PatchOptions{})
 		said = append(said, fmt.Sprint(err, changed.Status.FQDN, describeConditions(changed.Status.Conditions)))
-		must.Succeed(t, errors.Join(them.records().Delete(ctx, "guess", metav1.DeleteOptions{}), them.zones().Delete(ctx, "guess", metav1.DeleteOptions{})))
+		must.Succeed(t, errors.Join(them.records().Delete(ctx, "guess", metav1.DeleteOptions{}), them.zones().Delete(ctx, "guess",
+			metav1.DeleteOptions{})))
 		for i := range said {
 			said[i] = strings.ReplaceAll(said[i], target, "TARGET")
 		}
@@ -166,7 +168,8 @@ func contestName(ctx context.Context, t *testing.T, name string, claimants, othe
 		var both sync.WaitGroup
 		for n, who := range claimants {
 			both.Go(func() {
-				made[n], errs[n] = who.zones().Create(ctx, makeZone(who.namespace, name, domain, makeRule(who.namespace, nil, "*")), metav1.CreateOptions{})
+				made[n], errs[n] = who.zones().Create(ctx, makeZone(who.namespace, name, domain, makeRule(who.namespace, nil, "*")),
+					metav1.CreateOptions{})
 			})
 		}
 		both.Wait()
@@ -242,7 +245,8 @@ func claimAfterDeletion(t *testing.T, a *arena) {
 	first := must.Get(owner.zones().Create(ctx, z, metav1.CreateOptions{}))(t)
 	refusedName(t, "the name of a zone", next.claimZone(ctx, "gone", "gone.example."), metav1.CauseTypeFieldValueDuplicate)
 	must.Succeed(t, owner.zones().Delete(ctx, z.Name, metav1.DeleteOptions{}))
-	refusedName(t, "the name of a zone that is being deleted", next.claimZone(ctx, "gone", "gone.example."), metav1.CauseTypeFieldValueDuplicate)
+	refusedName(t, "the name of a zone that is being deleted", next.claimZone(ctx, "gone", "gone.example."),
+		metav1.CauseTypeFieldValueDuplicate)
 	must.Get(owner.zones().Patch(ctx, z.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 	expectRefusal(t, "the name right after, without establish", a.tenants[mallory].claimZone(ctx, "gone", "gone.example."), forbidden)
 	second, err := next.zones().Create(ctx, makeZone(platform, "gone", "gone.example."), metav1.CreateOptions{})
@@ -384,7 +388,8 @@ func recordInForeignZone(t *testing.T, a *arena) {
 // 11: S3.6. Mallory has leave to put name servers at "deep", below which the victim has a record.
 func cutAboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	expectRefusal(t, "a cut above others' records", a.tenants[mallory].putRecord(ctx, "deep", "deep.shared.example.", "NS", "ns.mallory.test."), forbidden)
+	expectRefusal(t, "a cut above others' records", a.tenants[mallory].putRecord(ctx, "deep", "deep.shared.example.", "NS",
+		"ns.mallory.test."), forbidden)
 	a.expectHeld(ctx, t, "quietvictim-deep", platform)
 }
 
@@ -406,9 +411,11 @@ func tryAliases(t *testing.T, a *arena) {
 		{"shop.shared.example.", "CNAME"}, {"kids.shared.example.", "DNAME"},
 		{"own.shared.example.", "DNAME"}, {"beside.own.shared.example.", "CNAME"}, {"beside.own.shared.example.", "DNAME"},
 	} {
-		expectRefusal(t, x.kind+" at "+x.domain, them.putRecord(ctx, fmt.Sprintf("alias-%d", i), x.domain, x.kind, "elsewhere.mallory.test."), forbidden, invalid)
+		expectRefusal(t, x.kind+" at "+x.domain, them.putRecord(ctx, fmt.Sprintf("alias-%d", i), x.domain, x.kind,
+			"elsewhere.mallory.test."), forbidden, invalid)
 	}
-	expectRefusal(t, "the zone's owner: CNAME at its apex", a.tenants[platform].putRecord(ctx, "alias", "shared.example.", "CNAME", "elsewhere.test."), invalid)
+	expectRefusal(t, "the zone's owner: CNAME at its apex", a.tenants[platform].putRecord(ctx, "alias", "shared.example.", "CNAME",
+		"elsewhere.test."), invalid)
 }
 
 // 14: S4.6, S4.7.
@@ -416,7 +423,8 @@ func tryChallenges(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"_acme-challenge.victim.example.", "_acme-challenge.www.victim.example.", "_acme-challenge.shared.example.", "_acme-challenge.shop.shared.example."} {
 		for n, kind := range []string{"TXT", "CNAME", "NS"} {
-			expectRefusal(t, kind+" at "+domain, a.tenants[mallory].putRecord(ctx, fmt.Sprintf("challenge-%d-%d", i, n), domain, kind, map[string]string{"TXT": "token"}[kind]+map[bool]string{true: "ns.mallory.test."}[kind != "TXT"]), forbidden)
+			expectRefusal(t, kind+" at "+domain, a.tenants[mallory].putRecord(ctx, fmt.Sprintf("challenge-%d-%d", i, n), domain, kind,
+				map[string]string{"TXT": "token"}[kind]+map[bool]string{true: "ns.mallory.test."}[kind != "TXT"]), forbidden)
 		}
 	}
 }
@@ -448,7 +456,8 @@ func reservedTypes(t *testing.T, a *arena) {
 		{"own.shared.example.", "TYPE6", `\# 0`}, {"own.shared.example.", "TYPE43", `\# 36 00010802` + digest}, {"own.shared.example.", "TYPE2", `\# 1 00`},
 		{"own.shared.example.", "OPT", "x"}, {"own.shared.example.", "TSIG", "x"}, {"own.shared.example.", "ANY", "x"}, {"own.shared.example.", "AXFR", "x"}, {"own.shared.example.", "TYPE0", `\# 0`},
 	} {
-		expectRefusal(t, x.kind+" at "+x.domain, a.tenants[mallory].putRecord(ctx, fmt.Sprintf("reserved-%d", i), x.domain, x.kind, x.value), forbidden, invalid)
+		expectRefusal(t, x.kind+" at "+x.domain, a.tenants[mallory].putRecord(ctx, fmt.Sprintf("reserved-%d", i), x.domain, x.kind,
+			x.value), forbidden, invalid)
 	}
 }
 
@@ -465,7 +474,8 @@ func numberedTypes(t *testing.T, a *arena) {
 	// Beside a CNAME by its number nothing else stands, as beside one by its name (S5.5).
 	must.Succeed(t, them.putRecord(ctx, "numbered-3", "n3.own.shared.example.", "TYPE5", `\# 3 016100`))
 	expectRefusal(t, "data beside TYPE5", them.putRecord(ctx, "numbered-4", "n3.own.shared.example.", "A", "192.0.2.17"), invalid)
-	expectRefusal(t, "A by its number where an A cannot be read", them.putRecord(ctx, "numbered-2", "n2.team.shared.example.", "TYPE1", `\# 3 c00002`), invalid)
+	expectRefusal(t, "A by its number where an A cannot be read", them.putRecord(ctx, "numbered-2", "n2.team.shared.example.", "TYPE1",
+		`\# 3 c00002`), invalid)
 	for i, class := range []string{"CH", "ANY", "HS", "NONE", "CLASS255"} {
 		r := makeRecord(mallory, fmt.Sprintf("class-%d", i), "class.team.shared.example.", "A", "192.0.2.17")
 		r.Spec.Class = v1alpha1.RRClass(class)
@@ -488,7 +498,8 @@ func tooMuchAtAName(t *testing.T, a *arena) {
 		t.Errorf("the limit is not named: %v", err)
 	}
 	must.Succeed(t, them.putRecord(ctx, "many", "many.team.shared.example.", "A", values[:100]...))
-	expectRefusal(t, "one more from another object", them.putRecord(ctx, "many-2", "many.team.shared.example.", "A", "192.0.2.200"), invalid, forbidden)
+	expectRefusal(t, "one more from another object", them.putRecord(ctx, "many-2", "many.team.shared.example.", "A", "192.0.2.200"),
+		invalid, forbidden)
 	expectRefusal(t, "a value of 5 KiB", them.putRecord(ctx, "large", "large.own.shared.example.", "TXT", strings.Repeat("x", 5<<10)),
 		invalid)
 	values = nil
@@ -559,7 +570,8 @@ func ownerReferences(t *testing.T, a *arena) {
 	if err := them.records().Delete(ctx, "owned", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
-	if still := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t); still.DeletionTimestamp != nil || len(still.Finalizers) > 0 || still.UID != theirs.UID {
+	if still := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t); still.DeletionTimestamp != nil ||
+		len(still.Finalizers) > 0 || still.UID != theirs.UID {
 		t.Errorf("the foreign zone is %+v", still.ObjectMeta)
 	}
 }

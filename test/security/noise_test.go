@@ -59,7 +59,8 @@ func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[st
 			return nil
 		},
 		"dry runs": func(n int) error {
-			_, err := t.records().Create(ctx, makeRecord(t.namespace, "dry", "dry.own.shared.example.", "TXT", fmt.Sprint(n)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := t.records().Create(ctx, makeRecord(t.namespace, "dry", "dry.own.shared.example.", "TXT", fmt.Sprint(n)),
+				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err
 		},
 		"big objects": func(n int) error {
@@ -215,7 +216,8 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 			t.Logf("%s: %d", kind, done[kind])
 		}
 	}
-	t.Logf("%d changes alone: p50 %s, p99 %s; %d beside the noise: p50 %s, p99 %s", len(alone), percentileOf(alone, 50), percentileOf(alone, 99), len(beside), percentileOf(beside, 50), percentileOf(beside, 99))
+	t.Logf("%d changes alone: p50 %s, p99 %s; %d beside the noise: p50 %s, p99 %s", len(alone), percentileOf(alone, 50),
+		percentileOf(alone, 99), len(beside), percentileOf(beside, 50), percentileOf(beside, 99))
 	if *noisy > 0 && percentileOf(beside, 99) >= 2*percentileOf(alone, 99) {
 		t.Errorf("the noise raises p99 from %s to %s", percentileOf(alone, 99), percentileOf(beside, 99))
 	}
@@ -237,7 +239,9 @@ func TestNoise_flowControlTakesTurns(t *testing.T) {
 	for i := range crowd {
 		all.Go(func() {
 			for n := 0; noise.Err() == nil; n++ {
-				_, err := loud.records().Create(noise, makeRecord(mallory, fmt.Sprintf("turn-%d", i), fmt.Sprintf("turn-%d.own.shared.example.", i), "TXT", fmt.Sprint(n)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				_, err := loud.records().Create(noise, makeRecord(mallory, fmt.Sprintf("turn-%d", i),
+					fmt.Sprintf("turn-%d.own.shared.example.", i), "TXT", fmt.Sprint(n)),
+					metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				if err == nil {
 					answered.Add(1)
 				}

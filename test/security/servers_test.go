@@ -81,8 +81,10 @@ func serversByProxy(t *testing.T, a *arena) {
 		"instances": {APIGroups: []string{bind9.GroupName}, Resources: []string{"bind9instances"}, Verbs: []string{"*"}},
 	} {
 		meta := metav1.ObjectMeta{Namespace: mallory, Name: "mallory-" + name}
-		must.Get(clients.RbacV1().Roles(mallory).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}))(t)
-		must.Get(clients.RbacV1().RoleBindings(mallory).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		must.Get(clients.RbacV1().Roles(mallory).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}},
+			metav1.CreateOptions{}))(t)
+		must.Get(clients.RbacV1().RoleBindings(mallory).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}}, metav1.CreateOptions{}))(t)
 	}
 	made := false

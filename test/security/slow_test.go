@@ -50,7 +50,8 @@ func costlyBodies(t *testing.T, a *arena) {
 	} {
 		before := server.measureAllocated(ctx, t)
 		for range many {
-			if code, text := them.sendOctets(ctx, t, http.MethodPatch, path, x.kind, []byte(x.body)); code != 0 && code != malformed && code != tooLarge {
+			if code, text := them.sendOctets(ctx, t, http.MethodPatch, path, x.kind, []byte(x.body)); code != 0 && code != malformed &&
+				code != tooLarge {
 				t.Errorf("%s: %d %.200s", what, code, text)
 			}
 		}
@@ -77,7 +78,8 @@ func slowClients(t *testing.T, a *arena) {
 		must.Get(them.records().Create(ctx, big, metav1.CreateOptions{}))(t)
 	}
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: must.Get(rest.TLSConfigFor(them.config))(t), DisableCompression: true, ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+		TLSClientConfig: must.Get(rest.TLSConfigFor(them.config))(t), DisableCompression: true, ForceAttemptHTTP2: true,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
 	}}
 	t.Cleanup(client.CloseIdleConnections)
 	waiting := regexp.MustCompile(`(?m)^apiserver_flowcontrol_current_inqueue_requests\{.*"global-default"\} [1-9]`)

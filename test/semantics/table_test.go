@@ -52,7 +52,8 @@ func TestMain(m *testing.M) { _ = "@2.5" }
 func Testament() { _ = "@2.6" }
 `)
 	root := fstest.MapFS{
-		document:                     {Data: []byte(strings.NewReplacer("@", "S").Replace("# Words\n- @1.1 One.\n- @1.2 Two.\n  @7.7 is no definition\n- @1.3 Three.\n- @1.4 Four.\n- @2.3 Eight.\n- @2.4 Nine.\n"))},
+		document: {Data: []byte(strings.NewReplacer("@", "S").Replace("# Words\n- @1.1 One.\n- @1.2 Two.\n  @7.7 is " +
+			"no definition\n- @1.3 Three.\n- @1.4 Four.\n- @2.3 Eight.\n- @2.4 Nine.\n"))},
 		"pkg/door/open_test.go":      {Data: []byte(source)},
 		"pkg/door/fuzz_test.go":      {Data: []byte("package door\n\nfunc FuzzOpen_" + spellSentence("2_9") + "() {}\n")},
 		"pkg/door/testdata/a.txt":    {Data: []byte("# " + spellSentence("1.4") + "\nsay " + spellSentence("2.7") + "\n")},
@@ -74,7 +75,8 @@ func Testament() { _ = "@2.6" }
 		}
 	}
 	wrong := table.listWrong()
-	if len(wrong) != 7 || !strings.HasPrefix(wrong[1], "no test names "+spellSentence("2.4")) || !strings.HasPrefix(wrong[2], document+" has no "+spellSentence("2.1")) {
+	if len(wrong) != 7 || !strings.HasPrefix(wrong[1], "no test names "+spellSentence("2.4")) ||
+		!strings.HasPrefix(wrong[2], document+" has no "+spellSentence("2.1")) {
 		t.Errorf("wrong is %q", wrong)
 	}
 	if !strings.Contains(table.String(), spellSentence("1.4")+" Four.\n     pkg/door/testdata/a.txt\n") {

@@ -111,7 +111,8 @@ func (s *Store) Fsck() fsck.Report {
 
 // Check is Fsck where that may be refused.
 func (s *Store) Check() (fsck.Report, error) {
-	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: makeEncryptedCodec(s.Encryption), Records: makeEncryptedCodec(s.Encryption), Delegations: makeEncryptedCodec(s.Encryption)})
+	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: makeEncryptedCodec(s.Encryption),
+		Records: makeEncryptedCodec(s.Encryption), Delegations: makeEncryptedCodec(s.Encryption)})
 }
 
 // MustBeClean fails the test where fsck finds damage.
@@ -241,7 +242,8 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connectEtcd()
 	own := func(c *ledger.Config) {
-		c.Zones, c.Records, c.Delegations, c.Deliveries = makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption)
+		c.Zones, c.Records, c.Delegations, c.Deliveries = makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption),
+			makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption)
 		c.JournalSteps = 10000 // so that fsck proves each of them
 	}
 	server := must.Get(NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...))(s.T)

@@ -132,7 +132,9 @@ func TestReadKubeconfig_executesAndReadsNothing(t *testing.T) {
 
 // The status of a DNSRecord has the error, and users of the project read it.
 func TestReadKubeconfig_errorsHoldNoSecret(t *testing.T) {
-	for _, text := range []string{"apiVersion: v1\nkind: Config\nusers: s3cr3t", "s3cr3t", makeKubeconfig("server: 'https://s3cr3t.example.org', proxy-url: 'http://s3cr3t'", "token: s3cr3t"), makeKubeconfig("server: 's3cr3t'", "token: s3cr3t")} {
+	for _, text := range []string{"apiVersion: v1\nkind: Config\nusers: s3cr3t", "s3cr3t",
+		makeKubeconfig("server: 'https://s3cr3t.example.org', proxy-url: 'http://s3cr3t'", "token: s3cr3t"),
+		makeKubeconfig("server: 's3cr3t'", "token: s3cr3t")} {
 		_, err := readKubeconfig([]byte(text))
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%q: %v", text, err)

@@ -177,14 +177,16 @@ func TestBackend_checksBeforeItReplaces(t *testing.T) {
 	path := zoneAt(t, before)
 	// This check passes files in which the address of the poison does not stand.
 	b := backendOf(t, path, makeChecker(t, `! grep -q 192.0.2.66 "$2"`))
-	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("a", rdata.A, "192.0.2.10"), makeRRset("b", rdata.A, "192.0.2.66"), makeRRset("c", rdata.A, "192.0.2.11")})
+	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("a", rdata.A, "192.0.2.10"), makeRRset("b", rdata.A, "192.0.2.66"),
+		makeRRset("c", rdata.A, "192.0.2.11")})
 	if results[0] != nil || !refusedAs(results[1], protocol.CodeInvalidRecord) || results[2] != nil {
 		t.Errorf("%v", results)
 	}
 	if got := serialOf(t, path); got != "2025123002" {
 		t.Errorf("serial %s: one request is one change", got)
 	}
-	if text := readFile(t, path); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "192.0.2.11") || strings.Contains(text, "192.0.2.66") {
+	if text := readFile(t, path); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "192.0.2.11") ||
+		strings.Contains(text, "192.0.2.66") {
 		t.Error(text)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
@@ -211,7 +213,8 @@ func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 	path := zoneAt(t, before)
 	// An MX needs an address of its host; 192.0.2.66 is poison.
 	b := backendOf(t, path, makeChecker(t, `! grep -q 192.0.2.66 "$2" && { ! grep -q MX "$2" || grep -q '^mail.*192.0.2.25' "$2"; }`))
-	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("@", rdata.MX, "10 mail.example.org."), makeRRset("bad", rdata.A, "192.0.2.66"), makeRRset("mail", rdata.A, "192.0.2.25")})
+	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("@", rdata.MX, "10 mail.example.org."),
+		makeRRset("bad", rdata.A, "192.0.2.66"), makeRRset("mail", rdata.A, "192.0.2.25")})
 	if results[0] != nil || !refusedAs(results[1], protocol.CodeInvalidRecord) || results[2] != nil {
 		t.Errorf("%v", results)
 	}
@@ -322,7 +325,8 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	if results[0] != nil || results[1] != nil || results[2] != nil || !refusedAs(results[3], protocol.CodeInvalidRecord) || !strings.Contains(results[3].Error(), "would not load") {
 		t.Fatalf("%v", results)
 	}
-	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{makeRRset("ns1", rdata.A, "192.0.2.53"), makeRRset("@", rdata.NS, "ns1.example.org.")}) {
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{makeRRset("ns1", rdata.A, "192.0.2.53"),
+		makeRRset("@", rdata.NS, "ns1.example.org.")}) {
 		if err != nil {
 			t.Fatal(err)
 		}

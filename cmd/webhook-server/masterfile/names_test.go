@@ -29,7 +29,10 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 	beside := filepath.Join(dir, "other.zone")
 	must.Succeed(t, os.WriteFile(beside, []byte(before), 0o600))
 	handler := must.Get(server.New(server.Config{
-		Backend: backendOf(t, path, nil), Algorithm: protocol.SHA256, Secrets: func() ([][]byte, error) { return [][]byte{[]byte("secret")}, nil },
+		Backend: backendOf(t, path, nil), Algorithm: protocol.SHA256, Secrets: func() ([][]byte, error) {
+			return [][]byte{[]byte("secret")},
+				nil
+		},
 	}))(t)
 	asked := 0
 	send := func(method, at, body string) int {
@@ -38,7 +41,8 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 		request.URL.Path = must.Get(url.PathUnescape(at))(t)
 		request.URL.RawPath = at
 		asked++
-		signed := protocol.Signed{Method: method, Path: request.URL.EscapedPath(), Timestamp: protocol.Timestamp(time.Now()), Nonce: fmt.Sprintf("%032d", asked), Body: []byte(body)}
+		signed := protocol.Signed{Method: method, Path: request.URL.EscapedPath(), Timestamp: protocol.Timestamp(time.Now()),
+			Nonce: fmt.Sprintf("%032d", asked), Body: []byte(body)}
 		request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
 		request.Header.Set(protocol.HeaderNonce, signed.Nonce)
 		request.Header.Set(protocol.HeaderSignature, signed.Signature(protocol.SHA256, []byte("secret")))
@@ -48,14 +52,16 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 	}
 	ttl := int64(300)
 	upsert := func(domain, subdomain string) string {
-		text, err := json.Marshal(protocol.Request{Operation: protocol.Upsert, Record: protocol.Record{Type: "TXT", Domain: domain, Subdomain: subdomain, Values: []string{"x"}, TTL: &ttl}})
+		text, err := json.Marshal(protocol.Request{Operation: protocol.Upsert, Record: protocol.Record{Type: "TXT", Domain: domain,
+			Subdomain: subdomain, Values: []string{"x"}, TTL: &ttl}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
 	for _, odd := range []string{
-		"../other.zone", "../../etc/passwd", "/etc/passwd", beside, "other.zone", "example.org/../other.zone", "example.org\x00", "a\x00b", "a\nb", "..", ".", "$INCLUDE " + beside, "$ORIGIN", "-o", "--help", ";", "\"", "(", "\\000", "%2e%2e",
+		"../other.zone", "../../etc/passwd", "/etc/passwd", beside, "other.zone", "example.org/../other.zone", "example.org\x00", "a\x00b",
+		"a\nb", "..", ".", "$INCLUDE " + beside, "$ORIGIN", "-o", "--help", ";", "\"", "(", "\\000", "%2e%2e",
 	} {
 		if status := send(http.MethodPost, protocol.RecordsPath, upsert(odd, "www")); status != http.StatusBadRequest {
 			t.Errorf("zone %q: %d", odd, status)
@@ -65,7 +71,8 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 			t.Errorf("record %q is taken", odd)
 		}
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
-			for _, at := range []string{"/TXT/" + protocol.Segment(odd) + "/www", "/TXT/example.org/" + protocol.Segment(odd), "/" + protocol.Segment(odd) + "/example.org/www"} {
+			for _, at := range []string{"/TXT/" + protocol.Segment(odd) + "/www", "/TXT/example.org/" + protocol.Segment(odd),
+				"/" + protocol.Segment(odd) + "/example.org/www"} {
 				if status := send(method, protocol.RecordsPath+at, ""); status >= 500 || status == http.StatusUnauthorized {
 					t.Errorf("%s %s: %d", method, at, status)
 				}

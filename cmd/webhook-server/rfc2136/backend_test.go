@@ -258,7 +258,8 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 	zone, notes := name.MustParse("zone0.example."), filepath.Join(t.TempDir(), "notes")
 	others := func(commands ...string) {
 		t.Helper()
-		must.Get(rig.Nsupdate(t.Context(), bind.Addr, &updateKey, "zone zone0.example.\nupdate "+strings.Join(commands, "\nupdate ")+"\nsend\n"))(t)
+		must.Get(rig.Nsupdate(t.Context(), bind.Addr, &updateKey, "zone zone0.example.\nupdate "+strings.Join(commands, "\nupdate ")+
+			"\nsend\n"))(t)
 	}
 	others("add theirs.zone0.example. 60 A 192.0.2.1", "add alias.zone0.example. 60 CNAME theirs.zone0.example.", "add d.zone0.example. 60 NS ns.d.zone0.example.", "add ns.d.zone0.example. 60 A 192.0.2.2")
 	set := func(owner string, kind rdata.Type, data ...string) protocol.RRset {

@@ -283,7 +283,8 @@ func TestServer_speaksTheProtocol(t *testing.T) {
 		}
 	}
 	f.backend.fail = errors.New("the password of the backend is hunter2")
-	for _, request := range []*http.Request{f.signRequest("POST", "/dns/v1/records", upsert), f.signRequest("GET", "/dns/v1/records/A/example.com/www", ""), f.signRequest("GET", "/dns/v1/health", "")} {
+	for _, request := range []*http.Request{f.signRequest("POST", "/dns/v1/records", upsert),
+		f.signRequest("GET", "/dns/v1/records/A/example.com/www", ""), f.signRequest("GET", "/dns/v1/health", "")} {
 		if status, body, _ := f.sendRequest(request); status < 500 || strings.Contains(body, "hunter2") {
 			t.Errorf("%s: %d %s", request.URL.Path, status, body)
 		}
@@ -346,7 +347,8 @@ func TestServer_takesTheVectors(t *testing.T) {
 		request.Header.Set(protocol.HeaderTimestamp, v.Timestamp)
 		request.Header.Set(protocol.HeaderNonce, v.Nonce)
 		request.Header.Set(protocol.HeaderSignature, v.Signature)
-		if status, body, _ := f.sendRequest(request); status != 200 && !(v.Method == "GET" && status == 404 && strings.Contains(body, protocol.CodeRecordNotFound)) {
+		if status, body, _ := f.sendRequest(request); status != 200 && !(v.Method == "GET" && status == 404 &&
+			strings.Contains(body, protocol.CodeRecordNotFound)) {
 			t.Errorf("%s: %d %s", v.Name, status, body)
 		}
 	}

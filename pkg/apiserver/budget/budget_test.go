@@ -205,13 +205,15 @@ func TestLimits_override_S9_4(t *testing.T) {
 	set := Default
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.AddFlag(flags)
-	if err := flags.Parse([]string{"--namespace-budget", "written=unlimited"}); err != nil || set.Stored != Default.Stored || set.Written != 0 {
+	if err := flags.Parse([]string{"--namespace-budget", "written=unlimited"}); err != nil || set.Stored != Default.Stored ||
+		set.Written != 0 {
 		t.Errorf("%v: %+v", err, set)
 	}
 	if same, err := (Limits{}).Override(form); err != nil || same != Default {
 		t.Errorf("%v: %+v", err, same)
 	}
-	if err := flags.Parse([]string{"--namespace-budget", "written=fast"}); err == nil || !strings.Contains(err.Error(), "write octets a second like 2Mi") {
+	if err := flags.Parse([]string{"--namespace-budget", "written=fast"}); err == nil ||
+		!strings.Contains(err.Error(), "write octets a second like 2Mi") {
 		t.Error(err)
 	}
 }

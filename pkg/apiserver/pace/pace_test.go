@@ -138,7 +138,8 @@ func TestEndSlowClients_ofHTTP1(t *testing.T) {
 			fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", test.path, test.head)
 			_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
 			text, err := io.ReadAll(connection)
-			if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200 OK\r\n") || !strings.Contains(string(text), "answer") || !strings.Contains(string(text), "Connection: close") {
+			if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200 OK\r\n") || !strings.Contains(string(text), "answer") ||
+				!strings.Contains(string(text), "Connection: close") {
 				t.Errorf("%s: %q %v", test.what, text, err)
 			}
 		})

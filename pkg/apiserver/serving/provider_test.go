@@ -271,7 +271,8 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 		c.checkReplica(p)
 	}
 	if got := c.readRegistration().ResourceVersion; got != before || told != 1 || c.readSecret().ResourceVersion != "1" {
-		t.Errorf("with nothing to do something was written: APIService %s to %s, secret %s, told %d", before, got, c.readSecret().ResourceVersion, told)
+		t.Errorf("with nothing to do something was written: APIService %s to %s, secret %s, told %d", before, got,
+			c.readSecret().ResourceVersion, told)
 	}
 }
 
@@ -461,7 +462,8 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 func TestEmptySecret_isFilled(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
-	must.Succeed(t, c.core.Tracker().Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, ResourceVersion: "7"}, Type: corev1.SecretTypeOpaque}))
+	must.Succeed(t, c.core.Tracker().Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace,
+		ResourceVersion: "7"}, Type: corev1.SecretTypeOpaque}))
 	p := c.startReplica()
 	c.checkReplica(p)
 	c.expectTrust(p)
@@ -580,7 +582,8 @@ func TestFurther_haveTheSameAuthorities(t *testing.T) {
 	c.expectTrust(p)
 	c.registerGroup("bind9.kubi.zone")
 	c.checkReplica(p)
-	if first, further := c.readRegistration(), c.registrationOf(name); len(first.Spec.CABundle) == 0 || !bytes.Equal(first.Spec.CABundle, further.Spec.CABundle) {
+	if first, further := c.readRegistration(), c.registrationOf(name); len(first.Spec.CABundle) == 0 ||
+		!bytes.Equal(first.Spec.CABundle, further.Spec.CABundle) {
 		t.Errorf("%q and %q", first.Spec.CABundle, further.Spec.CABundle)
 	}
 	c.checkReplica(p)

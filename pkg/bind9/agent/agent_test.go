@@ -31,8 +31,10 @@ func primaryZone(zone string, records ...protocol.Record) map[string]any {
 	return map[string]any{
 		"zoneName": zone, "zoneType": "primary", "updateKeyName": "agent",
 		"zoneConfig": map[string]any{
-			"ttl": 300, "soa": map[string]any{"primaryNs": "ns", "adminEmail": `host\.master.example.org.`, "serial": 7, "refresh": 3600, "retry": 600, "expire": 604800, "negativeTtl": 86400},
-			"nameServers": []string{"ns"}, "records": append([]protocol.Record{{Name: "ns", Type: "AAAA", Value: "2001:db8::53"}}, records...),
+			"ttl": 300, "soa": map[string]any{"primaryNs": "ns", "adminEmail": `host\.master.example.org.`, "serial": 7, "refresh": 3600,
+				"retry": 600, "expire": 604800, "negativeTtl": 86400},
+			"nameServers": []string{"ns"}, "records": append([]protocol.Record{{Name: "ns", Type: "AAAA", Value: "2001:db8::53"}},
+				records...),
 		},
 	}
 }
@@ -64,7 +66,8 @@ func TestZone_livesOnce(t *testing.T) {
 	if again := f.readFiles(); fmt.Sprint(again) != fmt.Sprint(files) {
 		t.Errorf("a second POST changed files:\n%v\n%v", files, again)
 	}
-	f.expectAnswer(200, "also-notify", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"],"allowTransfer":["key agent","127.0.0.0/8"]}`)
+	f.expectAnswer(200, "also-notify", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key `+
+		`agent"],"allowTransfer":["key agent","127.0.0.0/8"]}`)
 	f.expectAnswer(200, "already", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"]}`)
 	f.expectAnswer(200, "allow-transfer", "PATCH", "/zones/example.org", `{"allowTransfer":[]}`)
 	f.expectAnswer(200, "not touched", "POST", "/zones", other)
@@ -105,11 +108,13 @@ func TestZone_hasAnyName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	for zone, path := range map[string]string{
-		".": "%2E", "_tcp.example.org": "_tcp.example.org", "0/25.2.0.192.in-addr.arpa": "0%2F25.2.0.192.in-addr.arpa", "xn--bcher-kva.example": "b%C3%BCcher.example",
+		".": "%2E", "_tcp.example.org": "_tcp.example.org", "0/25.2.0.192.in-addr.arpa": "0%2F25.2.0.192.in-addr.arpa",
+		"xn--bcher-kva.example": "b%C3%BCcher.example",
 	} {
 		asked := primaryZone(zone, protocol.Record{Name: "_a._b", Type: "TXT", Value: "x"})
 		if strings.ContainsAny(zone, "_/") {
-			configOf(asked)["nameServers"], configOf(asked)["records"] = []string{"ns.example.net."}, []protocol.Record{{Name: "_a._b", Type: "TXT", Value: "x"}}
+			configOf(asked)["nameServers"], configOf(asked)["records"] = []string{"ns.example.net."},
+				[]protocol.Record{{Name: "_a._b", Type: "TXT", Value: "x"}}
 			configOf(asked)["soa"].(map[string]any)["primaryNs"] = "ns.example.net." // no host name is below _tcp
 		}
 		f.expectAnswer(201, "", "POST", "/zones", asked)
@@ -120,7 +125,8 @@ func TestZone_hasAnyName(t *testing.T) {
 	}
 	f.expectAnswer(200, `".","0/25.2.0.192.in-addr.arpa","_tcp.example.org","xn--bcher-kva.example"`, "GET", "/zones", nil)
 	for zone, why := range map[string]string{
-		"*.example.org": "wildcard", "a b.example": "zoneName", `x"; }; zone y { type primary`: "zoneName", "": "zoneName", strings.Repeat("a.", 120) + "example": "file name",
+		"*.example.org": "wildcard", "a b.example": "zoneName", `x"; }; zone y { type primary`: "zoneName", "": "zoneName",
+		strings.Repeat("a.", 120) + "example": "file name",
 	} {
 		f.expectAnswer(400, why, "POST", "/zones", primaryZone(zone))
 	}
@@ -156,7 +162,8 @@ func TestZone_hasEveryType(t *testing.T) {
 			records = append(records, protocol.Record{Name: records[len(records)-1].Name, Type: "NS", Value: "ns.example.net."})
 		}
 	}
-	records = append(records, protocol.Record{Name: "generic", Type: "TYPE65280", Value: `\# 3 ABCDEF`}, protocol.Record{Name: "mail", Type: "A", Value: "192.0.2.1"}, protocol.Record{Name: "ns1", Type: "A", Value: "192.0.2.1"})
+	records = append(records, protocol.Record{Name: "generic", Type: "TYPE65280", Value: `\# 3 ABCDEF`}, protocol.Record{Name: "mail",
+		Type: "A", Value: "192.0.2.1"}, protocol.Record{Name: "ns1", Type: "A", Value: "192.0.2.1"})
 	if len(records) < 40 {
 		t.Fatalf("only %d types are tried", len(records))
 	}
@@ -193,12 +200,15 @@ func TestZone_refusesWrongRecords(t *testing.T) {
 func TestSecondary_transfersByKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	far, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{agentKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", UpdateKey: "agent",
-		Text: "example.org. 300 IN SOA ns h 9 3600 600 86400 300\nexample.org. 300 IN NS ns\nns.example.org. 300 IN A 192.0.2.1\n"}}})
+	far, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{agentKey},
+		Primaries: []rig.PrimaryZone{{Zone: "example.org.", UpdateKey: "agent",
+			Text: "example.org. 300 IN SOA ns h 9 3600 600 86400 300\nexample.org. 300 IN NS ns\nns.example.org. 300 IN A 192.0.2.1\n"}}})
 	rig.SkipMissing(t, err)
 	defer far.Close()
 	body := func(zone string, primaries ...string) map[string]any {
-		return map[string]any{"zoneName": zone, "zoneType": "secondary", "zoneConfig": map[string]any{"ttl": 1, "soa": map[string]any{"primaryNs": "x.", "adminEmail": "x."}, "nameServers": []string{}, "nameServerIps": map[string]string{}, "primaries": primaries}}
+		return map[string]any{"zoneName": zone, "zoneType": "secondary", "zoneConfig": map[string]any{"ttl": 1,
+			"soa": map[string]any{"primaryNs": "x.", "adminEmail": "x."}, "nameServers": []string{}, "nameServerIps": map[string]string{},
+			"primaries": primaries}}
 	}
 	f.expectAnswer(400, "primaries: a secondary zone needs at least one", "POST", "/zones", body("example.org"))
 	f.expectAnswer(201, "", "POST", "/zones", body("example.org", far.Addr.String()+" key agent"))
@@ -226,15 +236,18 @@ func TestZone_ofTheConfigurationIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	const soa = " 300 IN SOA ns.invalid. h.invalid. 1 3600 600 86400 300\n"
 	far := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{
-		{Zone: "catalog.example.", Text: "catalog.example." + soa + "catalog.example. 0 IN NS invalid.\nversion.catalog.example. 0 IN TXT \"2\"\na.zones.catalog.example. 0 IN PTR member.example.\n"},
+		{Zone: "catalog.example.", Text: "catalog.example." + soa + "catalog.example. 0 IN NS invalid.\nversion.catalog.example. " +
+			"0 IN TXT \"2\"\na.zones.catalog.example. 0 IN PTR member.example.\n"},
 		{Zone: "member.example.", Text: "member.example." + soa + "member.example. 300 IN NS ns.invalid.\n"},
 	}}))(t)
 	f := newFixture(t, func(named *rig.BINDConfig, _ *Config) {
-		named.Primaries = []rig.PrimaryZone{{Zone: "static.example.", Text: "static.example." + soa + "static.example. 300 IN NS ns.invalid.\n"}}
+		named.Primaries = []rig.PrimaryZone{{Zone: "static.example.", Text: "static.example." + soa + "static.example. " +
+			"300 IN NS ns.invalid.\n"}}
 		named.Catalogs = []rig.SecondaryZone{{Zone: "catalog.example.", Primary: far.Addr}}
 	})
 	must.Succeed(t, f.bind.WaitSerial(t.Context(), "member.example.", 1))
-	for zone, why := range map[string]string{"static.example": "stands in named's configuration", "member.example": "member of a catalog zone"} {
+	for zone, why := range map[string]string{"static.example": "stands in named's configuration",
+		"member.example": "member of a catalog zone"} {
 		f.expectAnswer(200, "serial: 1", "GET", "/zones/"+zone+"/status", nil)
 		f.expectAnswer(409, why, "DELETE", "/zones/"+zone, nil)
 		f.expectAnswer(409, why, "PATCH", "/zones/"+zone, `{"allowTransfer":["any"]}`)
@@ -435,7 +448,8 @@ func TestRequests_overlap(t *testing.T) {
 				for _, one := range []struct {
 					method, path string
 					body         any
-				}{{"POST", "/zones", primaryZone("example.org")}, {"PATCH", "/zones/example.org", `{"allowTransfer":["any"]}`}, {"DELETE", "/zones/example.org", nil}} {
+				}{{"POST", "/zones", primaryZone("example.org")}, {"PATCH", "/zones/example.org", `{"allowTransfer":["any"]}`},
+					{"DELETE", "/zones/example.org", nil}} {
 					if got := f.sendRequest(one.method, "/api/v1"+one.path, one.body); !slices.Contains([]int{200, 201, 404, 409},
 						got.status) {
 						t.Errorf("%s: %s", one.method, got)

@@ -37,7 +37,8 @@ func TestTokenFile_isReadForEachRequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	must.Succeed(t, os.WriteFile(path, []byte("first-token-of-the-file\nsecond-token-of-the-file\n"), 0o600))
 	for token, want := range map[string]int{
-		"first-token-of-the-file": 0, "second-token-of-the-file": 0, "": 401, "first-token-of-the-fil": 401, "first-token-of-the-file\nsecond-token-of-the-file": 401, "other": 401,
+		"first-token-of-the-file": 0, "second-token-of-the-file": 0, "": 401, "first-token-of-the-fil": 401,
+		"first-token-of-the-file\nsecond-token-of-the-file": 401, "other": 401,
 	} {
 		if err := TokenFile(path).Authenticate(requestBearing(token)); statusOf(err) != want || (want == 0) != (err == nil) {
 			t.Errorf("%q: %v, want %d", token, err, want)

@@ -308,7 +308,8 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	f.agent.config.Now = func() time.Time { return f.now }
 	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
 	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.net"))
-	f.expectAnswer(201, "", "POST", "/zones", `{"zoneName":"poison.example","zoneType":"secondary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"ns.","adminEmail":"h."},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:1"]}}`)
+	f.expectAnswer(201, "", "POST", "/zones",
+		`{"zoneName":"poison.example","zoneType":"secondary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"ns.","adminEmail":"h."},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:1"]}}`)
 	f.restartServer(all)
 	f.wantReady(true, 0)
 	f.bind.Stop()

@@ -155,7 +155,8 @@ func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/vm": {"key": []byte("token")}}}
 	agents := New(secrets)
 	server := func(change func(*apiclass.Agent)) apiclass.Server {
-		s := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d), Token: v1alpha1.SecretKeyReference{Namespace: "dns", Name: "vm", Key: "key"}}}
+		s := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d),
+			Token: v1alpha1.SecretKeyReference{Namespace: "dns", Name: "vm", Key: "key"}}}
 		change(&s.Agent)
 		return s
 	}

@@ -28,8 +28,9 @@ import (
 func newFleet(t *testing.T, client *ours.Clientset, at clock.Clock, namespace string) *Fleet {
 	t.Helper()
 	return must.Get(New(Config{
-		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{namespace},
-		Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(10), Clock: at,
+		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(),
+		Namespaces: []string{namespace},
+		Platform:   render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(10), Clock: at,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
 	}))(t)
 }

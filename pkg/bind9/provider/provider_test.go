@@ -279,7 +279,8 @@ func (w *world) makeProvider(t *testing.T, mode Mode, instances func() []Instanc
 	t.Helper()
 	p := must.Get(New(Config{
 		Mode: mode, Primaries: []netip.AddrPort{w.addr}, Instances: func([]string) ([]Instance, error) { return instances(), nil },
-		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
+		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext,
+			Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
 	}))(t)
 	return stored{p, w}
 }
@@ -376,7 +377,8 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 
 	instances = append(instances, two.instance, Instance{Name: "dns/new"})
 	report, err := p.Deliver(t.Context(), plan, passFence)
-	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err != nil || report.Servers[2].Note == "" || !two.hasZone(t, "example.org.") {
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err != nil || report.Servers[2].Note == "" ||
+		!two.hasZone(t, "example.org.") {
 		t.Errorf("with an instance that has no address yet: %+v, %v", report, err)
 	}
 	instances[0].Leaving = true
@@ -515,7 +517,8 @@ func TestDeliver_isFenced(t *testing.T) {
 		}
 	}
 	deliverPlan(t, p, plan)
-	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.hasZone(t, "example.org.") {
+	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
+		!s.hasZone(t, "example.org.") {
 		t.Errorf("withdrawn: %v", err)
 	}
 }

@@ -50,10 +50,12 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	source, other := sources[1-stays], sources[stays]
 	// Records of others let the serials of the primaries run apart: the other one has counted less, or more.
 	for i := range 3 {
-		source.updateRRset(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT, TTL: 60, Data: []string{`"` + strings.Repeat("x", i+1) + `"`}})
+		source.updateRRset(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT, TTL: 60,
+			Data: []string{`"` + strings.Repeat("x", i+1) + `"`}})
 	}
 	source.updateRRset(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT})
-	if report := deliverPlan(t, u, changedPlan(zone, 2, "192.0.2.1", "192.0.2.2")); len(report.Servers) != 3 || hostOf(t, follower, zone) != "192.0.2.2" {
+	if report := deliverPlan(t, u, changedPlan(zone, 2, "192.0.2.1", "192.0.2.2")); len(report.Servers) != 3 ||
+		hostOf(t, follower, zone) != "192.0.2.2" {
 		t.Fatalf("%+v", report)
 	}
 	if drift, err := u.Verify(t.Context(), fullPlan(zone, 2, "192.0.2.2")); err != nil || !drift.Empty() || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != 2 }) {
@@ -61,7 +63,8 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	}
 
 	instances = []Instance{other.instance, follower.instance}
-	if report := deliverPlan(t, u, changedPlan(zone, 3, "192.0.2.2", "192.0.2.3")); len(report.Servers) != 2 || hostOf(t, follower, zone) != "192.0.2.3" {
+	if report := deliverPlan(t, u, changedPlan(zone, 3, "192.0.2.2", "192.0.2.3")); len(report.Servers) != 2 ||
+		hostOf(t, follower, zone) != "192.0.2.3" {
 		t.Fatalf("after its primary left: %+v, it has %s", report, hostOf(t, follower, zone))
 	}
 	leaving := follower.instance

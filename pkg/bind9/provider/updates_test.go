@@ -66,9 +66,11 @@ func TestUpdater_passesTheExam(t *testing.T) {
 			used++
 			zone := name.MustParse(fmt.Sprintf("zone-%d.example.", used))
 			ttl := uint32(3600)
-			must.Succeed(t, agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: rigKey.Name, ZoneConfig: protocol.ZoneConfig{
-				TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns1.provider.example.", AdminEmail: "h.example.", Serial: &ttl, Refresh: &ttl, Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns1.provider.example."},
-			}}, passFence))
+			must.Succeed(t, agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: rigKey.Name,
+				ZoneConfig: protocol.ZoneConfig{
+					TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns1.provider.example.", AdminEmail: "h.example.", Serial: &ttl, Refresh: &ttl,
+						Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns1.provider.example."},
+				}}, passFence))
 			return zone
 		},
 		Inspect: s.readZone,
@@ -146,12 +148,14 @@ func makeWhereMissing(t *testing.T, kind string) {
 	}
 
 	instances[0].Leaving = true
-	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 2 || len(report.Servers) != 1 || two.hasZone(t, zone) {
+	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 2 || len(report.Servers) != 1 ||
+		two.hasZone(t, zone) {
 		t.Errorf("with an instance that leaves: %+v, %v", report, err)
 	}
 	instances = instances[1:]
 	three.Stop()
-	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || !strings.Contains(report.Servers[0].Err.Message, "dns/three") {
+	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil ||
+		!strings.Contains(report.Servers[0].Err.Message, "dns/three") {
 		t.Errorf("with an instance that is away: %+v, %v", report, err)
 	}
 	must.Succeed(t, three.Start(t.Context()))
@@ -163,7 +167,8 @@ func makeWhereMissing(t *testing.T, kind string) {
 	foreign.Data = nil
 	three.updateRRset(t, second.Zone, foreign)
 	lost := errors.New("lost")
-	if _, err := u.Withdraw(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) || !three.hasZone(t, zone) {
+	if _, err := u.Withdraw(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
+		!three.hasZone(t, zone) {
 		t.Errorf("without a fence: %v", err)
 	}
 	if _, err := u.Withdraw(t.Context(), second, passFence); err != nil || three.hasZone(t, zone) {

@@ -98,7 +98,8 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, views := transferclass.NewServers(informers), zoneview.NewSet(zoneview.Config{})
 	classes := must.Get(class.New(class.Config{
-		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views, Secrets: keysByName{},
+		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views,
+		Secrets: keysByName{},
 	}))(t)
 	api := informers.Kubizone().V1alpha1()
 	c := must.Get(New(Config{

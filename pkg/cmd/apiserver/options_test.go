@@ -86,19 +86,24 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 		arguments []string
 		says      []string // nothing: it is right
 	}{
-		"an etcd cluster":                {append(servers, "--etcd-cafile", file, "--etcd-certfile", file, "--etcd-keyfile", file), nil},
-		"an etcd of its own":             {[]string{"--etcd-data-dir", "data"}, nil},
-		"names in files":                 {append(servers, "--requestheader-client-ca-file", file, "--requestheader-allowed-names", "front-proxy-client"), nil},
-		"no store":                       {nil, []string{"either --etcd-servers or --etcd-data-dir"}},
-		"two stores":                     {append(servers, "--etcd-data-dir", "data"), []string{"either --etcd-servers or --etcd-data-dir"}},
-		"files without servers":          {[]string{"--etcd-data-dir", "data", "--etcd-cafile", file}, []string{"go with --etcd-servers"}},
-		"a certificate without key":      {append(servers, "--etcd-certfile", file), []string{"--etcd-certfile and --etcd-keyfile: give both"}},
-		"reload of nothing":              {append(servers, "--encryption-provider-config-automatic-reload"), []string{"goes with --encryption-provider-config"}},
-		"peers without data":             {append(servers, "--etcd-member-name", "one"), []string{"go with --etcd-data-dir"}},
-		"one of no members":              {[]string{"--etcd-data-dir", "data", "--etcd-member-name", "one"}, []string{"--etcd-initial-cluster", "--etcd-listen-peer", "--etcd-peer-cert-file"}},
-		"port 0":                         {append(servers, "--secure-port", "0"), []string{"--secure-port 0"}},
-		"half a serving certificate":     {append(servers, "--tls-cert-file", file), []string{"--tls-cert-file and --tls-private-key-file: give both"}},
-		"two serving certificates":       {append(servers, "--tls-cert-file", file, "--tls-private-key-file", file, "--serving-cert-secret", "a/b"), []string{"either --serving-cert-secret or --tls-cert-file"}},
+		"an etcd cluster":    {append(servers, "--etcd-cafile", file, "--etcd-certfile", file, "--etcd-keyfile", file), nil},
+		"an etcd of its own": {[]string{"--etcd-data-dir", "data"}, nil},
+		"names in files": {append(servers, "--requestheader-client-ca-file", file, "--requestheader-allowed-names",
+			"front-proxy-client"), nil},
+		"no store":                  {nil, []string{"either --etcd-servers or --etcd-data-dir"}},
+		"two stores":                {append(servers, "--etcd-data-dir", "data"), []string{"either --etcd-servers or --etcd-data-dir"}},
+		"files without servers":     {[]string{"--etcd-data-dir", "data", "--etcd-cafile", file}, []string{"go with --etcd-servers"}},
+		"a certificate without key": {append(servers, "--etcd-certfile", file), []string{"--etcd-certfile and --etcd-keyfile: give both"}},
+		"reload of nothing": {append(servers, "--encryption-provider-config-automatic-reload"),
+			[]string{"goes with --encryption-provider-config"}},
+		"peers without data": {append(servers, "--etcd-member-name", "one"), []string{"go with --etcd-data-dir"}},
+		"one of no members": {[]string{"--etcd-data-dir", "data", "--etcd-member-name", "one"}, []string{"--etcd-initial-cluster",
+			"--etcd-listen-peer", "--etcd-peer-cert-file"}},
+		"port 0": {append(servers, "--secure-port", "0"), []string{"--secure-port 0"}},
+		"half a serving certificate": {append(servers, "--tls-cert-file", file), []string{"--tls-cert-file and --tls-private-key-file: " +
+			"give both"}},
+		"two serving certificates": {append(servers, "--tls-cert-file", file, "--tls-private-key-file", file, "--serving-cert-secret",
+			"a/b"), []string{"either --serving-cert-secret or --tls-cert-file"}},
 		"a secret without namespace":     {append(servers, "--serving-cert-secret", "b"), []string{"NAMESPACE/NAME"}},
 		"any client may speak for users": {append(servers, "--requestheader-client-ca-file", file), []string{"--requestheader-allowed-names", "could be any user"}},
 		"names without an authority":     {append(servers, "--requestheader-allowed-names", "x"), []string{"goes with --requestheader-client-ca-file"}},
@@ -109,7 +114,8 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 		"a tracing file that is not":     {append(servers, "--tracing-config-file", file+"s"), []string{"tracing-config-file"}},
 		"everything": {
 			[]string{"--secure-port", "0", "--requestheader-client-ca-file", file, "--serving-cert-secret", "b", "--etcd-certfile", file, "--logging-format", "verse"},
-			[]string{"--secure-port", "--requestheader-allowed-names", "NAMESPACE/NAME", "--etcd-keyfile", "either --etcd-servers", "verse"},
+			[]string{"--secure-port", "--requestheader-allowed-names", "NAMESPACE/NAME", "--etcd-keyfile", "either --etcd-servers",
+				"verse"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,8 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 		initial[i] = name + "=" + listen[name]
 	}
 	run := func(name string) *running {
-		return startServer(t, k, "--etcd-data-dir", filepath.Join(dir, name), "--etcd-member-name", name, "--etcd-initial-cluster", strings.Join(initial, ","), "--etcd-listen-peer", listen[name],
+		return startServer(t, k, "--etcd-data-dir", filepath.Join(dir, name), "--etcd-member-name", name, "--etcd-initial-cluster",
+			strings.Join(initial, ","), "--etcd-listen-peer", listen[name],
 			"--etcd-peer-ca-file", filepath.Join(dir, "ca.crt"), "--etcd-peer-cert-file", filepath.Join(dir, "peer.crt"), "--etcd-peer-key-file", filepath.Join(dir, "peer.key"))
 	}
 	servers := map[string]*running{}
@@ -85,7 +86,8 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 		if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/livez?exclude=etcd", nil, ""); code != http.StatusOK {
 			t.Errorf("%s /livez: %d %s", name, code, body)
 		}
-		if code, body := sendRequest(t, r.makeClient(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, makeAdminHeaders(), ""); code != http.StatusServiceUnavailable {
+		if code, body := sendRequest(t, r.makeClient(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, makeAdminHeaders(),
+			""); code != http.StatusServiceUnavailable {
 			t.Errorf("%s answers: %d %s", name, code, body)
 		}
 	}

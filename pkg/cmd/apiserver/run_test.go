@@ -161,7 +161,8 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 	t.Run("a review that fails allows nothing", func(t *testing.T) {
 		k.changeCluster(func() { k.broken = true })
 		defer k.changeCluster(func() { k.broken = false })
-		if code, body := sendRequest(t, r.makeClient(t, nil, ""), http.MethodGet, r.url+zonesPath, map[string]string{"Authorization": "Bearer alices"}, ""); code < 400 {
+		if code, body := sendRequest(t, r.makeClient(t, nil, ""), http.MethodGet, r.url+zonesPath,
+			map[string]string{"Authorization": "Bearer alices"}, ""); code < 400 {
 			t.Errorf("%d %s", code, body)
 		}
 	})
@@ -179,7 +180,8 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 			code, _ := sendRequest(t, aggregator, http.MethodGet, r.url+zonesPath, makeAdminHeaders(), "")
 			return code == http.StatusUnauthorized
 		})
-		if code, body := sendRequest(t, r.makeClient(t, nil, ""), http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "requestheader-allowed-names") {
+		if code, body := sendRequest(t, r.makeClient(t, nil, ""), http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK ||
+			!strings.Contains(body, "requestheader-allowed-names") {
 			t.Errorf("/readyz: %d %s", code, body)
 		}
 		k.changeCluster(func() { k.allowedNames = []string{allowedProxy} })
@@ -203,7 +205,8 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 			code, _ := sendRequest(t, aggregator, http.MethodGet, r.url+"/readyz", makeAdminHeaders(), "")
 			return code == http.StatusInternalServerError
 		})
-		if code, body := sendRequest(t, r.makeClient(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, makeAdminHeaders(), ""); code != http.StatusOK {
+		if code, body := sendRequest(t, r.makeClient(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, makeAdminHeaders(),
+			""); code != http.StatusOK {
 			t.Errorf("on a new connection, not ready and not closed: %d %s", code, body)
 		}
 		if err := <-ended; err != nil {
@@ -234,7 +237,8 @@ func testEntrance(t *testing.T, r *running) {
 			http.StatusUnauthorized, ""},
 		"headers, a certificate of the clients' CA": {r.makeClient(t, k.clients, "bob"), makeAdminHeaders(), http.StatusForbidden,
 			`"bob\"`},
-		"headers, the allowed name of the clients' CA": {r.makeClient(t, k.clients, allowedProxy), makeAdminHeaders(), http.StatusForbidden, allowedProxy},
+		"headers, the allowed name of the clients' CA": {r.makeClient(t, k.clients, allowedProxy), makeAdminHeaders(), http.StatusForbidden,
+			allowedProxy},
 		"headers, the allowed name of a foreign CA": {r.makeClient(t, foreign, allowedProxy), makeAdminHeaders(),
 			http.StatusUnauthorized, ""},
 		"front proxy without headers":     {r.makeClient(t, k.proxies, allowedProxy), nil, http.StatusUnauthorized, ""},
@@ -253,7 +257,8 @@ func testEntrance(t *testing.T, r *running) {
 			"Impersonate-User": "alice"}, http.StatusForbidden, "impersonate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if code, body := sendRequest(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code || !strings.Contains(body, c.says) {
+			if code, body := sendRequest(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code ||
+				!strings.Contains(body, c.says) {
 				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.says, body)
 			}
 		})
@@ -334,7 +339,8 @@ func TestRun_namesThePermissionItLacks(t *testing.T) {
 		_, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz/permissions", alice, "")
 		return strings.Contains(body, `--kubeconfig lacks the RBAC rule {apiGroups: ["admissionregistration.k8s.io"], resources: ["mutatingadmissionpolicybindings"], verbs: [list]}`)
 	})
-	if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "[-]permissions failed") {
+	if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK ||
+		!strings.Contains(body, "[-]permissions failed") {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
 	if code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/livez", nil, ""); code != http.StatusOK {
@@ -355,8 +361,9 @@ func TestRun_refusesToStart(t *testing.T) {
 		says      []string
 	}{
 		"any client may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
-		"port taken":                     {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied}, []string{"--secure-port 127.0.0.1:" + occupied, "free port"}},
-		"no kube-apiserver":              {func(k *kube) { k.server.Close() }, nil, []string{"authentication", "refused"}},
+		"port taken": {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied},
+			[]string{"--secure-port 127.0.0.1:" + occupied, "free port"}},
+		"no kube-apiserver": {func(k *kube) { k.server.Close() }, nil, []string{"authentication", "refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKube(t)

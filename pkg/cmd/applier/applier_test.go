@@ -50,14 +50,19 @@ func TestApply_together_S10_1(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "records.yaml")
 	must.Succeed(t, os.WriteFile(file, []byte(makeManifest("a", "192.0.2.1")+makeManifest("b", "192.0.2.2")), 0o600))
 	first := serial()
-	if out, err := run("", "-f", file, "--plan"); err != nil || out != fmt.Sprintf("record.kubi.zone/a created (plan: nothing is kept)\nrecord.kubi.zone/b created (plan: nothing is kept)\nzone platform/org: serial %d (plan: nothing is kept)\n", first+1) || serial() != first {
+	if out, err := run("", "-f", file, "--plan"); err != nil ||
+		out != fmt.Sprintf("record.kubi.zone/a created (plan: nothing is kept)\nrecord.kubi.zone/b created (plan: "+
+			"nothing is kept)\nzone platform/org: serial %d (plan: nothing is kept)\n", first+1) || serial() != first {
 		t.Errorf("a plan says %q, %v", out, err)
 	}
-	if out, err := run("", "-f", file); err != nil || out != fmt.Sprintf("record.kubi.zone/a created\nrecord.kubi.zone/b created\nzone platform/org: serial %d\n", first+1) {
+	if out, err := run("", "-f", file); err != nil || out != fmt.Sprintf("record.kubi.zone/a created\nrecord.kubi.zone/b created\nzone "+
+		"platform/org: serial %d\n", first+1) {
 		t.Errorf("%q, %v", out, err)
 	}
-	list := "kind: List\napiVersion: v1\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(makeManifest("c", "192.0.2.3"), "---\n"), "\n", "\n  ")
-	if out, err := run(list, "-f", "-", "--delete", "b"); err != nil || out != fmt.Sprintf("record.kubi.zone/c created\nrecord.kubi.zone/b deleted\nzone platform/org: serial %d\n", first+2) {
+	list := "kind: List\napiVersion: v1\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(makeManifest("c", "192.0.2.3"), "---\n"), "\n",
+		"\n  ")
+	if out, err := run(list, "-f", "-", "--delete", "b"); err != nil ||
+		out != fmt.Sprintf("record.kubi.zone/c created\nrecord.kubi.zone/b deleted\nzone platform/org: serial %d\n", first+2) {
 		t.Errorf("%q, %v", out, err)
 	}
 	must.Get(up.KubizoneV1alpha1().Records("team").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.33"}}`),
@@ -68,17 +73,21 @@ func TestApply_together_S10_1(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"refused":         {makeManifest("d", "192.0.2.4") + makeManifest("e", "no address"), []string{"-f", "-"}, `nothing was written: -, record e: Record.kubi.zone "e" is invalid`},
+		"refused": {makeManifest("d", "192.0.2.4") + makeManifest("e", "no address"), []string{"-f", "-"}, `nothing was written: ` +
+			`-, record e: Record.kubi.zone "e" is invalid`},
 		"deletes nothing": {"", []string{"--delete", "gone"}, "--delete gone: records.kubi.zone \"gone\" not found"},
 		"nothing":         {"", nil, "no changes given"},
 		"not atomic":      {makeManifest("d", "192.0.2.4"), []string{"--atomic=false", "-f", "-"}, "kubectl apply"},
 		"empty":           {"---\n", []string{"-f", "-"}, "no Record found"},
-		"too many":        {strings.Repeat(makeManifest("d", "192.0.2.4"), 101), []string{"-f", "-"}, "101 Records, and one transaction takes at most 100"},
-		"too large":       {makeManifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "one transaction takes at most 262144"},
-		"no Record":       {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `-: v1 Secret "x" is no Record`},
-		"two namespaces":  {strings.Replace(makeManifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"-f", "-"}, "record d is of namespace other"},
+		"too many": {strings.Repeat(makeManifest("d", "192.0.2.4"), 101), []string{"-f", "-"},
+			"101 Records, and one transaction takes at most 100"},
+		"too large": {makeManifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "one transaction takes at most 262144"},
+		"no Record": {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `-: v1 Secret "x" is no Record`},
+		"two namespaces": {strings.Replace(makeManifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1),
+			[]string{"-f", "-"}, "record d is of namespace other"},
 		"a conflict": {makeManifest("c", "192.0.2.9"), []string{"-f", "-"},
-			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; for the conflicts: remove the fields from the file`},
+			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; ` +
+				`for the conflicts: remove the fields from the file`},
 		"an unknown field": {strings.Replace(makeManifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"}, "rdatas"},
 	} {
 		if out, err := run(c.in, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) || out != "" {

@@ -128,7 +128,8 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 	command := NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs([]string{
-		"--listen", ":8080", "--tls-cert-file", "", "--tls-private-key-file", "x", "--rndc-server", "localhost:953", "--dns-server", "127.0.0.1",
+		"--listen", ":8080", "--tls-cert-file", "", "--tls-private-key-file", "x", "--rndc-server", "localhost:953", "--dns-server",
+		"127.0.0.1",
 		"--zone-dir", "relative", "--token-file", short,
 	})
 	err := command.ExecuteContext(t.Context())
@@ -136,7 +137,8 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 		t.Fatal("it started")
 	}
 	for _, want := range []string{
-		`--listen: ":8080" is not a loopback address`, "--tls-cert-file and --tls-private-key-file:", `--rndc-server: "localhost:953"`, "--dns-server:",
+		`--listen: ":8080" is not a loopback address`, "--tls-cert-file and --tls-private-key-file:", `--rndc-server: "localhost:953"`,
+		"--dns-server:",
 		"--zone-dir:", "--rndc-key-file:", "--token-file:",
 	} {
 		if !strings.Contains(err.Error(), want) {

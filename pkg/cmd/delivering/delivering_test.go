@@ -44,7 +44,8 @@ func TestReadRetries_saysAllThatIsWrong(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, part := range []string{EnvRetryBaseDelay + `="soon"`, EnvRetryMaxAttempts + `="0"`, EnvRetryMaxDelay + " 1s", EnvHealthInterval + `="0s"`} {
+	for _, part := range []string{EnvRetryBaseDelay + `="soon"`, EnvRetryMaxAttempts + `="0"`, EnvRetryMaxDelay + " 1s",
+		EnvHealthInterval + `="0s"`} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%v: does not speak of %s", err, part)
 		}

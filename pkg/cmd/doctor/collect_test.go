@@ -80,7 +80,8 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {
 		t.Errorf("asked for %q", asked)
 	}
-	if len(f.refused) != 4 || !slices.Equal(f.refused[0].lacks, []string{"get secrets kubizone-apiserver-serving", "update secrets kubizone-apiserver-serving"}) {
+	if len(f.refused) != 4 || !slices.Equal(f.refused[0].lacks, []string{"get secrets kubizone-apiserver-serving",
+		"update secrets kubizone-apiserver-serving"}) {
 		t.Errorf("refused %v", f.refused)
 	}
 	for _, action := range slices.Concat(client.Actions(), registrations.Actions()) {
@@ -143,7 +144,8 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_3(t *testing.T) {
 // A standalone server is no installation with everything missing.
 func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	client, registrations, _ := startServer(t, readyz)
-	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" + version.Number()}
+	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" +
+		version.Number()}
 	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset()), now)
 	if len(findings) != 1 || findings[0].Status != Warn || !strings.Contains(findings[0].Message, "kubizone up") {
 		t.Errorf("%+v", findings)

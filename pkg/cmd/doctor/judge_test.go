@@ -59,7 +59,8 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 		version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
 		registrations: [2]registration{{object: registered()}, {object: registered()}},
 		service:       &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
-		slices:        []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
+		slices: []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"},
+			Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
 		pods: []corev1.Pod{{
 			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + version.Number()}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
@@ -103,26 +104,36 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.absent = []string{"validatingadmissionpolicies.admissionregistration.k8s.io"}
 		}, "version", Fail, "validatingadmissionpolicies", "--disable-admission-plugins"},
-		"no APIService":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: notFound} }, "apiservice", Fail, "v1alpha1.kubi.zone does not exist", "kubectl apply"},
-		"and no caBundle":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: notFound} }, "cabundle", Warn, "there is no v1alpha1.kubi.zone", "apiservice"},
-		"APIService unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: forbidden} }, "apiservice", Warn, "could not be read", "permission to read"},
-		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].object.Spec.Service = nil }, "apiservice", Fail, "CustomResourceDefinition", "migration.md"},
+		"no APIService": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: notFound} },
+			"apiservice", Fail, "v1alpha1.kubi.zone does not exist", "kubectl apply"},
+		"and no caBundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: notFound} },
+			"cabundle", Warn, "there is no v1alpha1.kubi.zone", "apiservice"},
+		"APIService unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: forbidden} },
+			"apiservice", Warn, "could not be read", "permission to read"},
+		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].object.Spec.Service = nil },
+			"apiservice", Fail, "CustomResourceDefinition", "migration.md"},
 		"automanaged": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.registrations[0].object.Labels = map[string]string{automanaged: "true"}
 		}, "apiservice", Fail, "CustomResourceDefinition", "kubectl label"},
-		"no verification": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].object.Spec.InsecureSkipTLSVerify = true }, "apiservice", Fail, "insecureSkipTLSVerify", "false"},
+		"no verification": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].object.Spec.InsecureSkipTLSVerify = true },
+			"apiservice", Fail, "insecureSkipTLSVerify", "false"},
 		"not available": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[1].object.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: "context deadline exceeded"}
+			f.registrations[1].object.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
+				Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: "context deadline exceeded"}
 		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone, and says FailedDiscoveryCheck: context deadline exceeded", "10250"},
-		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].object.Spec.CABundle = nil }, "cabundle", Fail, "different", "--serving-cert-secret"},
-		"nothing selected":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
-		"none ready":           {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false }, "endpoints", Fail, "none of 1", "ready below"},
-		"caBundle empty":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles(nil) }, "cabundle", Fail, "empty", "--serving-cert-secret"},
+		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].object.Spec.CABundle = nil },
+			"cabundle", Fail, "different", "--serving-cert-secret"},
+		"nothing selected": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
+		"none ready": {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false },
+			"endpoints", Fail, "none of 1", "ready below"},
+		"caBundle empty": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles(nil) }, "cabundle", Fail,
+			"empty", "--serving-cert-secret"},
 		"caBundle empty with cert-manager": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.registrations[0].object.Spec.CABundle, f.registrations[1].object.Spec.CABundle = nil, nil
 			f.registrations[0].object.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
 		}, "cabundle", Fail, "empty", "cainjector"},
-		"caBundle garbage": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles([]byte("x")) }, "cabundle", Fail, "not PEM", "manifest"},
+		"caBundle garbage": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles([]byte("x")) }, "cabundle", Fail, "not PEM",
+			"manifest"},
 		"caBundle expired": {func(t *testing.T, f *facts, _ *pki.Pair) {
 			old := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour))(t)
 			f.setBundles(old.CertPEM)
@@ -148,7 +159,8 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"a rule is missing": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.refused = []refusal{{Rules()[4], []string{"get mutatingwebhookconfigurations"}}}
 		}, "permissions", Fail, "mutatingwebhookconfigurations", "rbac.yaml"},
-		"permissions unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn, "could not be read", "permission to read"},
+		"permissions unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn,
+			"could not be read", "permission to read"},
 		"etcd away": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].readyz = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
 		}, "ready", Fail, "10.0.0.7:10250: etcd", "quorum"},

@@ -24,14 +24,16 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetOut(io.Discard)
 	command.SetArgs([]string{
-		"--health-listen", "x", "--lease", "x", "--server-namespace", "a b", "--primary-service", "x", "--key-reader", "y", "--signer-agent-reader", "z", "--kubeconfig", "/nowhere",
+		"--health-listen", "x", "--lease", "x", "--server-namespace", "a b", "--primary-service", "x", "--key-reader", "y",
+		"--signer-agent-reader", "z", "--kubeconfig", "/nowhere",
 	})
 	err := command.ExecuteContext(t.Context())
 	if err == nil {
 		t.Fatal("it started")
 	}
 	for _, want := range []string{
-		"--health-listen", `--lease "x": write NAMESPACE/NAME`, `--server-namespace "a b"`, "--agent-image is required", `--primary-service "x"`, `--key-reader "y"`, `--signer-agent-reader "z"`, "/nowhere",
+		"--health-listen", `--lease "x": write NAMESPACE/NAME`, `--server-namespace "a b"`, "--agent-image is required",
+		`--primary-service "x"`, `--key-reader "y"`, `--signer-agent-reader "z"`, "/nowhere",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q in:\n%v", want, err)
@@ -43,7 +45,8 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	o := NewOptions()
 	o.AgentImage, o.ServerNamespaces, o.Lease = "registry.example/kubizone:v0", []string{"dns", "*"}, "dns-system/"+strings.Repeat("f", 52)
 	c, err := o.Complete(io.Discard)
-	if c.Platform.Installation != "dns-system."+strings.Repeat("f", 52) || len(c.Namespaces) != 1 || c.Namespaces[0] != "" || c.Platform.ClientNamespace != "dns-system" {
+	if c.Platform.Installation != "dns-system."+strings.Repeat("f", 52) || len(c.Namespaces) != 1 || c.Namespaces[0] != "" ||
+		c.Platform.ClientNamespace != "dns-system" {
 		t.Errorf("%+v", c)
 	}
 	if err != nil && strings.Contains(err.Error(), "--lease") {

@@ -49,7 +49,8 @@ func makeSpec() v1alpha1.ZoneSpec {
 	return v1alpha1.ZoneSpec{
 		DomainName: "example.org.", TTL: ptr.To[int32](3600), Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800),
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
-		Delegations: append(allowEverything("platform"), v1alpha1.DelegationRule{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
+		Delegations: append(allowEverything("platform"), v1alpha1.DelegationRule{Namespace: "team",
+			Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
 	}
 }
 
@@ -99,12 +100,15 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	if first := s.runImport(one, "-", "--zone", "platform/example-org"); first.failed != nil {
 		t.Fatal(first.failed)
 	}
-	must.Get(records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
+	must.Get(records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`),
+		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	// Labels do not matter here.
-	must.Get(records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"}))(t)
+	must.Get(records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`),
+		metav1.PatchOptions{FieldManager: "kubectl-label"}))(t)
 	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
 	left := s.runImport(changed, "-", "--zone", "platform/example-org")
-	left.expectRemarks(`standard input:1,2: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
+	left.expectRemarks(`standard input:1,2: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ` +
+		`["kubectl-edit"]`)
 	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others\n" {
 		t.Errorf("%v, %s", left.failed, left.out)
 	}
@@ -125,7 +129,8 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	must.Get(s.KubizoneV1alpha1().Records("team").Create(t.Context(), byHand, metav1.CreateOptions{}))(t)
 	part := "www.apps CNAME www\napi.apps A 192.0.2.7\nadmin A 192.0.2.8\n"
 	got := s.runImport(part, "-", "--zone", "platform/example-org", "-n", "team")
-	got.expectRemarks("refused: standard input:3: admin.example.org. A: ", `zone example.org. does not delegate A at admin.example.org. to namespace "team"`)
+	got.expectRemarks("refused: standard input:3: admin.example.org. A: ", `zone example.org. does not delegate A at admin.example.org. `+
+		`to namespace "team"`)
 	if got.out != "1 written, 2 unchanged, 1 refused\n" {
 		t.Errorf("standard output: %s", got.out)
 	}
@@ -149,7 +154,8 @@ func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
 	after := s.getZone("platform", "example-org")
 	records, err := s.KubizoneV1alpha1().Records("platform").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(records.Items) > 0 || after.Status.ContentGeneration != before.Status.ContentGeneration {
-		t.Errorf("the plan left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial, err)
+		t.Errorf("the plan left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial,
+			err)
 	}
 	// A contradiction to another record of the file alone is met when that one is there.
 	dry.expectRemarks(path+":9: ", path+":12: ", "not taken over: "+path+":3: ", "not taken over: "+path+":4,5: ")
@@ -172,14 +178,16 @@ func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	if zone.Status.FQDN != "example.org." || *zone.Spec.Expire != 604800 || zone.Spec.PrimaryNameServer != "ns1.example.org." {
 		t.Errorf("%+v", zone.Spec)
 	}
-	if got := s.runImport("", path, "--zone", "platform/other", "--view", "inside"); got.failed == nil || !strings.Contains(got.failed.Error(), "view: inside") {
+	if got := s.runImport("", path, "--zone", "platform/other", "--view", "inside"); got.failed == nil ||
+		!strings.Contains(got.failed.Error(), "view: inside") {
 		t.Errorf("the manifest has no view: %v", got.failed)
 	}
 	wrong := s.runImport("$ORIGIN example.com.\n@ 60 SOA ns h 1 1800 900 604800 300\n", "-", "--zone", "platform/example-org")
 	if wrong.failed == nil || !strings.Contains(wrong.failed.Error(), "the file is of zone example.com. (line 2), and platform/example-org is zone example.org.") {
 		t.Errorf("a file of another zone: %v", wrong.failed)
 	}
-	if wrong := s.runImport("", path, "--zone", "platform/example-org", "--view", "inside"); wrong.failed == nil || !strings.Contains(wrong.failed.Error(), `in view ""`) {
+	if wrong := s.runImport("", path, "--zone", "platform/example-org", "--view", "inside"); wrong.failed == nil ||
+		!strings.Contains(wrong.failed.Error(), `in view ""`) {
 		t.Errorf("another view: %v", wrong.failed)
 	}
 }
@@ -212,7 +220,8 @@ ns.sub	IN	A	192.0.2.54
 	original := s.getZone("a", "example-org")
 
 	asFile := writeFile(t, "exported.zone", s.runExport("a/example-org"))
-	if again := s.runImport("", asFile, "--zone", "a/example-org", "--create-zone"); again.failed != nil || !strings.HasPrefix(again.out, "0 written") {
+	if again := s.runImport("", asFile, "--zone", "a/example-org", "--create-zone"); again.failed != nil ||
+		!strings.HasPrefix(again.out, "0 written") {
 		t.Errorf("into itself: %v, %s", again.failed, again.out)
 	}
 	if second := s.runImport("", asFile, "--zone", "b/example-org", "--create-zone", "--view", "second"); second.failed != nil {
@@ -226,7 +235,8 @@ ns.sub	IN	A	192.0.2.54
 	}
 	elsewhere := startServer(t)
 	elsewhere.applyFile(writeFile(t, "all.yaml", asManifests))
-	for what, zone := range map[string]*v1alpha1.Zone{"the zone file": s.getZone("b", "example-org"), "the manifests": elsewhere.getZone("a", "example-org")} {
+	for what, zone := range map[string]*v1alpha1.Zone{"the zone file": s.getZone("b", "example-org"),
+		"the manifests": elsewhere.getZone("a", "example-org")} {
 		if zone.Status.Hash != original.Status.Hash || zone.Status.EntryCount != original.Status.EntryCount {
 			t.Errorf("%s made hash %s with %d entries, want %s with %d", what, zone.Status.Hash, zone.Status.EntryCount, original.Status.Hash, original.Status.EntryCount)
 		}
@@ -285,7 +295,8 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 		t.Errorf("%v", made.failed)
 	}
 	more := s.runImport("", noServer, "--zone", "platform/example-net")
-	if more.expectRemarks("is not servable"); !errors.Is(more.failed, importer.ErrRefused) || more.failed.Error() != "1 zone not servable: see above" {
+	if more.expectRemarks("is not servable"); !errors.Is(more.failed, importer.ErrRefused) ||
+		more.failed.Error() != "1 zone not servable: see above" {
 		t.Errorf("a part for a zone that is not servable: %v", more.failed)
 	}
 	// One source may bring a record that another lacks.
@@ -311,13 +322,15 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	records := s.KubizoneV1alpha1().Records("a")
 	byHand := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: v1alpha1.RecordSpec{DomainName: "hand", ZoneRef: &v1alpha1.ZoneReference{Name: "t"}, Type: "A", RData: "192.0.2.9"}}
 	must.Get(records.Create(t.Context(), byHand, metav1.CreateOptions{FieldManager: "kubectl-create"}))(t)
-	must.Get(records.Patch(t.Context(), "edited-a.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
+	must.Get(records.Patch(t.Context(), "edited-a.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`),
+		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	manifest := "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: applied}\nspec: {domainName: applied, zoneRef: {name: t}, type: A, rdata: 192.0.2.8}\n"
 	s.applyFile(writeFile(t, "record.yaml", manifest))
 
 	changed := writeFile(t, "changed.zone", fullOf("a A 192.0.2.2\nc 60 A 192.0.2.7\nd A 192.0.2.4\nalias CNAME a\n"))
 	kept := s.runImport("", changed, "--zone", "a/t", "--create-zone")
-	kept.expectRemarks("zone a/t: 2 Records that an earlier run made are not in "+changed+", and stay: alias.t.test. A (a/alias-a.t), b.t.test. A (a/b-a.t)", "--prune")
+	kept.expectRemarks("zone a/t: 2 Records that an earlier run made are not in "+changed+", and stay: alias.t.test. A (a/alias-a.t), "+
+		"b.t.test. A (a/b-a.t)", "--prune")
 	if kept.out != "2 written, 4 unchanged, 1 refused\n" {
 		t.Errorf("without --prune: %s", kept.out)
 	}
@@ -372,7 +385,8 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	s.runImport("", append(arguments, many)...)
 	got := s.runImport("", append(arguments, few)...)
 	zone := s.getZone("a", "t")
-	got.expectRemarks("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d", zone.Status.SettledSerial))
+	got.expectRemarks("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d",
+		zone.Status.SettledSerial))
 	if !errors.Is(got.failed, importer.ErrRefused) || !strings.Contains(got.out, "29 removed, 1 zone held") || zone.Status.SettledSerial == zone.Status.Serial {
 		t.Errorf("%v, %s; serial %d of which %d is settled", got.failed, got.out, zone.Status.Serial, zone.Status.SettledSerial)
 	}
@@ -410,7 +424,8 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 		t.Errorf("%v, %s%s", changed.failed, changed.err, changed.out)
 	}
 	// A changed one is left as any Record is.
-	must.Get(records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
+	must.Get(records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`),
+		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	kept := s.runImport("", path, "--zone", "a/t")
 	kept.expectRemarks("left as it is: " + path + ":4: t.test. NS (a/apex-ns.t): ")
 	if kept.out != "0 written, 3 unchanged, 1 left to others\n" {
@@ -439,7 +454,8 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 		}
 	}
 	// All files of a run count together.
-	if both := s.runImport("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil || strings.Contains(both.out, "removed") {
+	if both := s.runImport("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil ||
+		strings.Contains(both.out, "removed") {
 		t.Errorf("%v, %s", both.failed, both.out)
 	}
 	if after := s.getZone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
@@ -464,7 +480,8 @@ spec:
 	if plan := s.runImport(zone, "-", "--from-crd", "--plan"); plan.failed != nil || !strings.Contains(plan.err, warned) {
 		t.Errorf("plan: %v, %s", plan.failed, plan.err)
 	}
-	if alone := s.runImport(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, said) || strings.Contains(alone.err, warned) {
+	if alone := s.runImport(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, said) ||
+		strings.Contains(alone.err, warned) {
 		t.Errorf("alone: %v, %s", alone.failed, alone.err)
 	}
 	if both := s.runImport(zone+address, "-", "--from-crd"); both.failed != nil || strings.Contains(both.err, "name servers without") {
@@ -482,7 +499,8 @@ func (c canceling) Write(p []byte) (int, error) {
 
 // A FIFO without a writer and an idle terminal are reported after two seconds, and a signal ends the wait.
 func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
-	kubeconfig := writeFile(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
+	kubeconfig := writeFile(t, "kubeconfig",
+		`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
 	fifo := filepath.Join(t.TempDir(), "example.org.zone")
 	must.Succeed(t, syscall.Mkfifo(fifo, 0o600))
 	terminal, closeIt := io.Pipe()
@@ -535,20 +553,23 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 func TestImport_takesATransfer(t *testing.T) {
 	text := "t.test. 300 IN SOA ns.example.net. h. 1 1800 900 604800 300\nt.test. 300 IN NS ns.example.net.\na.t.test. 300 IN A 192.0.2.1\n"
 	key := rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha512", Secret: "cm9vdC16b25lLWZvci10aGUtaW1wb3J0LXRlc3QtMDE="}
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "t.test.", Text: text, UpdateKey: key.Name}}})
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key},
+		Primaries: []rig.PrimaryZone{{Zone: "t.test.", Text: text, UpdateKey: key.Name}}})
 	rig.SkipMissing(t, err)
 	defer bind.Close()
 	s := startServer(t)
 	arguments := []string{"--zone", "a/t", "--create-zone", "--view", "inside"}
 	url := "axfr://" + bind.Addr.String() + "/t.test"
-	if refused := s.runImport("", append(arguments, url)...); refused.failed == nil || !strings.Contains(refused.failed.Error(), "REFUSED") {
+	if refused := s.runImport("", append(arguments, url)...); refused.failed == nil ||
+		!strings.Contains(refused.failed.Error(), "REFUSED") {
 		t.Errorf("a transfer without the key: %v", refused.failed)
 	}
 	first := s.runImport("", append(arguments, url, "--tsig-key-file", writeFile(t, "transfer.key", key.Statement()))...)
 	if first.failed != nil || first.out != "3 written, 0 unchanged\n" {
 		t.Errorf("%v, %s", first.failed, first.out)
 	}
-	if second := s.runImport("", append(arguments, writeFile(t, "t.zone", text))...); second.failed != nil || second.out != "0 written, 3 unchanged\n" {
+	if second := s.runImport("", append(arguments, writeFile(t, "t.zone", text))...); second.failed != nil ||
+		second.out != "0 written, 3 unchanged\n" {
 		t.Errorf("%v, %s", second.failed, second.out)
 	}
 }

@@ -75,11 +75,13 @@ func TestClient_readsFlagsFilesAndEnvironmentAsKubectlDoes(t *testing.T) {
 		t.Errorf("a context that is not there: %v", err)
 	}
 	missing := filepath.Join(t.TempDir(), "missing")
-	if _, _, _, err = makeClient(t, "--kubeconfig", missing); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) {
+	if _, _, _, err = makeClient(t, "--kubeconfig", missing); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") ||
+		!strings.Contains(err.Error(), missing) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	t.Setenv("KUBECONFIG", missing)
-	if _, _, _, err = makeClient(t); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
+	if _, _, _, err = makeClient(t); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") ||
+		!strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
 		t.Errorf("nothing anywhere: %v", err)
 	}
 }

@@ -39,10 +39,12 @@ func TestOptions_defaultsAreThoseOfALaptop(t *testing.T) {
 func TestOptions_readWhatTheyMean(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")
-	must.Succeed(t, os.WriteFile(key, []byte(`key "transfer.example." { algorithm hmac-sha256; secret "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="; };`), 0o600))
+	must.Succeed(t, os.WriteFile(key, []byte(`key "transfer.example." { algorithm hmac-sha256; `+
+		`secret "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="; };`), 0o600))
 	zone := filepath.Join(dir, "a.zone")
 	must.Succeed(t, os.WriteFile(zone, nil, 0o600))
-	c, err := completeOptions(t, "--listen", ":0", "--dns-listen", "localhost:53", "--dns-view", "", "--dns-view", "root", "--load", "root="+zone, "--load", "inside="+zone,
+	c, err := completeOptions(t, "--listen", ":0", "--dns-listen", "localhost:53", "--dns-view", "", "--dns-view", "root", "--load",
+		"root="+zone, "--load", "inside="+zone,
 		"--transfer-allow", "192.0.2.1,2001:db8::/64", "--transfer-to", "192.0.2.53,[2001:db8::53]:5353", "--tsig-key-file", key)
 	if err != nil {
 		t.Fatal(err)
@@ -71,13 +73,15 @@ func TestOptions_readWhatTheyMean(t *testing.T) {
 
 // U1: all at once, each by the name of its flag.
 func TestOptions_sayAllThatIsWrong(t *testing.T) {
-	_, err := completeOptions(t, "--data-dir", "", "--listen", "7443", "--dns-listen", "127.0.0.1:70000", "--load", "no-such-file", "--load-namespace", "A",
+	_, err := completeOptions(t, "--data-dir", "", "--listen", "7443", "--dns-listen", "127.0.0.1:70000", "--load", "no-such-file",
+		"--load-namespace", "A",
 		"--dns-view", "x", "--dns-view", "x", "--dns-view", "X", "--transfer-allow", "192.0.2.1/24,world", "--transfer-to", "ns.example.org", "--tsig-key-file", "no-such-key")
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		"--data-dir: must not be empty", `--listen "7443"`, `--dns-listen "127.0.0.1:70000"`, "--load: load no-such-file", `--load-namespace "A"`,
+		"--data-dir: must not be empty", `--listen "7443"`, `--dns-listen "127.0.0.1:70000"`, "--load: load no-such-file",
+		`--load-namespace "A"`,
 		`--dns-view "x": named twice`, `--dns-view "X"`, `--transfer-allow "192.0.2.1/24": the address has bits beyond the prefix; write 192.0.2.0/24`,
 		`--transfer-allow "world"`, `--transfer-to "ns.example.org"`, "no-such-key",
 	} {

@@ -196,7 +196,8 @@ spec:
 			t.Errorf("%s: DNS has serial %d, the API %d", zone.Status.FQDN, got, zone.Status.Serial)
 		}
 	}
-	records, err := first.makeClient(t).KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=true"})
+	records, err := first.makeClient(t).KubizoneV1alpha1().Records("").List(t.Context(),
+		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=true"})
 	if err != nil || len(records.Items) != 6 {
 		t.Fatalf("adopted records: %d, %v", len(records.Items), err)
 	}
@@ -235,7 +236,8 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	}
 	served := func(serial int64, names int) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); int64(querySOA(t, r.findAddress(t), "example.org.").Serial) != serial; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); int64(querySOA(t, r.findAddress(t), "example.org.").Serial) != serial; time.Sleep(
+			10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("DNS has serial %d, not %d", querySOA(t, r.findAddress(t), "example.org.").Serial, serial)
 			}
@@ -280,7 +282,8 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 		t.Errorf("IXFR from what is delivered: %v", none)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held.Status.SettledSerial)
-	must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
+	must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{}))(t)
 	served(now().Status.Serial, 0)
 	// Both go on from there: the SOA, and from one SOA to the other all that went.
 	gone := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net."))

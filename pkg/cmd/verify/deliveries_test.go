@@ -35,7 +35,8 @@ import (
 func (a *api) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 	a.t.Helper()
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"a"}}
-	must.Get(a.KubizoneV1alpha1().DNSClasses().Create(a.t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(a.t)
+	must.Get(a.KubizoneV1alpha1().DNSClasses().Create(a.t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
 // deliverZone has the zone a/org delivered by these classes alone.
@@ -245,7 +246,8 @@ func TestVerify_asksWebhooks(t *testing.T) {
 	a.verifyUntil("all of it is there", func(err error, servers map[string]line) bool {
 		return err == nil && len(servers) == 1 && servers["hook"].State == "Current" && servers["hook"].By == "requests"
 	})
-	a.makeRecord("two", v1alpha1.RecordSpec{DomainName: "two.example.org.", Type: "MX", Values: []string{"10 a.example.net.", "20 b.example.net."}})
+	a.makeRecord("two", v1alpha1.RecordSpec{DomainName: "two.example.org.", Type: "MX", Values: []string{"10 a.example.net.",
+		"20 b.example.net."}})
 	server.changeRecords(func(records map[string]protocol.Record) {
 		delete(records, "A/example.org/www")
 		txt := records["TXT/example.org/txt"]

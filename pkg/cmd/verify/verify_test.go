@@ -58,12 +58,14 @@ func (a *api) makeZone(name string, spec v1alpha1.ZoneSpec) {
 	a.t.Helper()
 	spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns.example.net."}}
 	spec.Delegations = []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
-	must.Get(a.KubizoneV1alpha1().Zones("a").Create(a.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(a.t)
+	must.Get(a.KubizoneV1alpha1().Zones("a").Create(a.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
+		metav1.CreateOptions{}))(a.t)
 }
 
 func (a *api) makeRecord(name string, spec v1alpha1.RecordSpec) {
 	a.t.Helper()
-	must.Get(a.KubizoneV1alpha1().Records("a").Create(a.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(a.t)
+	must.Get(a.KubizoneV1alpha1().Records("a").Create(a.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
 // exportZone returns the zone as a master file.
@@ -175,7 +177,8 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 	if s.State != "Differs" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
 		t.Errorf("by questions: %+v", s)
 	}
-	if s = a.readResult(verify.ErrDifferent, "--name-server", signed, "--tsig-key-file", keyFile).Servers[0]; s.By != "transfer" || len(s.Foreign) != 1 {
+	if s = a.readResult(verify.ErrDifferent, "--name-server", signed, "--tsig-key-file", keyFile).Servers[0]; s.By != "transfer" ||
+		len(s.Foreign) != 1 {
 		t.Errorf("with the key: %+v", s)
 	}
 
@@ -227,7 +230,8 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
 	a := startAPI(t)
 	for i := range 20 {
-		a.makeRecord(fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: fmt.Sprintf(`"two; words" "%d"`, i)})
+		a.makeRecord(fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT",
+			RData: fmt.Sprintf(`"two; words" "%d"`, i)})
 	}
 	zone := func() *v1alpha1.Zone {
 		t.Helper()
@@ -241,7 +245,8 @@ func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
 		must.Succeed(t, a.KubizoneV1alpha1().Records("a").Delete(t.Context(), fmt.Sprint("r", i), metav1.DeleteOptions{}))
 	}
 	// One value of an RRset goes and its TTL changes; another RRset comes.
-	must.Get(a.KubizoneV1alpha1().Records("a").Patch(t.Context(), "www", apitypes.MergePatchType, []byte(`{"spec":{"values":["192.0.2.3","192.0.2.1"],"ttl":77}}`), metav1.PatchOptions{}))(t)
+	must.Get(a.KubizoneV1alpha1().Records("a").Patch(t.Context(), "www", apitypes.MergePatchType,
+		[]byte(`{"spec":{"values":["192.0.2.3","192.0.2.1"],"ttl":77}}`), metav1.PatchOptions{}))(t)
 	a.makeRecord("new", v1alpha1.RecordSpec{DomainName: "new.example.org.", Type: "A", RData: "192.0.2.9"})
 	z := zone()
 	if z.Status.SettledSerial == z.Status.Serial {

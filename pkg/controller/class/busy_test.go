@@ -62,7 +62,8 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 		client := fake.NewClientset()
 		c := newController(t, client)
 		defer c.queue.ShutDown()
-		must.Succeed(t, c.index.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}))
+		must.Succeed(t, c.index.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"},
+			Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}))
 		for _, namespace := range []string{"poor", "rich"} {
 			uid := types.UID(namespace)
 			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: uid, ResourceVersion: "1"}}
@@ -74,7 +75,8 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 				record.Status = v1alpha1.RecordStatus{FQDN: fmt.Sprintf("r%d.%s.example.", i, namespace), Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: namespace, Name: "z", UID: uid}}
 				must.Succeed(t, c.index.records.GetStore().Add(record))
 			}
-			c.reports.all[delivery.Key{UID: string(uid), Class: "main"}] = report{state: makeState(7, delivery.True, delivery.ReasonDelivered), known: true}
+			c.reports.all[delivery.Key{UID: string(uid), Class: "main"}] = report{state: makeState(7, delivery.True,
+				delivery.ReasonDelivered), known: true}
 		}
 		patches := map[string]int{}
 		client.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {

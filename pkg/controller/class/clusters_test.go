@@ -86,7 +86,8 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 		})
 		informers, fleet := externalversions.NewSharedInformerFactory(w.client, 0), externalversions.NewSharedInformerFactory(w.client, 0)
 		controller := must.Get(New(Config{
-			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Registry: w.metrics, Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
+			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Registry: w.metrics,
+			Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},
@@ -143,7 +144,8 @@ func (w *teams) makeZone(namespace string, ref v1alpha1.DNSClassReference) *v1al
 
 func (w *teams) makeCluster(namespace, name string, uid types.UID) {
 	w.t.Helper()
-	w.mustSucceed(w.client.Tracker().Add(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid, ResourceVersion: "1", Generation: 1}}))
+	w.mustSucceed(w.client.Tracker().Add(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid,
+		ResourceVersion: "1", Generation: 1}}))
 }
 
 // expectZones compares which zones a class's server has.
@@ -209,7 +211,8 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.makeCluster("team-a", "edge", "a")
 		w.makeCluster("team-b", "edge", "b")
 		w.makeCluster("team-b", "unused", "u")
-		zoneA, zoneB, zoneC := w.makeZone("team-a", edgeCluster), w.makeZone("team-b", edgeCluster), w.makeZone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
+		zoneA, zoneB, zoneC := w.makeZone("team-a", edgeCluster), w.makeZone("team-b", edgeCluster),
+			w.makeZone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
 		absent := w.makeZone("team-c", edgeCluster) // has no cluster, whatever other teams have
 		w.passTime(time.Minute)
 		w.expectZones("at first", "a", zoneA)

@@ -124,7 +124,8 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone.ResourceVersion = "1"
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": makeState(7, delivery.True, delivery.ReasonDelivered)})
+	f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": makeState(7, delivery.True,
+		delivery.ReasonDelivered)})
 	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	for range 3 {
 		must.Succeed(t, c.zones.syncStatus(t.Context(), c.zones.memoryOf(at), f))

@@ -119,10 +119,14 @@ func TestJudgeZone(t *testing.T) {
 	}{
 		"all":             {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": good}, "True Delivered"},
 		"one has nothing": {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
-		"one is behind":   {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": makeState(6, delivery.True, delivery.ReasonDelivered)}, "Unknown Pending"},
-		"one fails":       {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": failed}, "False AuthenticationFailed"},
-		"it was refused RRsets, and has the serial": {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
-		"the zone is older than what is delivered":  {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(8, delivery.True, delivery.ReasonDelivered)}, " "},
+		"one is behind": {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": makeState(6, delivery.True,
+			delivery.ReasonDelivered)}, "Unknown Pending"},
+		"one fails": {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": failed},
+			"False AuthenticationFailed"},
+		"it was refused RRsets, and has the serial": {nil, inForce{classes: []string{"a"}},
+			map[string]delivery.State{"a": makeState(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
+		"the zone is older than what is delivered": {nil, inForce{classes: []string{"a"}},
+			map[string]delivery.State{"a": makeState(8, delivery.True, delivery.ReasonDelivered)}, " "},
 		"no class":                      {nil, inForce{}, nil, "True NoClass"},
 		"no class, and not yet settled": {condition(v1alpha1.ConditionSettled), inForce{}, nil, "Unknown Pending"},
 		"no class, and not servable":    {condition(v1alpha1.ConditionServable), inForce{}, nil, "False NotDelegatedOrServable"},
@@ -133,12 +137,14 @@ func TestJudgeZone(t *testing.T) {
 		"held by a mass deletion": {func(zone *v1alpha1.Zone) {
 			condition(v1alpha1.ConditionSettled)(zone)
 			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
-		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
+		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)},
+			"False MassDeletion"},
 		"held, and not servable": {func(zone *v1alpha1.Zone) {
 			condition(v1alpha1.ConditionServable)(zone)
 			condition(v1alpha1.ConditionSettled)(zone)
 			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
-		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
+		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)},
+			"False MassDeletion"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			zone := aZone()

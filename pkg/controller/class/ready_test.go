@@ -208,9 +208,12 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 			r.passTime(time.Second)
 			r.changeZone(refsOf())
 		}, "False ServerUnreachable", "False ServerUnreachable"},
-		{"moved to one that is out of reach", func(r *readiness) { r.changeZone(refsOf("dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
-		{"one out of reach added", func(r *readiness) { r.changeZone(refsOf("main", "dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
-		{"moved to one that is not there", func(r *readiness) { r.changeZone(refsOf("none")) }, "False DNSClassNotFound", "False DNSClassNotFound"},
+		{"moved to one that is out of reach", func(r *readiness) { r.changeZone(refsOf("dead")) }, "False ServerUnreachable",
+			"False ServerUnreachable"},
+		{"one out of reach added", func(r *readiness) { r.changeZone(refsOf("main", "dead")) }, "False ServerUnreachable",
+			"False ServerUnreachable"},
+		{"moved to one that is not there", func(r *readiness) { r.changeZone(refsOf("none")) }, "False DNSClassNotFound",
+			"False DNSClassNotFound"},
 		{"redirected to where nothing answers", func(r *readiness) {
 			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
 		}, "False ServerUnreachable", "False ServerUnreachable"},
@@ -252,7 +255,8 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 							r.passTime(max(when, time.Minute))
 							zone, record := r.readConditions()
 							if describeCondition(zone) != wantZone || describeCondition(record) != test.record {
-								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when, describeCondition(zone), zone.Message, describeCondition(record), record.Message, wantZone, test.record)
+								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when,
+									describeCondition(zone), zone.Message, describeCondition(record), record.Message, wantZone, test.record)
 							}
 							for _, told := range []string{zone.Message, record.Message} {
 								if strings.Contains(told, "192.0.2.99") || strings.Contains(told, "dns/key") {
@@ -286,7 +290,8 @@ func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 						r.startController()
 						r.passTime(2 * time.Minute)
 						_, record := r.readConditions()
-						if describeCondition(record) != "False "+string(reason) || !strings.HasPrefix(record.Message, "late: ") || strings.Contains(record.Message, "192.0.2.99") || strings.Contains(record.Message, "dns/key") {
+						if describeCondition(record) != "False "+string(reason) || !strings.HasPrefix(record.Message, "late: ") ||
+							strings.Contains(record.Message, "192.0.2.99") || strings.Contains(record.Message, "dns/key") {
 							t.Errorf("the Record says %s: %s", describeCondition(record), record.Message)
 						}
 						r.stop()
@@ -356,7 +361,9 @@ func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
 			for range 2 {
 				r.passTime(5 * time.Minute)
 				zone, record := r.readConditions()
-				if describeCondition(zone) != "False ServerUnreachable" || !strings.Contains(zone.Message, "not withdrawn from class main: ") || !strings.Contains(zone.Message, "Retain") || len(zone.Message) > maxZoneMessage {
+				if describeCondition(zone) != "False ServerUnreachable" ||
+					!strings.Contains(zone.Message, "not withdrawn from class main: ") || !strings.Contains(zone.Message, "Retain") ||
+					len(zone.Message) > maxZoneMessage {
 					t.Errorf("the Zone says %s: %s", describeCondition(zone), zone.Message)
 				}
 				if describeCondition(record) != describeCondition(zone) || strings.Contains(record.Message, "192.0.2.99") {
@@ -466,7 +473,8 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		}
 		list := must.Get(r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{}))(t)
 		for _, one := range list.Items {
-			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); describeCondition(*ready) != "False DNSClassNotFound" || !meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionStalled) {
+			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); describeCondition(
+				*ready) != "False DNSClassNotFound" || !meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionStalled) {
 				t.Fatalf("%s says %+v", one.Name, one.Status.Conditions)
 			}
 		}

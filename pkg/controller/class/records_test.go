@@ -88,7 +88,8 @@ func TestSyncRecords_onceByTwoWorkers_S6_7(t *testing.T) {
 	client := fake.NewClientset(record)
 	c := newController(t, client)
 	must.Succeed(t, c.index.records.GetStore().Add(record))
-	s := standingOf(factsOf(zone, inForce{classes: []string{"main"}}, map[string]delivery.State{"main": makeState(7, delivery.True, delivery.ReasonDelivered)}))
+	s := standingOf(factsOf(zone, inForce{classes: []string{"main"}}, map[string]delivery.State{"main": makeState(7, delivery.True,
+		delivery.ReasonDelivered)}))
 	say, is := c.records.findSaying(record, s) // by the other worker, before the write begins
 	if !is {
 		t.Fatal("there is nothing to say of a Record that became Ready")

@@ -80,7 +80,8 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 	for _, state := range []*delivery.State{failed("rndc: connection refused"), failed(publicMessage("main", delivery.ReasonServerError, "")), trying, failed("rndc: connection refused")} {
 		s.logFailure(key, zone, state)
 	}
-	logged{}.Eventf(referTo(zone), nil, "Warning", string(delivery.ReasonServerError), actionDeliver, "%s", publicFault("main", delivery.ReasonServerError, ""))
+	logged{}.Eventf(referTo(zone), nil, "Warning", string(delivery.ReasonServerError), actionDeliver, "%s",
+		publicFault("main", delivery.ReasonServerError, ""))
 	klog.Flush()
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || lines[0][0] != 'E' || !strings.Contains(lines[0], "rndc: connection refused") || !strings.HasSuffix(lines[1], "ServerError: main: its server could not do it") {

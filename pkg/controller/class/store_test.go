@@ -92,7 +92,8 @@ func makeBegunState() delivery.State {
 			{Name: "192.0.2.2", Serial: 6, At: time.Unix(5000, 0)},
 			{Name: "192.0.2.3", Err: &delivery.Error{Reason: delivery.ReasonServerError, Message: "192.0.2.3: no answer"}, At: time.Unix(5000, 0)},
 		},
-		Error: &delivery.StateError{Reason: delivery.ReasonValidationFailed, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
+		Error: &delivery.StateError{Reason: delivery.ReasonValidationFailed, Code: "500", Message: "it could not",
+			Time: time.Unix(4000, 0)},
 		Ready: delivery.Condition{Status: delivery.False, Reason: delivery.ReasonValidationFailed, Message: "it could not"},
 
 		Drifted: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDriftFound, Message: "it was there"},

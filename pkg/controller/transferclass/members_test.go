@@ -33,7 +33,8 @@ func makeVersion(revision int) string {
 
 // deliveryOf is a Delivery of a zone, by uid and fqdn, with a class, at a revision. An empty fqdn: nothing was begun.
 func deliveryOf(class, uid, fqdn string, revision int) *v1alpha1.Delivery {
-	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid), CreationTimestamp: metav1.NewTime(created), ResourceVersion: makeVersion(revision)}}
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid),
+		CreationTimestamp: metav1.NewTime(created), ResourceVersion: makeVersion(revision)}}
 	one.Spec.Zone, one.Spec.ClassRef = v1alpha1.DeliveredZone{Name: uid, UID: types.UID(uid)}, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: class}
 	one.Status.FQDN = fqdn
 	return one
@@ -70,7 +71,8 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 		t.Fatal("known before anything was listed")
 	default:
 	}
-	mustSucceed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(10)))
+	mustSucceed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.",
+		7)}, makeVersion(10)))
 	<-m.synced
 	begun := m.Of("red", created)
 	if describeMembership(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
@@ -93,7 +95,9 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	later := first.DeepCopy()
 	later.ResourceVersion, later.Status.Conditions = makeVersion(14), nil
 	mustSucceed(t, s.Update(later))
-	if now, plain := m.listServerMembers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) || !maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || describeMembership(now) != describeMembership(plain) || plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
+	if now, plain := m.listServerMembers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) ||
+		!maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || describeMembership(now) != describeMembership(plain) ||
+		plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
 		t.Errorf("servers: %v at %d, others: %v at %d", now.Unconfirmed, now.Serial, plain.Unconfirmed, plain.Serial)
 	}
 	if now := m.listServerMembers("none", created); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
@@ -133,7 +137,8 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 		m, _ := newMembers()
 		mustSucceed(t, store{m}.Replace(list, makeVersion(10)))
 		of := m.OfClass("red")
-		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") || describeMembership(m.Of("red", created)) != "early=x.test. late=x.test." {
+		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") ||
+			describeMembership(m.Of("red", created)) != "early=x.test. late=x.test." {
 			t.Errorf("%s has it; %s", got, describeMembership(m.Of("red", created)))
 		}
 	}

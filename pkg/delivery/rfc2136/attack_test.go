@@ -63,16 +63,19 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 		// Empty: what seems to be missing is put there under the prerequisite that it is not, which does not hold. The
 		// primary contradicts itself, and that is an error and no reason to write.
 		var e *delivery.Error
-		if _, err := told(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonServerError {
+		if _, err := told(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
+			e.Reason != delivery.ReasonServerError {
 			t.Errorf("a zone that seems empty: %v", err)
 		}
 		s.expectRecords(t, stands...)
 		// Another party's, and names of no zone of ours.
-		report := deliverPlan(t, told(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2", "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.planFull(2))
+		report := deliverPlan(t, told(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2",
+			"www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.planFull(2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
 			t.Errorf("a zone that seems another party's: %q", got)
 		}
-		drift, err := told(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).Verify(t.Context(), first.planFull(2))
+		drift, err := told(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).Verify(t.Context(),
+			first.planFull(2))
 		if err != nil || len(drift.Foreign) != 1 || drift.Foreign[0].Name.String() != "other.example.org." || len(drift.Missing) != 2 {
 			t.Errorf("compared with names outside: %+v, %v", drift, err)
 		}
@@ -87,7 +90,8 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 			"another serial": {soa, "www.example.org. 60 IN A 192.0.2.1", "example.org. 300 IN SOA ns.example.org. host.example.org. 8 3600 600 86400 300"},
 			"no SOA":         {"www.example.org. 60 IN A 203.0.113.1"},
 		} {
-			if _, err := told(lines...).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonServerError {
+			if _, err := told(lines...).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
+				e.Reason != delivery.ReasonServerError {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

@@ -27,7 +27,8 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 		if err := p.Health(t.Context()); err != nil && !errors.Is(err, delivery.ErrNotProven) { // Knot signs nothing about the root
 			t.Errorf("Health: %v", err)
 		}
-		first := makeZone(t, "@ 300 NS elsewhere.example.net.", "@ 300 MX 10|mail 20|mail.example.net.", "www 300 A 192.0.2.7 192.0.2.8", "mail 60 A 192.0.2.9",
+		first := makeZone(t, "@ 300 NS elsewhere.example.net.", "@ 300 MX 10|mail 20|mail.example.net.", "www 300 A 192.0.2.7 192.0.2.8",
+			"mail 60 A 192.0.2.9",
 			"alias 60 CNAME www", "stays 60 A 192.0.2.10", `text 60 TXT "a;b\"c"`, `*.wild 60 TXT wild`, `svc 60 HTTPS 1|.|alpn=h2`, `old 60 TYPE65280 \#|2|abcd`)
 		if report := deliverPlan(t, p, first.planFull(100)); len(report.Failed) > 0 {
 			t.Fatalf("%v", failedKeys(report))
@@ -39,13 +40,16 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 		if err != nil || !drift.Empty() || len(drift.Foreign) != 2 || drift.Foreign[0].Name.String() != "ns.example.org." || drift.Foreign[1].Name.String() != "theirs.example.org." {
 			t.Errorf("after the first delivery: %+v, %v", drift, err)
 		}
-		second := makeZone(t, "@ 300 MX 10|mail", "www 300 A 192.0.2.8 192.0.2.11", "mail 120 A 192.0.2.9", "alias 60 A 192.0.2.12", "stays 60 A 192.0.2.10", "mail2 60 CNAME mail")
+		second := makeZone(t, "@ 300 MX 10|mail", "www 300 A 192.0.2.8 192.0.2.11", "mail 120 A 192.0.2.9", "alias 60 A 192.0.2.12",
+			"stays 60 A 192.0.2.10", "mail2 60 CNAME mail")
 		deliverPlan(t, p, second.planSince(first, 100, 101))
-		s.expectRecords(t, "example.org. 300 MX 10 mail.example.org.", "www.example.org. 300 A 192.0.2.8", "www.example.org. 300 A 192.0.2.11", "mail.example.org. 120 A 192.0.2.9",
+		s.expectRecords(t, "example.org. 300 MX 10 mail.example.org.", "www.example.org. 300 A 192.0.2.8",
+			"www.example.org. 300 A 192.0.2.11", "mail.example.org. 120 A 192.0.2.9",
 			"alias.example.org. 60 A 192.0.2.12", "stays.example.org. 60 A 192.0.2.10", "mail2.example.org. 60 CNAME mail.example.org.", `theirs.example.org. 60 TXT "theirs"`)
 		third := makeZone(t, "alias 60 CNAME www", "stays 60 A 192.0.2.10")
 		deliverPlan(t, p, third.planSince(second, 101, 102))
-		s.expectRecords(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10", `theirs.example.org. 60 TXT "theirs"`)
+		s.expectRecords(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10",
+			`theirs.example.org. 60 TXT "theirs"`)
 		plan := third.planFull(102)
 		plan.Since, plan.Uncertain, plan.Changes, plan.Owed = 102, true, []delivery.Change{}, []delivery.RRsetKey{}
 		must.Get(p.Withdraw(t.Context(), plan, passFence))(t)
@@ -58,30 +62,36 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
-		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. 60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
-		first := makeZone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3", "free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
+		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. "+
+			"60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
+		first := makeZone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3",
+			"free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
 		conflicts := []string{"beside.example.org. CNAME Conflict", "over.example.org. A Conflict", "taken.example.org. A Conflict"}
 		again := first.planSince(first, 2, 2)
 		again.Uncertain, again.History = true, []dns.Change{}
 		for _, one := range first {
 			again.Changes, again.Owed = append(again.Changes, delivery.Change{Before: one, After: one}), append(again.Owed, one.Key())
 		}
-		for how, plan := range map[string]delivery.Plan{"the first delivery": first.planFull(2), "nothing before": first.planSince(nil, 0, 2), "owed, after a restart": again} {
+		for how, plan := range map[string]delivery.Plan{"the first delivery": first.planFull(2), "nothing before": first.planSince(nil, 0,
+			2), "owed, after a restart": again} {
 			p := s.makeProvider(t)
 			if got := failedKeys(deliverPlan(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Fatalf("%s: set aside: %q", how, got)
 			}
-			s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
+			s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2",
+				`beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 				"free.example.org. 60 A 192.0.2.4", "changed.example.org. 60 A 192.0.2.5", "grown.example.org. 60 A 192.0.2.6")
 		}
 		// Other clients change our records, and then we do.
-		s.updateForeign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. 60 A 203.0.113.6")
+		s.updateForeign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. "+
+			"60 A 203.0.113.6")
 		second := makeZone(t, "equal 60 A 192.0.2.2", "free 60 A 192.0.2.40", "changed 60 A 192.0.2.50")
 		if got := failedKeys(deliverPlan(t, p, second.planSince(first, 2, 3))); !slices.Equal(got,
 			[]string{"changed.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
-		s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
+		s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2",
+			`beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 			"free.example.org. 60 A 192.0.2.40", "changed.example.org. 60 A 203.0.113.5", "grown.example.org. 60 A 203.0.113.6")
 		// The answer is the same where something may stand half written, and after a restart, until the other goes.
 		again = second.planSince(first, 2, 3)
@@ -105,7 +115,8 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		first := makeZone(t, "www 60 A 192.0.2.1", "gone 60 A 192.0.2.2", "alias 60 CNAME www")
 		second := makeZone(t, "www 60 A 192.0.2.3", "alias 90 CNAME www", "new 60 A 192.0.2.4")
 		fenced := errors.New("another worker")
-		if report, err := p.Deliver(t.Context(), first.planFull(1), func(context.Context) error { return fenced }); err != fenced || report.Confirmed != 0 {
+		if report, err := p.Deliver(t.Context(), first.planFull(1), func(context.Context) error { return fenced }); err != fenced ||
+			report.Confirmed != 0 {
 			t.Errorf("%+v, %v", report, err)
 		}
 		s.expectRecords(t)
@@ -119,7 +130,8 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		// A crash left www as neither version has it.
 		s.updateForeign(t, "delete www.example.org. A", "add www.example.org. 60 A 192.0.2.99")
 		plan := second.planSince(first, 1, 3)
-		plan.Uncertain, plan.History = true, makeHistory(first, makeZone(t, "www 60 A 192.0.2.99", "gone 60 A 192.0.2.2", "alias 60 CNAME www"), second)
+		plan.Uncertain, plan.History = true, makeHistory(first, makeZone(t, "www 60 A 192.0.2.99", "gone 60 A 192.0.2.2",
+			"alias 60 CNAME www"), second)
 		if report := deliverPlan(t, s.makeProvider(t), plan); len(report.Failed) > 0 {
 			t.Errorf("%v", failedKeys(report))
 		}
@@ -198,7 +210,8 @@ func TestDeliver_replacesWhereToldSo(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
 		p.config.Replace = true
-		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs", "add else.example.org. 60 A 203.0.113.2", "add alias.example.org. 60 CNAME www.example.net.")
+		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs", "add else.example.org. "+
+			"60 A 203.0.113.2", "add alias.example.org. 60 CNAME www.example.net.")
 		first := makeZone(t, "taken 60 A 192.0.2.1", "beside 60 A 192.0.2.2", "alias 60 A 192.0.2.3")
 		if got := failedKeys(deliverPlan(t, p, first.planFull(1))); !slices.Equal(got, []string{"alias.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
@@ -263,7 +276,8 @@ func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 				}
 			}), " ")
 		}
-		before, after := append(makeZone(t, texts...), makeZone(t, large("a"))...), append(makeZone(t, texts...), makeZone(t, large("b"), "small 60 A 192.0.2.1")...)
+		before, after := append(makeZone(t, texts...), makeZone(t, large("a"))...), append(makeZone(t, texts...),
+			makeZone(t, large("b"), "small 60 A 192.0.2.1")...)
 		report = deliverPlan(t, p, after.planSince(before, 1, 2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"large.example.org. TXT ValidationFailed"}) {
 			t.Errorf("%q", got)
@@ -358,7 +372,8 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	if got := failedKeys(report); !slices.Equal(got, []string{"forbidden.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "BADKEY" || report.Failed[0].Err.WholeClass {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
-	s.expectRecords(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4", "there.example.org. 60 A 192.0.2.5")
+	s.expectRecords(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4",
+		"there.example.org. 60 A 192.0.2.5")
 	// Taken out of the zone, it is not owed: neither by the worker that tried to put it there, nor by one that was
 	// started since.
 	for _, p := range []*Provider{p, s.makeProvider(t)} {
@@ -377,7 +392,8 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	other := sha512
 	other.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
 	var e *delivery.Error
-	if _, err := (server{"Knot", knot.Addr, other, knot.Log}).makeProvider(t).Deliver(t.Context(), second.planSince(first, 1, 2), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
+	if _, err := (server{"Knot", knot.Addr, other, knot.Log}).makeProvider(t).Deliver(t.Context(), second.planSince(first, 1, 2),
+		passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
 		t.Errorf("another key: %v", err)
 	}
 }
@@ -388,7 +404,8 @@ func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	s := server{"BIND", bind.Addr, rigKey, bind.Log}
-	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", `b 60 TYPE66 \#|1|00`, "d 60 A 192.0.2.3", `e 60 TYPE67 \#|0`, "f 60 A 192.0.2.4").planFull(1))
+	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", `b 60 TYPE66 \#|1|00`, "d 60 A 192.0.2.3",
+		`e 60 TYPE67 \#|0`, "f 60 A 192.0.2.4").planFull(1))
 	if got := failedKeys(report); !slices.Equal(got, []string{"b.example.org. TYPE66 ValidationFailed", "e.example.org. TYPE67 ValidationFailed"}) || report.Failed[0].Err.Code != "FORMERR" {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
@@ -490,7 +507,8 @@ func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, plan := range map[string]delivery.Plan{"update": makeZone(t, "www 60 A 192.0.2.1").planSince(nil, 1, 2), "transfer": makeZone(t).planFull(2)} {
+		for what, plan := range map[string]delivery.Plan{"update": makeZone(t, "www 60 A 192.0.2.1").planSince(nil, 1, 2),
+			"transfer": makeZone(t).planFull(2)} {
 			if what == "transfer" && c.config.Dial != nil && c.want == delivery.ReasonInvalidConfiguration {
 				continue // it hands the zone to any client here
 			}

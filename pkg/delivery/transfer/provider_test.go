@@ -293,7 +293,8 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	here, behind, silent := newSecondary(t, nil), newSecondary(t, nil), newSecondary(t, nil)
 	here.serial.Store(10)
 	silent.silent.Store(true)
-	p := w.makeProvider(t, Secondary{Name: "here", Addr: here.addr}, Secondary{Name: "behind", Addr: behind.addr}, Secondary{Name: "silent", Addr: silent.addr})
+	p := w.makeProvider(t, Secondary{Name: "here", Addr: here.addr}, Secondary{Name: "behind", Addr: behind.addr},
+		Secondary{Name: "silent", Addr: silent.addr})
 	plan := planOf("u", "example.org.", 10)
 	plan.CallTimeout = 3 * time.Second
 	w.putZone(t, plan)
@@ -387,7 +388,8 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	// It was told before we were, or that cannot be known.
 	latest := serial.Serial(12)
 	var away error
-	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.readKey()}}, Dial: dial.New(true).DialContext, Latest: func(context.Context, string) (serial.Serial, error) { return latest, away }})
+	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.readKey()}},
+		Dial: dial.New(true).DialContext, Latest: func(context.Context, string) (serial.Serial, error) { return latest, away }})
 	if report, err := elsewhere.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on where it is kept: %+v, %v", report, err)
 	}
@@ -396,12 +398,14 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 		t.Errorf("no source says how far it is: %+v, %v", report, err)
 	}
 	w.putZone(t, planOf("u", "example.org.", 12))
-	if report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: w.readKey()}).Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
+	if report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: w.readKey()}).Deliver(t.Context(), plan,
+		passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on: %+v, %v", report, err)
 	}
 	guarded := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
 	// Attack 51: a class reaches this machine only with leave.
-	if report, err := guarded.Deliver(t.Context(), plan, passFence); err != nil || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
+	if report, err := guarded.Deliver(t.Context(), plan, passFence); err != nil || report.Servers[0].Err == nil ||
+		report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
 		t.Errorf("a loopback address: %+v, %v", report, err)
 	}
 	other := *w.readKey()
@@ -431,10 +435,12 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 		t.Errorf("without secondaries: %+v, %v", report, err)
 	}
 	var e *delivery.Error
-	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
+	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), passFence); !errors.As(err, &e) ||
+		e.Reason != delivery.ReasonConflict {
 		t.Errorf("another zone of the name: %v", err)
 	}
-	if _, err := p.Deliver(t.Context(), planOf("other", catalog.String(), 3), passFence); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
+	if _, err := p.Deliver(t.Context(), planOf("other", catalog.String(), 3), passFence); !errors.As(err, &e) ||
+		e.Reason != delivery.ReasonConflict {
 		t.Errorf("a zone named as the catalog: %v", err)
 	}
 	if _, err := New(Config{Members: w, Catalog: plan.Zone}); err == nil || !strings.Contains(err.Error(), "transfer.catalogZone") {

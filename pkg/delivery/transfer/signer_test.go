@@ -307,7 +307,8 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		}
 	}
 	// A new provider, as after a restart, knows nothing and finds the same.
-	if report, err := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}).Deliver(t.Context(), thirteen, passFence); err != nil || report.Confirmed != 13 || !report.Proven {
+	if report, err := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}).Deliver(t.Context(), thirteen,
+		passFence); err != nil || report.Confirmed != 13 || !report.Proven {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -131,9 +131,11 @@ func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 			defer server.Close()
 			provider := connectProvider(t, server.URL+"/dns/v1", nil)
 			whole := planOf(
-				makeRRset("@", rdata.NS, "ns1.example.com."), makeRRset("@", rdata.MX, "10 mail.example.com."), makeRRset("_sip._tcp", rdata.SRV, "1 2 3 sip.example.com."),
+				makeRRset("@", rdata.NS, "ns1.example.com."), makeRRset("@", rdata.MX, "10 mail.example.com."),
+				makeRRset("_sip._tcp", rdata.SRV, "1 2 3 sip.example.com."),
 				makeRRset("bad_host", rdata.A, "192.0.2.66"),
-				makeRRset("mail", rdata.A, "192.0.2.25"), makeRRset("ns1", rdata.A, "192.0.2.53"), makeRRset("sip", rdata.A, "192.0.2.60"), makeRRset("www", rdata.A, "192.0.2.80"),
+				makeRRset("mail", rdata.A, "192.0.2.25"), makeRRset("ns1", rdata.A, "192.0.2.53"), makeRRset("sip", rdata.A, "192.0.2.60"),
+				makeRRset("www", rdata.A, "192.0.2.80"),
 			)
 			whole.Changes, whole.Since = nil, 0
 			report, err := provider.Deliver(t.Context(), whole, passFence)
@@ -210,7 +212,8 @@ func TestProvider_passesTheExam(t *testing.T) {
 					return sets
 				},
 				Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
-					err := backend.backendOf(zone).Apply(context.Background(), zone, []protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
+					err := backend.backendOf(zone).Apply(context.Background(), zone,
+						[]protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
 					if err != nil {
 						t.Fatal(err)
 					}

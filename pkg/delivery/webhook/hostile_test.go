@@ -21,7 +21,8 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer other.Close()
-	for _, location := range []string{other.URL, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), "//" + other.Listener.Addr().String() + "/x", "/elsewhere", "http://169.254.169.254/latest", "file:///etc/passwd"} {
+	for _, location := range []string{other.URL, strings.Replace(other.URL, "127.0.0.1", "localhost", 1),
+		"//" + other.Listener.Addr().String() + "/x", "/elsewhere", "http://169.254.169.254/latest", "file:///etc/passwd"} {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			var requests, elsewhere atomic.Int32
 			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,8 +41,10 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 			_, delivered := provider.Deliver(t.Context(), plan, passFence)
 			_, withdrawn := provider.Withdraw(t.Context(), plan, passFence)
 			_, verified := provider.Verify(t.Context(), plan)
-			for what, err := range map[string]error{"health": provider.Health(t.Context()), "deliver": delivered, "withdraw": withdrawn, "verify": verified} {
-				if failure := asError(t, err); failure.Reason != delivery.ReasonInvalidConfiguration || !strings.Contains(failure.Message, "redirect") || strings.Contains(failure.Error(), "t0ken") {
+			for what, err := range map[string]error{"health": provider.Health(t.Context()), "deliver": delivered, "withdraw": withdrawn,
+				"verify": verified} {
+				if failure := asError(t, err); failure.Reason != delivery.ReasonInvalidConfiguration ||
+					!strings.Contains(failure.Message, "redirect") || strings.Contains(failure.Error(), "t0ken") {
 					t.Errorf("%s: %d to %q: %v", what, status, location, failure)
 				}
 			}

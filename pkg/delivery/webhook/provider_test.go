@@ -129,9 +129,11 @@ func TestProvider_signsWhatItSends(t *testing.T) {
 	server := startPeer(t, answerWith(200, done))
 	provider := connectProvider(t, server.URL+"/a%20b/", nil)
 	plan := planOf(makeRRset("www", rdata.A, "192.0.2.1"))
-	plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset("*.x/y", rdata.TXT, `"t"`), After: delivery.RRset{Name: makeRRset("*.x/y", rdata.TXT).Name, Type: rdata.TXT}})
+	plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset("*.x/y", rdata.TXT, `"t"`),
+		After: delivery.RRset{Name: makeRRset("*.x/y", rdata.TXT).Name, Type: rdata.TXT}})
 	must.Get(provider.Deliver(t.Context(), plan, passFence))(t)
-	if want := []string{"GET /a%20b/health", "POST /a%20b/records", "DELETE /a%20b/records/TXT/example.com/*.x%2Fy"}; !slices.Equal(server.describeRequests(), want) {
+	if want := []string{"GET /a%20b/health", "POST /a%20b/records", "DELETE /a%20b/records/TXT/example.com/*.x%2Fy"}; !slices.Equal(
+		server.describeRequests(), want) {
 		t.Fatalf("%q, expected %q", server.describeRequests(), want)
 	}
 	nonces := map[string]bool{}
@@ -263,7 +265,8 @@ func TestProvider_signsAnewOnceWhenANonceWasSeen(t *testing.T) {
 			answerWith(200, done)(w, request)
 		})
 		fences := 0
-		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(makeRRset("www", rdata.A, "192.0.2.1")), func(context.Context) error { fences++; return nil })
+		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(makeRRset("www", rdata.A, "192.0.2.1")),
+			func(context.Context) error { fences++; return nil })
 		requests := server.listRequests()
 		if len(requests) != 2 || fences != 2 || requests[0].header.Get(protocol.HeaderNonce) == requests[1].header.Get(protocol.HeaderNonce) {
 			t.Errorf("%d requests, %d fences", len(requests), fences)
@@ -278,7 +281,8 @@ func TestProvider_signsAnewOnceWhenANonceWasSeen(t *testing.T) {
 }
 
 func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
-	gone := delivery.Plan{Zone: example, Serial: 2, Since: 1, Changes: []delivery.Change{{Before: makeRRset("www", rdata.A, "192.0.2.1"), After: makeRRset("www", rdata.A)}}}
+	gone := delivery.Plan{Zone: example, Serial: 2, Since: 1, Changes: []delivery.Change{{Before: makeRRset("www", rdata.A, "192.0.2.1"),
+		After: makeRRset("www", rdata.A)}}}
 	for what, c := range map[string]struct {
 		status int
 		body   string

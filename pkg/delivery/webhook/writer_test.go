@@ -58,7 +58,8 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 	plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"), is)
 	plan.Changes = append(plan.Changes, delivery.Change{Before: was, After: delivery.RRset{Name: was.Name, Type: was.Type}})
 	must.Get(connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence))(t)
-	if want := []string{"GET /health", "POST /records", "DELETE /records/TXT/example.com/www", "POST /records"}; !slices.Equal(server.describeRequests(), want) {
+	if want := []string{"GET /health", "POST /records", "DELETE /records/TXT/example.com/www", "POST /records"}; !slices.Equal(
+		server.describeRequests(), want) {
 		t.Errorf("%q", server.describeRequests())
 	}
 }
@@ -89,7 +90,8 @@ func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	}
 	// One that makes it silent is set aside too.
 	server = startPeer(t, silentAbout("poison"))
-	report, err = connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = 2 * time.Second }).Deliver(t.Context(), planOf(sets...), passFence)
+	report, err = connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = 2 * time.Second }).Deliver(t.Context(),
+		planOf(sets...), passFence)
 	if want := []string{"poison ServerUnreachable"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -216,7 +218,8 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 			}
 			arrived := 0
 			for n := 1; arrived == 0 && n <= c.attempts; n++ {
-				if report, err := provider.Deliver(t.Context(), plan, passFence); err == nil && (c.attempts > 1 || len(report.Failed) != 300) || err != nil && asError(t, err).Reason != delivery.ReasonServerError {
+				if report, err := provider.Deliver(t.Context(), plan, passFence); err == nil &&
+					(c.attempts > 1 || len(report.Failed) != 300) || err != nil && asError(t, err).Reason != delivery.ReasonServerError {
 					t.Fatal(err)
 				}
 				for _, request := range server.listRequests() {
@@ -260,7 +263,8 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 			plan.Changes = nil
 		}
 		plan.All = slices.Values(sets)
-		if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence); err != nil || !slices.Equal(failedNames(report), []string{"example ValidationFailed"}) {
+		if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence); err != nil ||
+			!slices.Equal(failedNames(report), []string{"example ValidationFailed"}) {
 			t.Errorf("delivered: %+v, %v", report, err)
 		}
 		skips := connectProvider(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true })
@@ -282,7 +286,8 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 	}
 	// NS that are not at the apex are a delegation, and not the provider's.
 	plan := planOf(makeRRset("sub", rdata.NS, "ns.example.net."))
-	if report, err := connectProvider(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan, passFence); err != nil || len(report.Failed) != 1 {
+	if report, err := connectProvider(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan,
+		passFence); err != nil || len(report.Failed) != 1 {
 		t.Errorf("a delegation: %+v, %v", report, err)
 	}
 }
@@ -293,7 +298,8 @@ func TestProvider_keepsThePlansTimeout(t *testing.T) {
 	plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"))
 	plan.CallTimeout = 50 * time.Millisecond
 	began := time.Now()
-	if report, _ := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence); len(report.Failed) != 1 || time.Since(began) > 20*time.Second || !strings.Contains(report.Failed[0].Err.Message, "no answer within 50ms") {
+	if report, _ := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence); len(report.Failed) != 1 ||
+		time.Since(began) > 20*time.Second || !strings.Contains(report.Failed[0].Err.Message, "no answer within 50ms") {
 		t.Errorf("%+v after %s", report, time.Since(began))
 	}
 }
@@ -313,7 +319,8 @@ func TestProvider_goesOnWithinAQuota(t *testing.T) {
 	if want := []string{"new1 QuotaExceeded", "new2 QuotaExceeded"}; err != nil || !slices.Equal(failedNames(report), want) || report.Failed[1].Err.RetryAfter != 10*time.Minute {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x"}; !slices.Equal(server.describeRequests(), want) {
+	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x"}; !slices.Equal(
+		server.describeRequests(), want) {
 		t.Errorf("%q", server.describeRequests())
 	}
 }
@@ -340,7 +347,8 @@ func TestProvider_saysWhichValuesDoNotFit(t *testing.T) {
 		len(report.Failed) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if want := `"values":["mx1.example.com","mx2.example.com"],"ttl":300,"metadata":[{"priority":10},{"priority":20}]}`; !strings.Contains(server.listRequests()[1].body, want) {
+	if want := `"values":["mx1.example.com","mx2.example.com"],"ttl":300,"metadata":[{"priority":10},{"priority":20}]}`; !strings.Contains(
+		server.listRequests()[1].body, want) {
 		t.Errorf("%s", server.listRequests()[1].body)
 	}
 }
@@ -413,7 +421,8 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 		}
 		big = append(big, s)
 	}
-	if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(big...), passFence); err != nil || len(report.Failed) > 0 || len(sizes) != 2 {
+	if report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(big...), passFence); err != nil ||
+		len(report.Failed) > 0 || len(sizes) != 2 {
 		t.Errorf("%+v, %v, sizes %v", report.Failed, err, sizes)
 	}
 	for _, s := range server.listRequests() {
@@ -433,7 +442,8 @@ func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for what, answer := range map[string]http.HandlerFunc{"a failure": answerWith(500, `{"success":false,"error":{"code":"SERVER_ERROR"}}`), "a foreign one": answerWith(200, "[]")} {
+	for what, answer := range map[string]http.HandlerFunc{"a failure": answerWith(500, `{"success":false,"error":{"code":"SERVER_ERROR"}}`),
+		"a foreign one": answerWith(200, "[]")} {
 		drift, err := connectProvider(t, startPeer(t, answer).URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.A, "192.0.2.1")))
 		if asError(t, err).Reason != delivery.ReasonServerError || !drift.Empty() {
 			t.Errorf("%s: %+v, %v", what, drift, err)
@@ -441,13 +451,16 @@ func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
 	}
 	// Spelling is no difference, TTL is one.
 	server := startPeer(t, answerByPath("", nil))
-	server.Config.Handler = answerWith(200, `{"success":true,"record":{"type":"AAAA","domain":"EXAMPLE.com","subdomain":"A","values":["2001:DB8:0::1"],"ttl":300}}`)
+	server.Config.Handler = answerWith(200,
+		`{"success":true,"record":{"type":"AAAA","domain":"EXAMPLE.com","subdomain":"A","values":["2001:DB8:0::1"],"ttl":300}}`)
 	drift, err := connectProvider(t, server.URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.AAAA, "2001:db8::1")))
 	if err != nil || !drift.Empty() {
 		t.Errorf("%+v, %v", drift, err)
 	}
-	server.Config.Handler = answerWith(200, `{"success":true,"record":{"type":"AAAA","domain":"example.com","subdomain":"a","values":["2001:db8::1"],"ttl":60}}`)
-	if drift, err = connectProvider(t, server.URL, nil).Verify(t.Context(), planOf(makeRRset("a", rdata.AAAA, "2001:db8::1"))); err != nil || len(drift.Differing) != 1 {
+	server.Config.Handler = answerWith(200,
+		`{"success":true,"record":{"type":"AAAA","domain":"example.com","subdomain":"a","values":["2001:db8::1"],"ttl":60}}`)
+	if drift, err = connectProvider(t, server.URL, nil).Verify(t.Context(),
+		planOf(makeRRset("a", rdata.AAAA, "2001:db8::1"))); err != nil || len(drift.Differing) != 1 {
 		t.Errorf("%+v, %v", drift, err)
 	}
 }
@@ -457,7 +470,9 @@ func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
 	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		return 400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`
 	}))
-	report, err := connectProvider(t, server.URL, nil).Withdraw(t.Context(), planOf(makeRRset("@", rdata.NS, "ns.example.", "ns.example.com."), makeRRset("ns", rdata.A, "192.0.2.53"), makeRRset("a", rdata.A, "192.0.2.1")), passFence)
+	report, err := connectProvider(t, server.URL, nil).Withdraw(t.Context(),
+		planOf(makeRRset("@", rdata.NS, "ns.example.", "ns.example.com."), makeRRset("ns", rdata.A, "192.0.2.53"),
+			makeRRset("a", rdata.A, "192.0.2.1")), passFence)
 	if want := []string{"a ValidationFailed"}; err != nil || !slices.Equal(failedNames(report), want) || report.Confirmed != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -501,7 +516,8 @@ func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	}))
 	provider := connectProvider(t, choking.URL, nil)
 	for range 3 {
-		if report, err := provider.Deliver(t.Context(), planOf(sets(600)...), passFence); err != nil || report.Confirmed != 2 || len(report.Failed) != 600 {
+		if report, err := provider.Deliver(t.Context(), planOf(sets(600)...), passFence); err != nil || report.Confirmed != 2 ||
+			len(report.Failed) != 600 {
 			t.Fatalf("%d failed, confirmed %d: %v", len(report.Failed), report.Confirmed, err)
 		}
 	}

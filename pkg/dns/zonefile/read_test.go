@@ -114,7 +114,8 @@ func TestRead_syntax(t *testing.T) {
 		{"line ends and a byte order mark", "\ufeffa 5 A 192.0.2.1\r\nb A 192.0.2.2", org, []string{
 			"1 a.example.org. 5 A 192.0.2.1", "2 b.example.org. 5 A 192.0.2.2"}},
 		{"$GENERATE", "$GENERATE 1-1000000 a$ A 192.0.2.$\na 5 A 192.0.2.1\n", org, []string{
-			"1! $GENERATE is not expanded | let BIND write the records out: named-compilezone -o EXPANDED ZONE FILE", "2 a.example.org. 5 A 192.0.2.1"}},
+			"1! $GENERATE is not expanded | let BIND write the records out: named-compilezone -o EXPANDED ZONE FILE",
+			"2 a.example.org. 5 A 192.0.2.1"}},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			if got := renderFile(tc.text, tc.opts); !slices.Equal(got, tc.want) {

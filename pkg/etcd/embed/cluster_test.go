@@ -270,7 +270,8 @@ func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
 
 	single := openDirectory(t, t.TempDir())
 	startMember(t, single).Stop()
-	if _, err := Start(t.Context(), Config{Dir: single, Cluster: p.configureCluster("a")}); err == nil || !strings.Contains(err.Error(), "holds a store of one member") {
+	if _, err := Start(t.Context(), Config{Dir: single, Cluster: p.configureCluster("a")}); err == nil ||
+		!strings.Contains(err.Error(), "holds a store of one member") {
 		t.Errorf("a sole member's data as one of several: %v", err)
 	}
 }

@@ -247,7 +247,8 @@ func TestResolve_S6_4_spellingsAreOneEntry(t *testing.T) {
 		t.Fatalf("%d rows, want 4: %q", len(set.Data), set.Data)
 	}
 	entries := must.Get(Resolve(makeHeader(), set))(t)
-	equalLines(t, showEntries(entries), "example.org. 30 IN MX 5 a.example.org.", "example.org. 30 IN MX 5 b.example.org.", "example.org. 30 IN MX 10 mail.example.org.")
+	equalLines(t, showEntries(entries), "example.org. 30 IN MX 5 a.example.org.", "example.org. 30 IN MX 5 b.example.org.",
+		"example.org. 30 IN MX 10 mail.example.org.")
 }
 
 // RFC 4034 §6.3 compares octets, not text: 192.0.2.10 comes after 192.0.2.9.

@@ -142,7 +142,8 @@ func TestNamesUnderscore_S4_7(t *testing.T) {
 		{"_443.*.www", "_443._tcp.www", false},
 		{"a_b", "a_b", false}, // "_" does not begin the label
 	} {
-		if got := mustParse(t, row.pattern).NamesUnderscore(nameIn(t, row.name, "example.org."), name.MustParse("example.org.")); got != row.want {
+		if got := mustParse(t, row.pattern).NamesUnderscore(nameIn(t, row.name, "example.org."),
+			name.MustParse("example.org.")); got != row.want {
 			t.Errorf("%q names the underscore of %q: %v, want %v", row.pattern, row.name, got, row.want)
 		}
 	}
@@ -417,7 +418,8 @@ func FuzzPattern(f *testing.F) {
 // The worst pattern and label there can be: a backtracking matcher takes years.
 func makeWorstPattern(t testing.TB) (Pattern, name.Name, name.Name) {
 	zone := name.MustParse("example.org.")
-	return mustParse(t, strings.Repeat("*a", 31)+"*b"), nameIn(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+strings.Repeat("a", 63), "example.org."), zone
+	return mustParse(t, strings.Repeat("*a", 31)+"*b"), nameIn(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+
+		strings.Repeat("a", 63), "example.org."), zone
 }
 
 func TestMatch_isLinear(t *testing.T) {

@@ -197,13 +197,19 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				func(_ string, h *law.Holding) bool { h.ExternalCut = true; return true })
 		}},
 		{"other apex NS", "S6.2", func(v *vandal) string {
-			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
+			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
+				h.ApexNS = append(h.ApexNS,
+					"zz")
+				return true
+			})
 		}},
 		{"another host of the apex", "S6.2", func(v *vandal) string {
-			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
+			return editValue(v, v.prefixOf("names")+"@/org.example.",
+				func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
 		}},
 		{"another number of Delegations", "S4.8", func(v *vandal) string {
-			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
+			return editValue(v, v.prefixOf("names")+"@/org.example.",
+				func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
 		}},
 		{"another number of listed names", "S4.8", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.",
@@ -300,7 +306,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"holders gone", "S4.6", drop("holders", example+"/app.")},
 		{"another holder", "S4.6", func(v *vandal) string {
-			return editValue(v, v.prefixOf("holders")+example+"/app.", func(_ string, h *law.Holders) bool { h.List[0].Namespace = "thief"; return true })
+			return editValue(v, v.prefixOf("holders")+example+"/app.",
+				func(_ string, h *law.Holders) bool { h.List[0].Namespace = "thief"; return true })
 		}},
 		{"holders miscounted", "S4.6", func(v *vandal) string {
 			return editValue(v, v.prefixOf("holders")+example+"/www.",
@@ -332,10 +339,12 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				func(_ string, m *law.Member) bool { m.N = 1 << 40; return true })
 		}},
 		{"a member admitted somehow", "S4.7", func(v *vandal) string {
-			return editValue(v, v.prefixOf("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
+			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
+				func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
 		}},
 		{"two holders by force", "S4.6", func(v *vandal) string {
-			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme", func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme",
+				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
 			return v.prefixOf("holders") + example + "/app."
 		}},
 		{"keys of a zone that is gone", "I4", func(v *vandal) string {
@@ -448,7 +457,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return v.prefixOf("journal") + example + "/"
 		}},
 		{"a first step of another zone", "I2", func(v *vandal) string {
-			return editValue(v, v.prefixOf("journal")+example+"/0000000000000001", func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
+			return editValue(v, v.prefixOf("journal")+example+"/0000000000000001",
+				func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
 		}},
 		{"a mark of the future", "I2", func(v *vandal) string {
 			key := v.prefixOf("journal") + example + "/00000000ffffffff.settled"
@@ -474,7 +484,10 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
 		}},
 		{"content state", "S6.4", func(v *vandal) string {
-			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentState = s.Zone("team-d", "dev").Status.ContentState })
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) {
+				z.Status.ContentState = s.Zone("team-d",
+					"dev").Status.ContentState
+			})
 		}},
 		{"hash", "S6.4", func(v *vandal) string {
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Hash = strings.Repeat("0", 64) })
@@ -594,7 +607,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 }
 
 func lastStep(v *vandal, uid string) string {
-	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.prefixOf("journal")+uid+"/", append(withPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))...))
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.prefixOf("journal")+uid+"/",
+		append(withPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))...))
 	for _, kv := range r.Kvs {
 		if !strings.Contains(string(kv.Key), ".") {
 			return string(kv.Key)

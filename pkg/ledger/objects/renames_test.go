@@ -25,17 +25,20 @@ func TestRenames_areOfAnotherName_S1_5(t *testing.T) {
 		before, after spec
 		want          string
 	}{
-		"nothing":                  {"example.org.", spec{"example.org.", nil}, spec{"example.org.", nil}, ""},
-		"letters":                  {"example.org.", spec{"example.org.", nil}, spec{"Example.ORG.", nil}, ""},
-		"another name":             {"example.org.", spec{"example.org.", nil}, spec{"example.net.", nil}, "spec.domainName"},
-		"relative letters":         {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"KID", ref("", "org")}, ""},
-		"relative, another name":   {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"son", ref("", "org")}, "spec.domainName"},
-		"absolute":                 {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"kid.example.org.", ref("", "org")}, ""},
-		"absolute, another name":   {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"kid.example.net.", ref("", "org")}, "spec.domainName"},
-		"absolute, then relative":  {"kid.example.org.", spec{"kid.example.org.", ref("", "org")}, spec{"kid", ref("", "org")}, "spec.domainName"},
+		"nothing":                {"example.org.", spec{"example.org.", nil}, spec{"example.org.", nil}, ""},
+		"letters":                {"example.org.", spec{"example.org.", nil}, spec{"Example.ORG.", nil}, ""},
+		"another name":           {"example.org.", spec{"example.org.", nil}, spec{"example.net.", nil}, "spec.domainName"},
+		"relative letters":       {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"KID", ref("", "org")}, ""},
+		"relative, another name": {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"son", ref("", "org")}, "spec.domainName"},
+		"absolute":               {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"kid.example.org.", ref("", "org")}, ""},
+		"absolute, another name": {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"kid.example.net.", ref("", "org")},
+			"spec.domainName"},
+		"absolute, then relative": {"kid.example.org.", spec{"kid.example.org.", ref("", "org")}, spec{"kid", ref("", "org")},
+			"spec.domainName"},
 		"the namespace of its own": {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"kid", ref("team", "org")}, ""},
 		"another namespace":        {"kid.example.org.", spec{"kid", ref("", "org")}, spec{"kid", ref("other", "org")}, "spec.zoneRef"},
-		"without its zone":         {"kid.example.org.", spec{"kid.example.org.", ref("", "org")}, spec{"kid.example.org.", nil}, "spec.zoneRef"},
+		"without its zone": {"kid.example.org.", spec{"kid.example.org.", ref("", "org")}, spec{"kid.example.org.", nil},
+			"spec.zoneRef"},
 	} {
 		zone := func(s spec) *v1alpha1.Zone {
 			return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z"},

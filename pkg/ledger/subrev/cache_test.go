@@ -102,7 +102,8 @@ func (w *world) startServer(mapped bool) *server {
 func (w *world) encodePod(name, data string) string {
 	namespace, rest, _ := strings.Cut(name, "/")
 	pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: rest, Annotations: map[string]string{"data": data}}}
-	return string(store.Must(encryption.TransformToStorage(context.Background(), store.Must(runtime.Encode(codec, pod)), value.DefaultContext(w.keyOf("pods", name)))))
+	return string(store.Must(encryption.TransformToStorage(context.Background(), store.Must(runtime.Encode(codec, pod)),
+		value.DefaultContext(w.keyOf("pods", name)))))
 }
 
 // writePods carries writes out whose values are the data of pods, and keeps the data in the history.
@@ -412,7 +413,8 @@ func (w *world) resumesAndLists() {
 			all.Go(func() {
 				text := strconv.FormatInt(version, 10)
 				want := w.computeState("pods", version)
-				got, l, err := listPods(s, "/pods/", storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+				got, l, err := listPods(s, "/pods/", storage.ListOptions{ResourceVersion: text,
+					ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 				if err != nil || l.ResourceVersion != text || !maps.Equal(got, want) {
 					t.Errorf("%s: list at %s is at %s: %v\n%v\nnot\n%v", what, text, l.ResourceVersion, err, got, want)
 				}
@@ -421,7 +423,8 @@ func (w *world) resumesAndLists() {
 				pages, l, err := listPods(s, "/pods/", o)
 				for err == nil && l.Continue != "" {
 					var page map[string]string
-					page, l, err = listPods(one.raw, "/pods/", storage.ListOptions{Predicate: storage.SelectionPredicate{Limit: 4, Continue: l.Continue}})
+					page, l, err = listPods(one.raw, "/pods/", storage.ListOptions{Predicate: storage.SelectionPredicate{Limit: 4,
+						Continue: l.Continue}})
 					maps.Copy(pages, page)
 				}
 				if err != nil || !maps.Equal(pages, want) {

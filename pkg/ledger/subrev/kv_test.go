@@ -298,18 +298,21 @@ func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
 	header := store.Must(w.client.KV.Put(ctx, w.root+"/journal/1", "x")).Header.Revision
 	for _, version := range []int64{header - 100, header - 1, header} {
-		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 1 {
+		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil ||
+			len(r.Kvs) != 1 {
 			t.Errorf("at %d: %v %v", version, r, err)
 		}
 	}
 	if r := store.Must(w.client.KV.Get(ctx, w.root+"/journal/1", clientv3.WithRev(header-1))); len(r.Kvs) != 0 {
 		t.Errorf("what is no object is not written inside: %v", r.Kvs)
 	}
-	if _, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(header+1_000_000)); !errors.Is(err, rpctypes.ErrFutureRev) {
+	if _, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(header+1_000_000)); !errors.Is(err,
+		rpctypes.ErrFutureRev) {
 		t.Errorf("what is to come: %v", err)
 	}
 	for _, version := range []int64{1, 127, 128, 200, 255} {
-		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 0 {
+		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil ||
+			len(r.Kvs) != 0 {
 			t.Errorf("at %d, before anything: %v %v", version, r, err)
 		}
 	}
@@ -358,7 +361,8 @@ func TestKV_compacts(t *testing.T) {
 	store.Must(w.client.Compact(ctx, header))
 	w.checkReads("pods", header, 3)
 	for _, opts := range [][]clientv3.OpOption{{clientv3.WithRev(header - 1)}, {clientv3.WithRev(header - 1), clientv3.WithLimit(1)}, {clientv3.WithRev(header - subrev.Objects)}} {
-		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), append(opts, clientv3.WithPrefix())...); !errors.Is(err, rpctypes.ErrCompacted) {
+		if r, err := w.client.KV.Get(ctx, w.prefixOf("pods"), append(opts, clientv3.WithPrefix())...); !errors.Is(err,
+			rpctypes.ErrCompacted) {
 			t.Errorf("what is gone: %v %v", r, err)
 		}
 	}
@@ -394,7 +398,8 @@ func TestKV_underTheKubernetesInterface(t *testing.T) {
 	if !put.Succeeded || put.Revision != header+subrev.Objects {
 		t.Errorf("put: %v", put)
 	}
-	if r := store.Must(k.List(ctx, w.prefixOf("pods"), kubernetes.ListOptions{Revision: header - 1})); r.Count != 1 || r.Kvs[0].ModRevision != header-1 {
+	if r := store.Must(k.List(ctx, w.prefixOf("pods"), kubernetes.ListOptions{Revision: header - 1})); r.Count != 1 ||
+		r.Kvs[0].ModRevision != header-1 {
 		t.Errorf("list inside: %v", r)
 	}
 	if r := store.Must(k.OptimisticDelete(ctx, a, put.Revision, kubernetes.DeleteOptions{})); !r.Succeeded || r.Revision != put.Revision+subrev.Objects {

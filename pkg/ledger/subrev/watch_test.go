@@ -63,7 +63,8 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	second := w.commitWrites(write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/c", value: "1"})
+	second := w.commitWrites(write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/a"},
+		write{resource: "pods", name: "ns/c", value: "1"})
 	var got []string
 	for r := range w.client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithPrevKV(),
 		clientv3.WithRev(first-1)) {
@@ -72,7 +73,8 @@ func TestWatcher_saysWhatWasBefore(t *testing.T) {
 			if e.PrevKv != nil {
 				was = fmt.Sprintf("%s@%d", e.PrevKv.Value, e.PrevKv.ModRevision-first)
 			}
-			got = append(got, fmt.Sprintf("%s@%d was %q, created %v", strings.TrimPrefix(string(e.Kv.Key), w.prefixOf("pods")), e.Kv.ModRevision-first, was, e.IsCreate()))
+			got = append(got, fmt.Sprintf("%s@%d was %q, created %v", strings.TrimPrefix(string(e.Kv.Key), w.prefixOf("pods")),
+				e.Kv.ModRevision-first, was, e.IsCreate()))
 		}
 		if r.Header.Revision != second {
 			t.Errorf("header %d, not %d", r.Header.Revision, second)
@@ -93,8 +95,10 @@ func TestWatcher_saysWhatWasBefore(t *testing.T) {
 func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	w := worldAlone(t)
 	w.fillWorld(4, 3, 10)
-	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"}, write{resource: "pods", name: "ns/c", value: "1"})
-	header := w.commitWrites(write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/d", value: "1"}, write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/c"})
+	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"},
+		write{resource: "pods", name: "ns/c", value: "1"})
+	header := w.commitWrites(write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/d", value: "1"},
+		write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/c"})
 	w.commitWrites(write{resource: "pods", name: "ns/e", value: "1"})
 	watch := func(after int64) (got, want []string) {
 		want = w.listWritesAfter("pods", "", after)
@@ -144,14 +148,16 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}{
 		{"a lone put", [][]clientv3.Op{puts("o/a")}, func(h int64) []string { return []string{fmt.Sprint(h, " pods/o/a=x")} }},
 		{"two puts without numbers", [][]clientv3.Op{puts("o/b", "o/c")}, nil},
-		{"128 deletions", [][]clientv3.Op{puts(many[:128]...), {clientv3.OpDelete(w.keyOf("pods", "many/"), clientv3.WithPrefix())}}, func(h int64) (out []string) {
-			for i := range int64(128) {
-				out = append(out, fmt.Sprintf("%d pods/%s deleted", h-127+i, many[i]))
-			}
-			return out
-		}},
+		{"128 deletions", [][]clientv3.Op{puts(many[:128]...), {clientv3.OpDelete(w.keyOf("pods", "many/"), clientv3.WithPrefix())}},
+			func(h int64) (out []string) {
+				for i := range int64(128) {
+					out = append(out, fmt.Sprintf("%d pods/%s deleted", h-127+i, many[i]))
+				}
+				return out
+			}},
 		{"300 deletions", [][]clientv3.Op{puts(many...), {clientv3.OpDelete(w.keyOf("pods", "many/"), clientv3.WithPrefix())}}, nil},
-		{"a range of both resources", [][]clientv3.Op{puts("z/1", "z/2"), {clientv3.OpPut(w.keyOf("others", "z"), "x")}, {clientv3.OpDelete(w.root, clientv3.WithPrefix())}}, func(h int64) []string {
+		{"a range of both resources", [][]clientv3.Op{puts("z/1", "z/2"), {clientv3.OpPut(w.keyOf("others", "z"), "x")},
+			{clientv3.OpDelete(w.root, clientv3.WithPrefix())}}, func(h int64) []string {
 			return []string{fmt.Sprint(h-4, " pods/o/a deleted"), fmt.Sprint(h-3, " pods/o/b deleted"), fmt.Sprint(h-2, " pods/o/c deleted"), fmt.Sprint(h-1, " pods/z/1 deleted"), fmt.Sprint(h, " pods/z/2 deleted")}
 		}},
 	} {
@@ -172,7 +178,8 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 		store.Must(w.client.KV.Put(ctx, w.root+"/journal/1", "x"))
 		w.history = nil
 		next := w.commitWrites(write{resource: "pods", name: "next/1", value: "1"}, write{resource: "pods", name: "next/2", value: "1"})
-		if got, want := w.watchEvents(w.client, next-subrev.Objects+1, 2, w.prefixOf("pods"), clientv3.WithPrefix()), w.listWritesAfter("pods", "", 0); !slices.Equal(got, want) {
+		if got, want := w.watchEvents(w.client, next-subrev.Objects+1, 2, w.prefixOf("pods"), clientv3.WithPrefix()),
+			w.listWritesAfter("pods", "", 0); !slices.Equal(got, want) {
 			t.Errorf("after %s: %q, not %q", c.what, got, want)
 		}
 		w.commitWrites(write{resource: "pods", name: "next/1"}, write{resource: "pods", name: "next/2"})
@@ -185,7 +192,8 @@ func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	r := store.Must(w.connectRaw().KV.Put(ctx, w.keyOf("pods", "ns/a"), "\x85x"))
 	version := subrev.Version(r.Header.Revision, 5)
-	if got := w.watchEvents(w.client, version, 1, w.prefixOf("pods"), clientv3.WithPrefix()); !slices.Equal(got, []string{fmt.Sprint(version, " pods/ns/a=x")}) {
+	if got := w.watchEvents(w.client, version, 1, w.prefixOf("pods"), clientv3.WithPrefix()); !slices.Equal(got,
+		[]string{fmt.Sprint(version, " pods/ns/a=x")}) {
 		t.Errorf("watch: %q", got)
 	}
 	if kv := store.Must(w.client.KV.Get(ctx, w.keyOf("pods", "ns/a"))).Kvs[0]; kv.ModRevision != version || string(kv.Value) != "x" {
@@ -224,7 +232,8 @@ func TestWatcher_joinsFragments(t *testing.T) {
 	before := w.commitWrites(txn("old")...)
 	w.commitWrites(txn("new")...)
 	want := w.listWritesAfter("pods", "", before)
-	if got := w.watchEvents(w.client, before+1, 40, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithFragment()); !slices.Equal(got, want) {
+	if got := w.watchEvents(w.client, before+1, 40, w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithFragment()); !slices.Equal(got,
+		want) {
 		t.Errorf("%.60q", got)
 	}
 }
@@ -287,7 +296,8 @@ func (w *world) makePutEvents(revision int64, n int) (out []*clientv3.Event) {
 		if i < n-1 {
 			value = string([]byte{0x80 | byte(128-n+i), 'x'})
 		}
-		out = append(out, &clientv3.Event{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte(w.keyOf("pods", fmt.Sprintf("ns/%03d", i))), Value: []byte(value), ModRevision: revision}})
+		out = append(out, &clientv3.Event{Type: mvccpb.Event_PUT,
+			Kv: &mvccpb.KeyValue{Key: []byte(w.keyOf("pods", fmt.Sprintf("ns/%03d", i))), Value: []byte(value), ModRevision: revision}})
 	}
 	return out
 }
@@ -297,7 +307,8 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectTelling()
 	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix())
-	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}, Events: slices.Concat(w.makePutEvents(10, 1), w.makePutEvents(11, 40), w.makePutEvents(12, 8))}
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}, Events: slices.Concat(w.makePutEvents(10, 1),
+		w.makePutEvents(11, 40), w.makePutEvents(12, 8))}
 	var parts []int
 	last, n := int64(0), 0
 	for r := range watch {

@@ -21,7 +21,8 @@ func makeCondition(kind, reason string) metav1.Condition {
 // S7.4: the server's conditions are the server's, the rest is the writer's.
 func TestConditions(t *testing.T) {
 	before := []metav1.Condition{makeCondition("Adopted", "Server"), makeCondition("Ready", "Before"), makeCondition("Mine", "Before")}
-	written := []metav1.Condition{makeCondition("Ready", "Written"), makeCondition("Adopted", "Forged"), makeCondition("Stalled", "Written"), makeCondition("Other", "Written")}
+	written := []metav1.Condition{makeCondition("Ready", "Written"), makeCondition("Adopted", "Forged"),
+		makeCondition("Stalled", "Written"), makeCondition("Other", "Written")}
 	for _, test := range []struct {
 		stale bool
 		want  string

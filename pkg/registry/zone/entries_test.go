@@ -155,7 +155,8 @@ func TestEntries_json(t *testing.T) {
 	if want := (v1alpha1.ZoneViewMeta{Name: "example-org", Namespace: "dns", UID: string(exampleUID)}); got.Metadata != want {
 		t.Errorf("metadata %+v", got.Metadata)
 	}
-	if all := describeEntries(got.Entries); all != "example.org. SOA, example.org. NS, example.org. MX, host000000 A, host000001 A, www A, www A, www A" {
+	if all := describeEntries(got.Entries); all != "example.org. SOA, example.org. NS, example.org. MX, host000000 A, host000001 A, "+
+		"www A, www A, www A" {
 		t.Errorf("entries %s", all)
 	}
 	want := v1alpha1.Entry{FQDN: "example.org.", Type: "MX", Class: "IN", TTL: 360, RData: "10 mail.example.org."}
@@ -532,7 +533,8 @@ func TestChanges(t *testing.T) {
 		t.Errorf("without since: %+v, want all that is held", held)
 	}
 	d.expectRefusal(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
-	d.expectRefusal(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more: start again from zones/entries")
+	d.expectRefusal(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. "+
+		"is not held here any more: start again from zones/entries")
 	d.expectRefusal(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
 }
 

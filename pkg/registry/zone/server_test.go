@@ -162,7 +162,8 @@ func startServer(t *testing.T, views Views) *server {
 		}
 	}
 	zones := must.Get(NewStorage(Config{
-		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.decideZone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admitsClass, FirstClass: d.firstClass, Withdrawing: d.listWithdrawing, Views: views,
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.decideZone, Authorizer: d, WithEstablish: withEstablish,
+		Admits: d.admitsClass, FirstClass: d.firstClass, Withdrawing: d.listWithdrawing, Views: views,
 	}))(t)
 	t.Cleanup(zones.Zone.Destroy)
 	records := must.Get(record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options("records"),
@@ -412,7 +413,8 @@ func testEstablish(t *testing.T, s *server) {
 	if !slices.Equal(reviews, []string{"admin create zones.kubi.zone/establish dns/e6.example"}) || !slices.Equal(asked, []string{"zone before=false after=true establish=true"}) {
 		t.Errorf("apply: asked %q, reviews %q", asked, reviews)
 	}
-	if _, err := s.clientAs(t, "everything-on-zones").KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("e7", "e7.example."), metav1.CreateOptions{DryRun: all}); err != nil {
+	if _, err := s.clientAs(t, "everything-on-zones").KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("e7", "e7.example."),
+		metav1.CreateOptions{DryRun: all}); err != nil {
 		t.Error(err)
 	}
 	if asked, _ = s.takeAsked(); !slices.Equal(asked, []string{"zone before=false after=true establish=false"}) {

@@ -112,7 +112,8 @@ func TestNegotiate(t *testing.T) {
 	all := []string{v1alpha1.FormatJSON, v1alpha1.FormatText, v1alpha1.FormatTable}
 	for _, test := range []struct{ query, accept, want string }{
 		{"", "", "json"}, {"", "*/*", "json"}, {"", "application/json", "json"}, {"", "text/dns", "text"},
-		{"", "application/yaml;q=0.5, text/dns", "text"}, {"", "image/png, text/dns;q=0.1", "text"}, {"", "application/vnd.kubernetes.protobuf,application/json", "json"},
+		{"", "application/yaml;q=0.5, text/dns", "text"}, {"", "image/png, text/dns;q=0.1", "text"},
+		{"", "application/vnd.kubernetes.protobuf,application/json", "json"},
 		{"", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "table"},
 		{"", "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", "json"},
 		{"", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", "json"},

@@ -119,7 +119,8 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	knot, err := rig.StartKnot(ctx, rig.KnotConfig{
 		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly,
 		Secondaries: []rig.SecondaryZone{
-			{Zone: domainOf(zoneOf[toKnot]), Primary: primary, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt, Key: knotKey.Name},
+			{Zone: domainOf(zoneOf[toKnot]), Primary: primary, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt,
+				Key: knotKey.Name},
 		},
 	})
 	if err != nil {
@@ -129,7 +130,8 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{
 		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey},
 		Secondaries: []rig.SecondaryZone{
-			{Zone: domainOf(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt, Key: knotKey.Name},
+			{Zone: domainOf(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt,
+				Key: knotKey.Name},
 		},
 	})
 	if err != nil {
@@ -141,7 +143,10 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	failed := make(chan error, 4)
 	for _, name := range []string{toKnot, toBIND, knotToKnot, knotToBIND} {
 		at := map[string]netip.AddrPort{toKnot: knotAt, toBIND: bindAt, knotToKnot: knotAt, knotToBIND: bindAt}[name]
-		a := &arm{name: name, came: newArrivals(), change: func(ctx context.Context, i int, data string) error { return u.changeRecord(ctx, zoneOf[name], i, data) }}
+		a := &arm{name: name, came: newArrivals(), change: func(ctx context.Context, i int, data string) error {
+			return u.changeRecord(ctx,
+				zoneOf[name], i, data)
+		}}
 		if name == knotToKnot || name == knotToBIND {
 			a.change = func(ctx context.Context, i int, data string) error {
 				return updateHost(ctx, masterAt, domainOf(zoneOf[name]), nameHost(i), data)

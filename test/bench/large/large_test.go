@@ -90,7 +90,8 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	}
 	var out bytes.Buffer
 	report{r, p}.printReport(&out)
-	for _, want := range []string{fmt.Sprintf("| one zone of | 1000 | %d |", chooseSize()), fmt.Sprintf("octets for a record, 1000 to %d", chooseSize())} {
+	for _, want := range []string{fmt.Sprintf("| one zone of | 1000 | %d |", chooseSize()), fmt.Sprintf("octets for a record, 1000 to %d",
+		chooseSize())} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in the report:\n%s", want, out.String())
 		}

@@ -81,8 +81,10 @@ func (r report) printReport(out io.Writer) {
 	}
 	for _, mass := range masses {
 		targets = append(targets,
-			figures.Target{What: fmt.Sprintf("%s of %d records: they follow ÷ plain writes", mass.what, r.plan.Mass), Name: nameFigure(r.plan.Mass, mass.what+" follows ÷ creates"), Bound: 0.8},
-			figures.Target{What: fmt.Sprintf("%s of %d records: a neighbour's create ÷ before", mass.what, r.plan.Mass), Name: nameFigure(r.plan.Mass, mass.what+" neighbour"), Bound: 2, Most: true})
+			figures.Target{What: fmt.Sprintf("%s of %d records: they follow ÷ plain writes", mass.what, r.plan.Mass),
+				Name: nameFigure(r.plan.Mass, mass.what+" follows ÷ creates"), Bound: 0.8},
+			figures.Target{What: fmt.Sprintf("%s of %d records: a neighbour's create ÷ before", mass.what, r.plan.Mass),
+				Name: nameFigure(r.plan.Mass, mass.what+" neighbour"), Bound: 2, Most: true})
 	}
 	r.Targets(out, targets, nil)
 }

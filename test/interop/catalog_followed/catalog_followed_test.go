@@ -94,7 +94,8 @@ func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Members
 
 // startClass starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers. These
 // are there first: that they are told of the catalog is what brings them to it.
-func startClass(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed, plain *primary.Class, bind, knot, pdns consumer) {
+func startClass(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed,
+	plain *primary.Class, bind, knot, pdns consumer) {
 	t.Helper()
 	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
 	b, err := rig.StartBIND(ctx, rig.BINDConfig{
@@ -121,7 +122,8 @@ func startClass(t *testing.T, ctx context.Context, serving subject.Serving, sign
 
 func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
-	first, second, alone := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200), makeZone(t, "uid-3", "alone.example.", 300)
+	first, second, alone := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200),
+		makeZone(t, "uid-3", "alone.example.", 300)
 	serving := subject.StartClasses(t, primary.Config{}, first, second, alone)
 	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, first, alone), makeMembership(1, first))
 	all := []consumer{bind, knot, pdns}
@@ -161,7 +163,8 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 // follows it, and removes nothing that is still a member.
 func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
-	first, second, third := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200), makeZone(t, "uid-3", "third.example.", 300)
+	first, second, third := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200),
+		makeZone(t, "uid-3", "third.example.", 300)
 	serving := subject.StartClasses(t, primary.Config{}, first, second)
 	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, first, second), makeMembership(1, first, second))
 	for _, to := range []struct {
@@ -181,8 +184,10 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	keys := subject.Keys(t, key.Statement())
 	members := makeMembership(7, first, third) // the second went meanwhile
 	for _, config := range []primary.ClassConfig{
-		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: bind.parseAddress()}, {Addr: knot.parseAddress()}}},
-		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: pdns.parseAddress()}}},
+		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
+			Notify: []primary.Target{{Addr: bind.parseAddress()}, {Addr: knot.parseAddress()}}},
+		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil),
+			Notify: []primary.Target{{Addr: pdns.parseAddress()}}},
 	} {
 		must.Get(again.Primary.AddClass(config, members))(t)
 	}
@@ -202,7 +207,8 @@ func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { n.Close() })
 	keys := subject.Keys(t, key.Statement())
-	must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: n.Addr}}}, makeMembership(1, zone)))(t)
+	must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
+		Notify: []primary.Target{{Addr: n.Addr}}}, makeMembership(1, zone)))(t)
 	nsd := consumer{"NSD", n.Addr.String(), n.Log}
 	nsd.expectSerial(t, ctx, "first.example.", 100)
 	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)

@@ -67,7 +67,8 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { pdns.Close() })
 	all := map[string]netip.AddrPort{"BIND": bind.Addr, "Knot": knot.Addr, "NSD": nsd.Addr, "PowerDNS": pdns.Addr}
-	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), CatalogZone: redCatalog, Secondaries: listSecondaries(bind.Addr, knot.Addr, nsd.Addr)})
+	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), CatalogZone: redCatalog,
+		Secondaries: listSecondaries(bind.Addr, knot.Addr, nsd.Addr)})
 	s.makeClass(t, "plain", v1alpha1.TransferProvider{CatalogZone: "plain.catalog.example.", Secondaries: listSecondaries(pdns.Addr)})
 
 	s.makeZone(t, "org", "example.org.", "red", "plain")
@@ -175,7 +176,8 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	gone(redCatalog, &red)
 	pause := func(paused bool) {
 		t.Helper()
-		must.Get(s.KubizoneV1alpha1().DNSClasses().Patch(t.Context(), "blue", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%v}}`, paused), metav1.PatchOptions{}))(t)
+		must.Get(s.KubizoneV1alpha1().DNSClasses().Patch(t.Context(), "blue", types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"paused":%v}}`, paused), metav1.PatchOptions{}))(t)
 	}
 	back := func(catalog, zone string, key *rig.TSIGKey) {
 		t.Helper()
@@ -366,7 +368,8 @@ func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	waitUntil(t, func() (bool, string) {
 		var err error
 		zone, err = s.KubizoneV1alpha1().Zones("team").Get(ctx, "org", metav1.GetOptions{})
-		return err == nil && zone.Status.Serial == int64(far)+1, fmt.Sprintf("serial %d, want %d (%v); %s", zone.Status.Serial, int64(far)+1, err, s.describeDeliveries(t))
+		return err == nil && zone.Status.Serial == int64(far)+1, fmt.Sprintf("serial %d, want %d (%v); %s", zone.Status.Serial,
+			int64(far)+1, err, s.describeDeliveries(t))
 	})
 	if zone.Status.Hash != hash {
 		t.Errorf("hash %s, was %s", zone.Status.Hash, hash)

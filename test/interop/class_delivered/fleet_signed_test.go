@@ -392,13 +392,15 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	host := chain{zones: []string{".", "example.", "corp.example.", "x.corp.example."}, host: www}
 	for _, one := range f.servers {
 		again(func() {
-			w.validateAnswer(watching, "check of "+one.Addr.String(), www, func() (bool, error) { return host.proveChain(one.Addr, []string{f.root.digest}) })
+			w.validateAnswer(watching, "check of "+one.Addr.String(), www,
+				func() (bool, error) { return host.proveChain(one.Addr, []string{f.root.digest}) })
 		})
 	}
 	again(func() {
 		for fqdn, of := range questions {
 			for _, one := range f.servers {
-				w.validateAnswer(watching, "delv at "+one.Addr.String(), fqdn, func() (bool, error) { return f.root.askDelv(watching, one.Addr, fqdn, of) })
+				w.validateAnswer(watching, "delv at "+one.Addr.String(), fqdn,
+					func() (bool, error) { return f.root.askDelv(watching, one.Addr, fqdn, of) })
 			}
 		}
 	})

@@ -114,7 +114,8 @@ func (s *server) startUp(t *testing.T) {
 	t.Helper()
 	rig.SpareGarbage()
 	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(), s.findSecrets()
+	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(),
+		s.findSecrets()
 	options.TransferAllow = nil
 	out := &said{}
 	config := must.Get(options.Complete(out))(t)
@@ -136,7 +137,8 @@ func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	o := primarycmd.NewOptions()
 	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
 	o.AddFlags(flags)
-	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets()}))
+	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "",
+		"--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets()}))
 	out := &said{}
 	config := must.Get(o.Complete(out))(t)
 	text, stop := runUntilEnd(t, out, `^ready: DNS on (\S+)$`, config.Run)
@@ -212,7 +214,8 @@ func (s *server) waitForReady(t *testing.T, object string) *v1alpha1.Record {
 			return false, err.Error()
 		}
 		is := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
-		return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == record.Generation, fmt.Sprintf("Ready of %s: %+v; %s", object, is, s.describeDeliveries(t))
+		return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == record.Generation,
+			fmt.Sprintf("Ready of %s: %+v; %s", object, is, s.describeDeliveries(t))
 	})
 	return record
 }

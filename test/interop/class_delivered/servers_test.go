@@ -60,7 +60,8 @@ func (o *outside) startAgent() {
 	o.t.Helper()
 	var err error
 	o.agent, err = rig.StartProcess(nil, o.dir, o.program, "bind-agent", "--listen", o.listen.String(), "--tls-cert-file", "tls.crt", "--tls-private-key-file", "tls.key", "--token-file", "token",
-		"--rndc-server", o.control.Addr.String(), "--rndc-key-file", "rndc.key", "--dns-server", o.named.Addr.String(), "--tsig-key-file", "tsig.key", "--zone-dir", o.named.Dir())
+		"--rndc-server", o.control.Addr.String(), "--rndc-key-file", "rndc.key", "--dns-server", o.named.Addr.String(), "--tsig-key-file",
+		"tsig.key", "--zone-dir", o.named.Dir())
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -102,7 +103,8 @@ func (o *outside) waitForText(fqdn, want string) {
 	o.t.Helper()
 	waitUntil(o.t, func() (bool, string) {
 		text, there, err := readTXT(o.named.Addr, fqdn)
-		return err == nil && text == want && there == (want != ""), fmt.Sprintf("%s has %q for %s (zone there: %v): %v; %s", o.name, text, fqdn, there, err, o.s.describeDeliveries(o.t))
+		return err == nil && text == want && there == (want != ""), fmt.Sprintf("%s has %q for %s (zone there: %v): %v; %s", o.name, text,
+			fqdn, there, err, o.s.describeDeliveries(o.t))
 	})
 }
 
@@ -153,9 +155,10 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	case v1alpha1.Bind9ModeTransfer:
 		block.Primaries = []string{s.dns.String()}
 	}
-	must.Get(s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "vms"}, Spec: v1alpha1.DNSClassSpec{
-		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Bind9: block,
-	}}, metav1.CreateOptions{}))(t)
+	must.Get(s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "vms"},
+		Spec: v1alpha1.DNSClassSpec{
+			AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Bind9: block,
+		}}, metav1.CreateOptions{}))(t)
 	key := rig.TSIGKey{Name: "vms.example", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))}
 	one := s.startInstance(t, program, "one", "vms", bind9.RolePrimary, block.CatalogZone, key)
 	two := s.startInstance(t, program, "two", "vms", bind9.RoleSecondary, block.CatalogZone, key)
@@ -203,7 +206,8 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	if !byCatalog {
 		two.agent.End()
 	}
-	must.Get(s.Bind9V1alpha1().Bind9Instances("dns").Patch(t.Context(), "two", types.MergePatchType, []byte(`{"metadata":{"labels":{"class":"none"}}}`), metav1.PatchOptions{}))(t)
+	must.Get(s.Bind9V1alpha1().Bind9Instances("dns").Patch(t.Context(), "two", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"class":"none"}}}`), metav1.PatchOptions{}))(t)
 	s.stop()
 	s.startUp(t)
 	if !byCatalog {

@@ -78,7 +78,8 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 			s.makeRecord(t, "www", "www.example.org.", "first")
 			s.primaryHas(t, "example.org.", &transferKey)
 			sign := startSigner(ctx, t, program, files[program], s.dns, signer, public)
-			behind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: public, Statements: replaceAddresses(files["Public servers"], "%s port %d", s.dns, signer, public)})
+			behind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: public, Statements: replaceAddresses(files["Public servers"],
+				"%s port %d", s.dns, signer, public)})
 			rig.SkipMissing(t, err)
 			t.Cleanup(func() { behind.Close() })
 
@@ -157,7 +158,8 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 		}
 	}
 	if program == "Knot" {
-		knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: signer, Sections: strings.ReplaceAll(replaceAddresses(file, "%s@%d", primary, signer, public), "/var/lib/knot", t.TempDir())})
+		knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: signer, Sections: strings.ReplaceAll(replaceAddresses(file, "%s@%d", primary,
+			signer, public), "/var/lib/knot", t.TempDir())})
 		rig.SkipMissing(t, err)
 		t.Cleanup(func() {
 			if t.Failed() {

@@ -146,7 +146,8 @@ func TestTable_isWhatServersKnow(t *testing.T) {
 		must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(dir, "knot.conf"), []byte(conf), 0o600),
 			os.WriteFile(filepath.Join(dir, "pdns.conf"), []byte("launch=gsqlite3\ngsqlite3-database="+dir+"/db\n"), 0o600)))
 		if j.name == "powerdns" {
-			if out, failed := runProgram(ctx, "sqlite3", filepath.Join(dir, "db"), ".read /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"); failed {
+			if out, failed := runProgram(ctx, "sqlite3", filepath.Join(dir, "db"),
+				".read /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"); failed {
 				t.Fatal(out)
 			}
 		}

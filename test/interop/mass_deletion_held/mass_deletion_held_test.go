@@ -109,7 +109,8 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	w.up.restartProgram()
 	w.nameClasses("secondaries", "update", "hook")
 	w.waitForArrival(held, having(nil), w.late)
-	must.Get(w.api.DNSClasses().Patch(ctx, "update", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rfc2136":{"server":%q}}}`, w.moved.at), metav1.PatchOptions{}))(t)
+	must.Get(w.api.DNSClasses().Patch(ctx, "update", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rfc2136":{"server":%q}}}`,
+		w.moved.at), metav1.PatchOptions{}))(t)
 	w.waitForArrival(held, kept, w.moved)
 	team("t3")
 	w.waitForCondition("t3", v1alpha1.ConditionReady, "False MassDeletion")

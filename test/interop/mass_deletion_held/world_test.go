@@ -267,10 +267,13 @@ func startWorld(t *testing.T) *world {
 	w.ofKnot = []rig.SecondaryZone{{Zone: "example.org.", Primary: w.second.at, Key: transferKey.Name}}
 
 	hook := w.findPort()
-	runProgram(t, `^ready`, webhookServer, "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.writeSecret("update.key", updateKey.Statement()))
-	w.up = runProgram(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.findPort().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets)
+	runProgram(t, `^ready`, webhookServer, "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(),
+		"--tsig-key-file", w.writeSecret("update.key", updateKey.Statement()))
+	w.up = runProgram(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.findPort().String(),
+		"--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets)
 	for i, at := range []netip.AddrPort{w.first.at, w.second.at} {
-		w.primaries[i] = runProgram(t, `^ready: DNS on`, kubizone, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
+		w.primaries[i] = runProgram(t, `^ready: DNS on`, kubizone, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0",
+			"--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
 	}
 	config := must.Get(clientcmd.BuildConfigFromFlags("", w.kubeconfig))(t)
 	config.QPS = -1
@@ -281,18 +284,21 @@ func startWorld(t *testing.T) *world {
 		return v1alpha1.SecretReference{Namespace: "dns", Name: name}
 	}
 	transfer := ref("transfer")
-	w.makeClass("secondaries", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &transfer, Secondaries: []v1alpha1.Secondary{{Address: w.secondBIND.at.String()}, {Address: w.secondKnot.at.String()}}}})
+	w.makeClass("secondaries", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &transfer,
+		Secondaries: []v1alpha1.Secondary{{Address: w.secondBIND.at.String()}, {Address: w.secondKnot.at.String()}}}})
 	w.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.update.at.String(),
 		TSIGSecretRef: ref("update")}})
 	w.makeClass("late", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.late.at.String(), TSIGSecretRef: ref("update")}})
-	w.makeClass("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: "http://" + hook.String(), HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "hook", Key: "key"}}}})
+	w.makeClass("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: "http://" + hook.String(),
+		HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "hook", Key: "key"}}}})
 	return w
 }
 
 func (w *world) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 	w.Helper()
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"infra"}}
-	must.Get(w.api.DNSClasses().Create(w.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(w)
+	must.Get(w.api.DNSClasses().Create(w.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
+		metav1.CreateOptions{}))(w)
 }
 
 // startBIND and startKnot start a secondary that has nothing: it transfers the whole zone.

@@ -145,7 +145,8 @@ func (g *generator) addTexts() {
 	}
 	g.addRecord("octets", "TXT", `"`+every.String()+`"`)
 	g.addRecord("octets", "SPF", `"`+every.String()+`"`)
-	g.addRecord("strings", "TXT", `""`, `"" ""`, `"a" "" "b"`, `"\" \\ ; ( ) $ @"`, strings.Repeat("long ", 120), `"`+strings.Repeat("y", 255)+`"`)
+	g.addRecord("strings", "TXT", `""`, `"" ""`, `"a" "" "b"`, `"\" \\ ; ( ) $ @"`, strings.Repeat("long ", 120),
+		`"`+strings.Repeat("y", 255)+`"`)
 	g.addRecord("semicolon", "TXT", "v=DMARC1; p=none; (x) $ORIGIN @")
 	g.addRecord("escapes", "CAA", `0 issue "ca.example; a=\"\\\""`, `255 UNKNOWN "\000\001\255"`)
 	g.addRecord("escapes", "HINFO", `"\000" "\255"`, `"" ""`)

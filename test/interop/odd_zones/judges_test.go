@@ -154,7 +154,8 @@ func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 		}
 		if waiting = still; time.Now().After(deadline) || t.Context().Err() != nil {
 			for _, z := range waiting {
-				t.Errorf("%s is not there (serial %d, want %d; %v)\nit says:\n%s", z.fqdn, serials[z.fqdn], z.serial, err, findLines(r.Log(), z.fqdn))
+				t.Errorf("%s is not there (serial %d, want %d; %v)\nit says:\n%s", z.fqdn, serials[z.fqdn], z.serial, err,
+					findLines(r.Log(), z.fqdn))
 			}
 			break
 		}

@@ -255,7 +255,8 @@ func allowEverything() []v1alpha1.DelegationRule {
 }
 
 func plainZone(fqdn string) v1alpha1.ZoneSpec {
-	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: allowEverything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
+	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: allowEverything(),
+		NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
 }
 
 // A zone keeps a thousand steps, and is handed on whole where the difference is as long as it is: so many records are

@@ -40,17 +40,26 @@ var ends = map[string][]string{
 	"a domain name": {
 		".", "@", "a", "A.B", "a.", "host.example.net.", "HOST.Example.NET.", "host.v0.values.example.", "1.2.3.4", "1.2.3.4.", "xn--bcher-kva.example.", "_x._tcp.example.",
 		"*.example.", "*", "a-.example.", "-", `a\.b.example.`, `a\032b.example.`, `\000.example.`, `\255\254.example.`, `\".example.`, `\;.example.`, `\(\).example.`, `\@.example.`, `\$.example.`, `\\.example.`,
-		makeLabel(63) + ".", makeLabel(64) + ".", makeLabel(63), makeLongName(255), makeLongName(256), makeLongName(250) + "x", strings.Repeat("a.", 127), strings.Repeat("a.", 128), strings.Repeat("a.", 100) + "a", "", "a..b.", ".a.", `"a."`, `a\`, `\1.`, "ü.", "a/b.", "a:b.", "a,b.", "a=b.",
+		makeLabel(63) + ".", makeLabel(64) + ".", makeLabel(63), makeLongName(255), makeLongName(256), makeLongName(250) + "x",
+		strings.Repeat("a.", 127), strings.Repeat("a.", 128), strings.Repeat("a.", 100) + "a", "", "a..b.", ".a.", `"a."`, `a\`, `\1.`,
+		"ü.", "a/b.", "a:b.", "a,b.", "a=b.",
 	},
 	"an IPv4 address": {"0.0.0.0", "255.255.255.255", "127.0.0.1", "192.0.2.1", "1.2.3", "01.2.3.4", "1.2.3.256", "1.2.3.4.5", "0x7f.0.0.1", "::1", "", `"1.2.3.4"`},
 	"an IPv6 address": {"::", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::ffff:192.0.2.1", "::192.0.2.1", "2001:DB8::A", "2001:0db8:0000:0000:0000:0000:0000:0001", "fe80::1%eth0", "1:2:3:4:5:6:7:8", "1::3:4:5:6:7:8", "64:ff9b::1.2.3.4", "1.2.3.4", ":::", ""},
-	"a quoted string": append(strs, quoteText(255, "y"), quoteText(256, "y"), quoteText(1000, "y"), quoteText(4000, "y"), quoteText(4093, "y"), quoteText(4096, "y"), quoteText(255, `\255`)),
-	"quoted strings": append(strs, `""`, `"" ""`, `"a" "" "b"`, `"" "a"`, `"a" ""`, repeatText(64, `""`), repeatText(65, `""`), repeatText(4096, `""`), repeatText(4097, `""`),
-		quoteText(255, "y")+" "+quoteText(255, "y"), quoteText(256, "y"), quoteText(4080, "y"), quoteText(4096, "y"), quoteText(255, `\255`), "bare", "two words", `a"b`, "v=spf1 -all", "v=DMARC1; p=none", "(", ";", "$TTL 1", "@", `\`, "ü", "a\tb", `"a"b"`),
-	"a tag of letters and digits": {"issue", "ISSUE", "issuewild", "iodef", "issuemail", "contactemail", "a", "0", "x1", makeLabel(15), makeLabel(16), makeLabel(255), "a-b", "", "auth", `"issue"`, `\105ssue`},
+	"a quoted string": append(strs, quoteText(255, "y"), quoteText(256, "y"), quoteText(1000, "y"), quoteText(4000, "y"),
+		quoteText(4093, "y"), quoteText(4096, "y"), quoteText(255, `\255`)),
+	"quoted strings": append(strs, `""`, `"" ""`, `"a" "" "b"`, `"" "a"`, `"a" ""`, repeatText(64, `""`), repeatText(65, `""`),
+		repeatText(4096, `""`), repeatText(4097, `""`),
+		quoteText(255, "y")+" "+quoteText(255, "y"), quoteText(256, "y"), quoteText(4080, "y"), quoteText(4096, "y"),
+		quoteText(255, `\255`), "bare", "two words", `a"b`, "v=spf1 -all", "v=DMARC1; p=none", "(", ";", "$TTL 1", "@", `\`, "ü", "a\tb",
+		`"a"b"`),
+	"a tag of letters and digits": {"issue", "ISSUE", "issuewild", "iodef", "issuemail", "contactemail", "a", "0", "x1", makeLabel(15),
+		makeLabel(16), makeLabel(255), "a-b", "", "auth", `"issue"`, `\105ssue`},
 	"hexadecimal digits": {
-		"", "0", "00", "FF", "ff", "0a0B", "00 11 22", "0 0", "xy", `"00"`, makeOctets(19), makeOctets(20), makeOctets(21), makeOctets(31), makeOctets(32), makeOctets(33), makeOctets(47), makeOctets(48), makeOctets(49), makeOctets(63), makeOctets(64), makeOctets(65),
-		makeOctets(127), makeOctets(128), makeOctets(255), makeOctets(256), makeOctets(1000), makeOctets(4000), makeOctets(4088), makeOctets(4090), makeOctets(4096), makeOctets(4097),
+		"", "0", "00", "FF", "ff", "0a0B", "00 11 22", "0 0", "xy", `"00"`, makeOctets(19), makeOctets(20), makeOctets(21), makeOctets(31),
+		makeOctets(32), makeOctets(33), makeOctets(47), makeOctets(48), makeOctets(49), makeOctets(63), makeOctets(64), makeOctets(65),
+		makeOctets(127), makeOctets(128), makeOctets(255), makeOctets(256), makeOctets(1000), makeOctets(4000), makeOctets(4088),
+		makeOctets(4090), makeOctets(4096), makeOctets(4097),
 	},
 	"base64":                                           {"", "AA==", "AA", "AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==", "/w==", "//8=", "////", "AAAA AAAA", "A A A A", "AAAA=", "====", "_w==", strings.Repeat("AAAA", 340), strings.Repeat("/+A9", 1363), strings.Repeat("AAAA", 1365), strings.Repeat("AAAA", 1366), `"AAAA"`, "AWEAAAAA", "BWxhYmVsAAAA", "A2E=", "P2E="},
 	"six octets in hex with hyphens":                   {"00-00-00-00-00-00", "ff-ff-ff-ff-ff-ff", "00-00-5E-00-53-2A", "00:00:5e:00:53:2a", "00-00-5e-00-53", "0-0-5e-0-53-2a", "00-00-5e-00-53-2a-00", ""},
@@ -74,7 +83,8 @@ var strs = []string{`""`, `"a"`, `" "`, `"  a  "`, `"\000"`, `"\255"`, `"\010\01
 var params = func() []string {
 	keys := []string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp", "key0", "key7", "key8", "key9", "key10", "key1000", "key65280", "key65534", "key65535", "key65536"}
 	values := []string{
-		"", "=", `=""`, "=h2", `="h2,h3"`, "=a", "=a,b", `=\000`, `=\255`, `="\\,"`, `="a\\,b"`, "=,", "=h2,", "=,h2", "=" + makeLabel(255), "=" + makeLabel(256), "=h2,h2", "=0", "=53", "=65535", "=65536", "=192.0.2.1", "=0.0.0.0", "=192.0.2.1,192.0.2.2", "=192.0.2.1,",
+		"", "=", `=""`, "=h2", `="h2,h3"`, "=a", "=a,b", `=\000`, `=\255`, `="\\,"`, `="a\\,b"`, "=,", "=h2,", "=,h2", "=" + makeLabel(255),
+		"=" + makeLabel(256), "=h2,h2", "=0", "=53", "=65535", "=65536", "=192.0.2.1", "=0.0.0.0", "=192.0.2.1,192.0.2.2", "=192.0.2.1,",
 		"=2001:db8::1", "=::", "=::ffff:1.2.3.4", "=2001:db8::1,2001:db8::2", "=AA==", "=AEX+DQBBpQAgACB/RU5hAC5mXe3uOZtNY58Bc8UU1cu4QBxQzfK5ktPuOwAEAAEAAQASY2xvdWRmbGFyZS1lY2guY29tAAA=", "=AA", `="/dns-query{?dns}"`, "=/q{?dns}", "=/q", "=/{?dns,x}", "=alpn", "=port", "=alpn,port", "=mandatory", "=key65280", "=ipv4hint,ipv6hint", `="a b"`, `="a;b"`, "=;", `="a;"`, `="a)"`, `="("`, `=" a "`, `="a\\"b"`, `="\\\\"`, "='", `="\""`, `="("`,
 		"=" + strings.Repeat("192.0.2.1,", 255) + "192.0.2.1",
 	}

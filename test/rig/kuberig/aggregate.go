@@ -64,7 +64,8 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 		return "", err
 	}
 	accounts := clients.CoreV1().ServiceAccounts(namespace)
-	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); allowExisting(err) != nil {
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{}); allowExisting(err) != nil {
 		return "", err
 	}
 	seconds := int64((24 * time.Hour).Seconds())
@@ -151,7 +152,8 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	}, metav1.CreateOptions{}); allowExisting(err) != nil {
 		return "", err
 	}
-	if _, err := clients.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ServerName}, Rules: delegated}, metav1.CreateOptions{}); allowExisting(err) != nil {
+	if _, err := clients.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ServerName},
+		Rules: delegated}, metav1.CreateOptions{}); allowExisting(err) != nil {
 		return "", err
 	}
 	for binding, role := range map[string]string{ServerName: ServerName, ServerName + "-auth-delegator": "system:auth-delegator"} {

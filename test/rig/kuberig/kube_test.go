@@ -52,7 +52,8 @@ func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 		if _, err := c.CoreV1().ConfigMaps("team-a").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("%s lists without a right: %v", who, err)
 		}
-		must.Succeed(t, k.Grant(ctx, "team-a", who, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}))
+		must.Succeed(t, k.Grant(ctx, "team-a", who, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"},
+			Verbs: []string{"list"}}))
 		// The authorizer follows its informer.
 		for err = errors.New("not asked"); err != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			_, err = c.CoreV1().ConfigMaps("team-a").List(ctx, metav1.ListOptions{})

@@ -50,7 +50,8 @@ func hmacKey() *v1alpha1.SecretKeyReference {
 // withTransfer, withUpdate and withWebhook are sound blocks, changed.
 func withTransfer(change func(*v1alpha1.TransferProvider)) func(*v1alpha1.DNSClassSpec) {
 	return func(s *v1alpha1.DNSClassSpec) {
-		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}, TSIGSecretRef: makeKeyReference("key"), CatalogZone: "catalog.example.org."}
+		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}},
+			TSIGSecretRef: makeKeyReference("key"), CatalogZone: "catalog.example.org."}
 		if change != nil {
 			change(s.Transfer)
 		}

@@ -240,7 +240,8 @@ func TestAddressLists_areBINDs_S11_4(t *testing.T) {
 	leftOut := []string{"key tsig", "!key tsig", "geoip country DE", "10/8", "fe80::1%eth0", "{ any; }"}
 	for _, entry := range append([]string{
 		"any", "ANY", "none", "localhost", "localnets", "!localnets", "192.0.2.1", "!192.0.2.1", "192.0.2.0/24", "0.0.0.0/0", "192.0.2.1/32", "2001:db8::1", "2001:db8::/32",
-		"::/0", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "0.0.0.0", "192.0.2.1/24", "2001:db8::1/32", "homes", "!", "", "192.0.2.256", "192.0.2.0/33",
+		"::/0", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "0.0.0.0", "192.0.2.1/24", "2001:db8::1/32", "homes", "!", "", "192.0.2.256",
+		"192.0.2.0/33",
 		"a b", "any;", "192.0.2.1:53", "any any",
 	}, leftOut...) {
 		path := filepath.Join(t.TempDir(), "named.conf")
@@ -263,7 +264,10 @@ func TestFleet_warnings(t *testing.T) {
 		"matches no client": Bind9ClusterWarnings(&newCluster(func(s *bind9.Bind9ClusterSpec) {
 			s.Config = &bind9.Config{AllowQuery: []string{"!192.0.2.1"}}
 		}).Spec),
-		"over http": Bind9InstanceWarnings(&newInstance(makeExternal(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "HTTP://192.0.2.1", true })).Spec),
+		"over http": Bind9InstanceWarnings(&newInstance(makeExternal(func(e *bind9.ExternalServer) {
+			e.AgentURL,
+				e.AllowPlainHTTP = "HTTP://192.0.2.1", true
+		})).Spec),
 	} {
 		if len(got) == 0 || !strings.Contains(got[len(got)-1], want) {
 			t.Errorf("%q, want one about %s", got, want)

@@ -36,8 +36,10 @@ var fill = map[string]struct {
 	"annotations": {"metadata", "annotations", func(o *metav1.ObjectMeta, octets int) {
 		o.Annotations = map[string]string{"a": strings.Repeat("<", octets)}
 	}},
-	"managed fields": {"metadata.managedFields", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = makeManagedFields("", octets) }},
-	"managed fields that are said to be those of status": {"status", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = makeManagedFields("status", octets) }},
+	"managed fields": {"metadata.managedFields", "fewer field managers",
+		func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = makeManagedFields("", octets) }},
+	"managed fields that are said to be those of status": {"status", "fewer field managers",
+		func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = makeManagedFields("status", octets) }},
 }
 
 func makeManagedFields(subresource string, octets int) []metav1.ManagedFieldsEntry {

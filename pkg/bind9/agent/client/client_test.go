@@ -135,7 +135,8 @@ func secondaryOf(primaries ...string) protocol.CreateZone {
 func primaryOf(serial uint32) protocol.CreateZone {
 	ttl := uint32(300)
 	return protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: "agent", ZoneConfig: protocol.ZoneConfig{
-		TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns.example.net.", AdminEmail: "h.example.net.", Serial: &serial, Refresh: &ttl, Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns.example.net."},
+		TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns.example.net.", AdminEmail: "h.example.net.", Serial: &serial, Refresh: &ttl,
+			Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns.example.net."},
 	}}
 }
 
@@ -196,7 +197,8 @@ func TestEnsure_changesAddresses(t *testing.T) {
 func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		lost := errors.New("lost")
-		if err := s.Ensure(t.Context(), zone, primaryOf(1), func(context.Context) error { return lost }); !errors.Is(err, lost) || s.showsZone("example.org") {
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), func(context.Context) error { return lost }); !errors.Is(err, lost) ||
+			s.showsZone("example.org") {
 			t.Errorf("made: %v", err)
 		}
 		must.Succeed(t, s.Ensure(t.Context(), zone, primaryOf(1), passFence))
@@ -216,7 +218,8 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 		must.Succeed(t, s.Ensure(t.Context(), zone, asked, passFence))
 		ownedBy := func(owner string) func(string) bool { return func(other string) bool { return other == owner } }
 		if !s.agent {
-			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), passFence), func() error { _, err := s.ListZones(t.Context()); return err }()} {
+			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), passFence),
+				func() error { _, err := s.ListZones(t.Context()); return err }()} {
 				if refused, ok := errors.AsType[*Error](err); !ok || !refused.Unsupported {
 					t.Error(err)
 				}

@@ -102,7 +102,8 @@ func fullServer(role bind9.Role) render.Server {
 	settings := &cluster.Spec.ServerSettings
 	settings.Agent.Image = settings.Image.DeepCopy()
 	settings.ZoneNamespaces = &bind9.NamespaceSelection{Names: []string{"a"}, Selector: &metav1.LabelSelector{
-		MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn, Values: []string{"b"}}},
+		MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a",
+			Operator: metav1.LabelSelectorOpIn, Values: []string{"b"}}},
 	}}
 	instance.Spec.TSIGKey = &bind9.TSIGKey{Algorithm: bind9.KeyHMACSHA256}
 	server := newServer(instance, cluster)

@@ -322,7 +322,8 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 	if s.Settings.Version != "9.20" || s.Settings.Storage.Type != bind9.StorageEmptyDir || s.Service.Type != bind9.ServiceNodePort || s.Replicas != 0 {
 		t.Errorf("the instance's own are not taken: %+v", s)
 	}
-	if s.Settings.Config == nil || !s.Settings.Config.QueryLog || s.Settings.Agent.Kind != bind9.AgentBindcar || s.Resources.Limits == nil || s.Settings.Placement.PriorityClassName != "dns" {
+	if s.Settings.Config == nil || !s.Settings.Config.QueryLog || s.Settings.Agent.Kind != bind9.AgentBindcar ||
+		s.Resources.Limits == nil || s.Settings.Placement.PriorityClassName != "dns" {
 		t.Errorf("the cluster's are not taken: %+v", s)
 	}
 	if s := render.Merge(instance, nil); s.Settings.Config != nil || s.Cluster != "" {

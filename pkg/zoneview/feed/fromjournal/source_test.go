@@ -124,7 +124,8 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 			sink.Reset()
 			sink.Base(makeBase(t, 1))
 			sink.Ready()
-			sink.Apply("gone", content.Transaction{Steps: makeSteps(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns", Name: "gone"}})
+			sink.Apply("gone", content.Transaction{Steps: makeSteps(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns",
+				Name: "gone"}})
 			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true}) // those between are missing
 		},
 		func(sink ledger.Sink) {
