@@ -36,9 +36,6 @@ func (s *ZoneSpec) Waiting() *Waiting {
 	return w
 }
 
-// Absolute reports whether the zone's name is absolute (S1.5).
-func (s *ZoneSpec) Absolute() bool { return name.IsAbsolute(s.DomainName) }
-
 // ZoneAsk is the request to decide one zone write.
 type ZoneAsk struct {
 	// Before is the zone as it stands; nil: it is made. A pending zone has Pending set.
