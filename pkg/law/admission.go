@@ -32,6 +32,10 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
 	}
+	if refusal != nil && x.mayEvict(c) {
+		x.evicts = c.namespace
+		return nil, marks{}
+	}
 	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
 		// NS records that no namespace holds, at the very name: refuseCutOff finds those of others among what stands

@@ -52,12 +52,8 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 }
 
 // RemovedBy reports whether parent's own namespace removes what parent counted for the zone with the holding h and
-// counts no more (S7.5): it has withdrawn the rule, or the zone is its own. It does not remove what lies in a zone
-// between the two from then on.
+// counts no more (S7.5): the zone is its own. It does not remove what lies in a zone between the two from then on.
 func (h *Holding) RemovedBy(parent *Zone) bool {
-	if h.Withdrawn != nil && h.Withdrawn.By == parent.UID {
-		return true
-	}
 	return h.Namespace == parent.Namespace && (h.Enclosed == nil || h.Enclosed.By == parent.UID)
 }
 

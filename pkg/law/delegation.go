@@ -259,6 +259,8 @@ func (r *reading) zoneKnownTo(z *Zone, namespace string) (knows, known bool) {
 type DelegationSpec struct {
 	Zone string
 	Rule Rule
+	// ReleaseNow is as in ZoneSettings.
+	ReleaseNow []string
 }
 
 // DelegationAsk is the request to decide a write of one Delegation.
@@ -278,6 +280,8 @@ type DelegationAsk struct {
 	// force. Covered says that the cascade itself decides anew all that the rules may concern.
 	Cascade, Covered bool
 	Now              time.Time
+	// WorkID is the id of the outbox item that releases what the rules allow no more.
+	WorkID string
 }
 
 // DelegationPlacement says in which zone a Delegation is in force, nil for none, and why.
@@ -359,6 +363,7 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		}
 	}
 	if len(changed) == 0 {
+		d.releaseNow(plan, z)
 		return plan, nil
 	}
 	if before != nil && (after == nil || after.text() != before.text()) && !ask.Cascade {
@@ -372,11 +377,19 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 			return nil, nil
 		}
 	}
+	d.releaseNow(plan, z)
 	plan.Zone = &ZoneChange{Zone: z, Holding: &h}
 	if (before == nil) != (after == nil) || len(gone)+len(came) > 0 || len(h.Awaited) != len(holding.Awaited) {
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
 	}
 	return plan, nil
+}
+
+// releaseNow ends the periods of the namespaces that the write names for that.
+func (d *delegationDecision) releaseNow(plan *Plan, z *Zone) {
+	if before, after := d.ask.Before, d.ask.After; before != nil && after != nil {
+		releaseNow(plan, z, before.ReleaseNow, after.ReleaseNow, d.ask.WorkID, d.ask.Now)
+	}
 }
 
 func (d *delegationDecision) waitForZone(plan *Plan, reason, message string) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -38,6 +39,8 @@ type delta struct {
 	rule                 string
 	// others is the owner of come without the record.
 	others *Owner
+	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.5).
+	evicts string
 
 	diff diff
 	keys keys
@@ -79,10 +82,18 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		case len(d.needs) > 0:
 			return nil, nil
 		case refusal != nil && !d.ask.Cascade:
+			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
+				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
+			}
 			return nil, refusal
+		case refusal != nil && home != nil && refusal.Kind == Forbidden:
+			return d.withdrawRecord(plan, holding, p, refusal, mark)
 		case refusal != nil:
 			plan.Warnings = nil
 			return d.leaveUnadopted(plan, home, holding, p, refusal, mark)
+		}
+		if x.evicts != "" {
+			return x.awaitEviction(plan, x.evicts), nil
 		}
 	}
 	if !x.countHolders() || !x.wakeWaiters() {
@@ -95,6 +106,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 	after := x.wakeAwaited()
 	if x.changesNothing() { // nothing to write, and the zone need not be touched
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
+		plan.Record.Stays = true
 		return plan, nil
 	}
 	return x.planStep(plan, after)
@@ -185,7 +197,7 @@ func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 			refusal, mark = again, its
 		}
 	}
-	if len(x.needs) > 0 || refusal != nil {
+	if len(x.needs) > 0 || refusal != nil || x.evicts != "" {
 		return refusal, mark
 	}
 	sizes, refusal := packValues(x.zone.FQDN(), come)

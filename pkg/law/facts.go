@@ -61,6 +61,8 @@ const (
 	KindListedBelow
 	// KindWork asks for the outbox item with the id Object: *Work.
 	KindWork
+	// KindWithdrawal asks for the time that Namespace has left in the zone with uid Object: *Withdrawal.
+	KindWithdrawal
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -230,13 +232,13 @@ type Holding struct {
 // Ancestry says where a zone stands among the zones above it. A write that delegates the zone or makes it standalone
 // sets all of it (setParent).
 type Ancestry struct {
-	// Parent is the enclosing zone that delegates this one; nil: standalone or not delegated.
+	// Parent is the enclosing zone that lists the name servers of this one; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
-	// Withdrawn is set while the zone stands after the rule that delegated it went; else nil (S3.4).
-	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
-	// Lineage are the zones by whose delegations this one came to its name, topmost first
-	// (S3.4). Empty: it was established.
-	Lineage []Link `json:"lineage,omitempty"`
+	// Established says that the zone came to its name by the right to establish it, so no zone above ends it (S3.4).
+	Established bool `json:"established,omitempty"`
+	// Withdrawn is the uid of the zone above whose rules allow this zone no more, while its period runs; "": none
+	// (S3.4). That zone is the Parent until then.
+	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed names the enclosing zone, whether that delegates this one or not; nil: no zone encloses it.
 	Enclosed *Enclosed `json:"enclosed,omitempty"`
 	// ExternalCut says that the parent has NS records above this zone's name, so it adds none for it (S3.5).
@@ -299,27 +301,6 @@ type Enclosed struct {
 	N uint64 `json:"n,omitempty"`
 }
 
-// Link is a zone in the lineage of another zone. It delegated the next zone of the lineage, and the last link
-// delegated the zone itself.
-type Link struct {
-	UID       string `json:"u"`
-	Namespace string `json:"n"`
-	// Labels is the number of labels of the linked zone's name, which is the end of this zone's name.
-	Labels int `json:"l"`
-}
-
-// Withdrawal is the time that a zone has left after the rule that delegated it went (S3.4).
-type Withdrawal struct {
-	// By is the uid of the zone that delegated it.
-	By string `json:"by"`
-	// Since tells one withdrawal from the next, in unix seconds. No time is counted from it.
-	Since int64 `json:"since"`
-	// Passed is the number of seconds that servers ran since then, as far as a server has written it down.
-	Passed int64 `json:"passed,omitempty"`
-	// Grace is the period in seconds by which status.endsAt was written.
-	Grace int64 `json:"grace"`
-}
-
 // StandingWork marks a cascade at a zone it touches.
 type StandingWork struct {
 	ID string `json:"id"`
@@ -351,6 +332,9 @@ type ZoneSettings struct {
 	// serial that the annotation names: what was removed since then is delivered; nil: none is named (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
+	// ReleaseNow are the namespaces for which the zone's own namespace ends the period of what the rules allow no more
+	// (S2.5).
+	ReleaseNow []string
 	// DS are the data of the DS that its parent is to contain, sorted (S6.10). They are of the name that the zone has
 	// in its object.
 	DS []string
@@ -582,8 +566,6 @@ type LastSerial struct {
 	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
 	// that zone stands, its holders count as those of a zone that is made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
-	// Withdrawn is the withdrawal of that zone, for the zones that it delegated (S3.4).
-	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 }
 
 // Arrival is a record that is between two zones.

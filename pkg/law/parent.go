@@ -5,7 +5,6 @@ package law
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -13,49 +12,71 @@ import (
 )
 
 // ParentAsk is a cascade's request to decide anew which zone is the parent of a standing zone. No client made it, so
-// it is never refused.
+// it is never refused, but for Later where the zone ends and too many others do.
 type ParentAsk struct {
 	Zone *Zone
+	Spec *ZoneSpec
 	// Says is the message of its condition Delegated now.
 	Says string
-	Now  time.Time
+	// By is the namespace that caused the cascade, and Cause tells the cascade from others.
+	By, Cause string
+	// Removed says that a zone between went, and Ends that the end of that zone was due (S3.4).
+	Removed, Ends bool
+	// Uncounted is as in RecordAsk.
+	Uncounted bool
+	Now           time.Time
+	WorkID        string
 }
 
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
-	d := new(beginReading(seen))
-	plan := decideParent(d, ask)
-	return d.outcome(plan, nil)
+	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+	plan, refusal := d.decideParent(&ask)
+	return d.outcome(plan, refusal)
 }
 
-func decideParent(d *reading, ask ParentAsk) *Plan {
+func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	z, plan := ask.Zone, &Plan{}
-	holding, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
+	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	if holding == nil || holding.UID != z.UID {
-		return plan // it is gone, and that has a cascade of its own
+		return plan, nil // it is gone, and that has a cascade of its own
 	}
-	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, ask.Now)
+	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding)
 	if !known {
-		return nil
+		return nil, nil
+	}
+	var endsAt int64
+	if x.withdrawn {
+		grace := x.parent.Grace
+		if ask.Removed {
+			grace = defaultGrace
+		}
+		w, release, known := d.withdraw(plan, withdrawing{zone: x.parent, namespace: z.Namespace, newly: holding.Withdrawn != x.parent.UID,
+			grace: grace, by: ask.By, cause: ask.Cause, now: ask.Now})
+		if !known {
+			return nil, nil
+		}
+		if release || ask.Ends {
+			return d.endZone(&Plan{}, holding, x.parent, !ask.Ends && !ask.Uncounted && !w.uncounted())
+		}
+		endsAt = w.EndsAt()
 	}
 	h := *holding
 	x.noteIn(&h)
 	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
-	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed &&
-		slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
-		// The parent stays. Only what is said of a zone without a parent may differ.
-		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
-			return plan
+	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
+		// The parent stays. Only what is said of the zone may differ.
+		if ask.Says != x.cond.Message && (h.Parent == nil || h.Withdrawn != "") {
+			plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
-		plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
-		return plan
+		return plan, nil
 	}
 	if moved && !d.keepsCut(&h, holding, z.FQDN()) {
-		return nil
+		return nil, nil
 	}
 	if moved && holding.Parent != nil {
 		plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
@@ -63,12 +84,9 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
 		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: x.cond}
-	if h.Withdrawn != holding.Withdrawn {
-		plan.Zone.EndsAt = h.Withdrawn.endsAt(ask.Now)
-	}
+	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
 	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
-	return plan
+	return plan, nil
 }
 
 // parentage is what stands above a zone.
@@ -78,27 +96,29 @@ type parentage struct {
 	// delegates says that the rules of the parent list the zone, and cut that the parent delegates a name above the
 	// zone away (S3.5).
 	delegates, cut bool
-	// ds says that one of these rules has the parent contain the DS of the zone (S4.9).
+	// ds says that the parent is to contain the DS of the zone (S4.9).
 	ds bool
-	// withdrawn is set where a rule by which the zone came went, and the enclosing zone does not delegate it (S3.4).
-	withdrawn *Withdrawal
-	lineage   []Link
+	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.4).
+	withdrawn bool
 	enclosed  *Enclosed
 	cond      *Condition
 }
 
 // noteIn notes it in the holding of the zone.
 func (x *parentage) noteIn(h *Holding) {
-	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage, h.Enclosed, h.DS = nil, x.cut, x.withdrawn, x.lineage, x.enclosed, x.ds
-	if x.delegates {
+	h.Parent, h.ExternalCut, h.Withdrawn, h.Enclosed, h.DS = nil, x.cut, "", x.enclosed, x.ds
+	if x.delegates || x.withdrawn {
 		h.Parent = &x.parent.Ref
+	}
+	if x.withdrawn {
+		h.Withdrawn = x.parent.UID
 	}
 }
 
 // parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.3–S3.5). has is the holding of
 // the zone.
 // known false: facts are needed.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, now time.Time) (*parentage, bool) {
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) (*parentage, bool) {
 	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
 	if !ok {
@@ -119,7 +139,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	if !known {
 		return nil, false
 	}
-	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), lineage: above.LineageBelow(p.FQDN()), enclosed: has.Enclosed}
+	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), enclosed: has.Enclosed}
 	if x.enclosed == nil || x.enclosed.By != p.UID {
 		x.enclosed = &Enclosed{By: p.UID, N: p.N}
 	}
@@ -131,9 +151,10 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	if !r.askAll(ks) {
 		return nil, false
 	}
-	if !x.delegates {
-		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-		return x, r.findWithdrawal(x, view, fqdn, ns, has, now)
+	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
+	if !x.delegates && has.Established {
+		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (%s)", p.FQDN(), hint)}
+		return x, true
 	}
 	by := rdata.NS
 	for _, k := range ks {
@@ -143,21 +164,17 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 			x.cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
 		}
 	}
+	if !x.delegates {
+		x.withdrawn = true
+		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
+		x.cond = &Condition{Status: "True", Reason: ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it no more: "+
+			"it stands until about status.endsAt, and ends then (S3.4; %s)", p.FQDN(), hint)}
+		return x, true
+	}
 	if x.cut {
 		x.cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
 		return x, true
 	}
 	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
 	return x, true
-}
-
-// delegatedBy is the uid of the zone that delegates this one, or whose rule for it went; "" for none.
-func (h *Holding) delegatedBy() string {
-	switch {
-	case h.Parent != nil:
-		return h.Parent.UID
-	case h.Withdrawn != nil:
-		return h.Withdrawn.By
-	}
-	return ""
 }

@@ -60,6 +60,11 @@ type Placement struct {
 	// HasClass says that some class delivers the zone, and Served that the zone is Served, and settled with the
 	// record in it.
 	HasClass, Served bool
+	// Stays says that the record stays as it stood, and only what is said of it changes.
+	Stays bool
+	// EndsAt is when about its period is over, where the rules of its zone allow it no more, unix seconds; else 0
+	// (S2.5).
+	EndsAt int64
 }
 
 // ZoneChange is the new state of a zone; without a Step its definition stays.
@@ -94,6 +99,8 @@ type PendingCut struct {
 	Child  Ref       `json:"child"`
 	View   string    `json:"view,omitempty"`
 	FQDN   name.Name `json:"fqdn"`
+	// Own says that the parent's own namespace takes away what goes (S7.5).
+	Own bool `json:"own,omitempty"`
 }
 
 // oweCut has the parent of a child, if it has one, count the child's NS and glue anew.
@@ -133,6 +140,15 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone where it ended and is pending: a rule may make it anew when the work is through (S3.4).
 	Ended *Place `json:"ended,omitempty"`
+	// Ends says that the zone ended, or went while its end was due. So do the zones below that it leaves without a rule
+	// (S3.4).
+	Ends bool `json:"ends,omitempty"`
+	// Releases are the namespaces whose withdrawals in the zone Releasing are over when the work is through (S2.5).
+	Releasing string   `json:"releasing,omitempty"`
+	Releases  []string `json:"releases,omitempty"`
+	// Yields is the base name at which what the rules allow no more gives way at once, to a rule that names it for
+	// another namespace (S2.5).
+	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header that the zone had, which says what has to be withdrawn of it.
 	Had *content.Header `json:"had,omitempty"`
 	// Left is a namespace that terminated when cascades came to something in it (S2.8). All that is left in it is
@@ -194,10 +210,14 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// OfZone reports whether the scan goes through the zone with the holding h. Rules for the zones of its lineage
-// concern it, too. One that is withdrawn is always concerned, whatever became of those zones (S3.4).
-func (s *Scan) OfZone(h *Holding) bool {
-	return s.Of(h.Namespace) || slices.ContainsFunc(h.Lineage, func(l Link) bool { return s.Of(l.Namespace) })
+// Concerns reports whether the scan of zones goes through the zone b. above is the nearest zone above it that the scan
+// goes through as well, nil: that is the zone at the scan's name, or the one that encloses it. What is below another
+// zone there is that one's matter, once it is known to be (S3.3).
+func (s *Scan) Concerns(b, above *ZoneBelow) bool {
+	if above != nil {
+		return b.Enclosed == nil || b.Enclosed.By != above.UID
+	}
+	return s.Of(b.Namespace)
 }
 
 // RefusalKind is the kind of answer that the client gets.

@@ -38,6 +38,8 @@ type Adopted struct {
 	// FQDN is the record's name where the contribution's Owner is not given. The owner of a relative name is known by
 	// itself, that of an absolute name follows from the zone.
 	FQDN name.Name
+	// EndsAt is when about its period is over, unix seconds; 0: the rules of the zone allow it (S2.5).
+	EndsAt int64
 	Contribution
 }
 
@@ -64,8 +66,10 @@ type RecordAsk struct {
 	WorkID string
 	// Work is the id of the cascade that makes this step; "" for a client's write.
 	Work string
-	// WorkBy is the namespace that caused that cascade.
-	WorkBy string
+	// WorkBy is the namespace that caused that cascade, and Cause tells it from others.
+	WorkBy, Cause string
+	// Yields is the base name at which records give way at once where the rules of the zone allow them no more (S2.5).
+	Yields name.Rel
 	// Uncounted says that a mass deletion does not count what goes: the namespace is being deleted, or an upgrade is
 	// carried out (S7.5).
 	Uncounted bool
@@ -97,6 +101,11 @@ type recordDecision struct {
 	yielded claim
 	// stood says that a cascade brings the record from another zone, where it stood at its name until now.
 	stood bool
+	// home is the zone that the record stands in; nil: none.
+	home *Zone
+	// absent is the message that its zoneRef leads to no zone, where that is the zone that it stands in and the rules
+	// of that have nothing for its namespace any more.
+	absent string
 }
 
 // place is where a record belongs by its name alone.
@@ -181,6 +190,8 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 	switch {
 	case !known:
 		return nil, false, nil
+	case !knows && d.home != nil && z != nil && d.home.UID == z.UID:
+		d.absent = absentMessage(r.ZoneRef, r.Namespace)
 	case !knows:
 		if r.Absolute() {
 			p.fqdn, _ = name.Parse(r.DomainName)
@@ -188,7 +199,8 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 		p.reason = ReasonZoneNotFound
 		p.message = absentMessage(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
 		return nil, true, nil
-	case r.View != "" && r.View != z.View:
+	}
+	if r.View != "" && r.View != z.View {
 		return nil, true, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
 	}
 	p.view = z.View
@@ -225,6 +237,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	if !known {
 		return nil, nil
 	}
+	d.home = home
 	if ask.After == nil {
 		return d.leaveHome(plan, home, homeHolding)
 	}

@@ -28,11 +28,11 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
-	last.Zone, last.Withdrawn = z.UID, holding.Withdrawn
+	last.Zone = z.UID
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
 		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})
-	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
+	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID, Ends: holding.Withdrawn != "", Scans: []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
 	}}

@@ -36,7 +36,8 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    ns HOST [ADDRESS...]                                   spec.nameServers
 //	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
 //	    zones PATTERN,... [ds] [to NS...]                      a rule for zones
-//	    grace DURATION                                         spec.withdrawalGracePeriod, 24h without
+//	    grace DURATION                                         spec.withdrawalGracePeriod, 0s without
+//	    release NS...                                          what the annotation kubi.zone/release-now says
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW]               create or replace; a line a value: NAME [TTL] TYPE RDATA;
@@ -196,7 +197,7 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 	lines := strings.Split(d.Input, "\n")
 	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
 	d.MaybeScanArgs(t, "view", &spec.View)
-	spec.Grace, spec.MaxDeletePercent = 86400, 30
+	spec.MaxDeletePercent = 30
 	spec.Header = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	number := func(text string) uint32 {
 		n, err := strconv.ParseUint(text, 10, 32)
@@ -232,6 +233,8 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 			spec.Header.PrimaryNameServer = f[1]
 		case "class":
 			spec.HasClass = true
+		case "release":
+			spec.ReleaseNow = f[1:]
 		case "grace":
 			by, err := time.ParseDuration(f[1])
 			if err != nil {

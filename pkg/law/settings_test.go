@@ -52,6 +52,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		"Grace":            func(s *law.ZoneSettings) { s.Grace++ },
 		"HasClass":         func(s *law.ZoneSettings) { s.HasClass = true },
 		"MaxDeletePercent": func(s *law.ZoneSettings) { s.MaxDeletePercent++ },
+		"ReleaseNow":       func(s *law.ZoneSettings) { s.ReleaseNow = []string{"a"} },
 		"Publish":          func(s *law.ZoneSettings) { s.Publish = &percent },
 		"DS":               func(s *law.ZoneSettings) { s.DS = []string{"1 13 2 00"} },
 	}

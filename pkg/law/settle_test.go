@@ -5,6 +5,7 @@ package law_test
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -38,7 +39,7 @@ func (w *world) carryOut(work *law.Work) {
 	w.takeIn(work)
 	for _, scan := range work.Scans {
 		if scan.Kind == law.ScanZones {
-			w.reparentZones(scan)
+			w.reparentZones(work, scan)
 		}
 	}
 	for _, c := range w.listCandidates(work) {
@@ -53,11 +54,15 @@ func (w *world) carryOut(work *law.Work) {
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
+	if len(work.Releases) > 0 {
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideReleased(s, work) })
+		w.applyPlan(object{}, true, out.Plan, nil)
+	}
 	if work.Purge == "" {
 		return
 	}
 	for k := range w.facts {
-		if k.Zone == work.Purge {
+		if k.Zone == work.Purge || k.Kind == law.KindWithdrawal && k.Object == work.Purge {
 			delete(w.facts, k)
 		}
 	}
@@ -69,28 +74,38 @@ func (w *world) carryOut(work *law.Work) {
 	}
 }
 
-// passTime is what a server does that runs for so long: it counts it for each zone whose rule went, and ends those
-// whose time is over (S3.4).
+// passTime is what a server does that runs for so long: it counts it for each withdrawal, and releases what those held
+// whose time is over (S2.5, S3.4).
 func (w *world) passTime(d time.Duration) {
-	for _, k := range w.listHoldingKeys() {
-		h, ok := w.facts[k].(*law.Holding)
-		if !ok || h.Withdrawn == nil {
-			continue
+	for _, k := range w.listWithdrawals() {
+		withdrawal := *w.facts[k].(*law.Withdrawal)
+		for _, z := range w.zones {
+			if z.zone.UID == k.Object && !z.zone.Pending {
+				place := law.Place{Ref: z.zone.Ref, View: z.zone.View, FQDN: z.zone.FQDN()}
+				out := w.decideAll(func(s *law.Seen) law.Outcome {
+					return law.DecideDue(s, place, k.Namespace, withdrawal, int64(d.Seconds()), "work-due-"+k.Object+k.Namespace, w.now.Unix())
+				})
+				w.applyPlan(object{}, true, out.Plan, nil)
+			}
 		}
-		o := object{h.Namespace, h.Ref.Name}
-		z := w.zones[o]
-		zone, spec := *z.zone, z.spec
-		spec.DS = zone.DS
-		ask := law.EndAsk{Zone: &zone, Spec: &spec, Counted: *h.Withdrawn, Passed: int64(d.Seconds()), Now: w.now,
-			WorkID: w.makeUID("work")}
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideEnd(s, ask) })
-		if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
-			z.waits = out.Plan.Orphan
-		}
-		w.applyPlan(o, true, out.Plan, nil)
-		w.countPendingCuts()
 	}
 }
+
+// listWithdrawals returns the keys of what is withdrawn, in order.
+func (w *world) listWithdrawals() (keys []law.Key) {
+	for k := range w.facts {
+		if k.Kind == law.KindWithdrawal {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(x, y law.Key) int {
+		return cmp.Or(cmp.Compare(x.Object, y.Object), cmp.Compare(x.Namespace, y.Namespace))
+	})
+	return keys
+}
+
+// causeOf tells a work from others, as the ledger does.
+func causeOf(work *law.Work) string { return fmt.Sprintf("%s@%d", work.ID, work.Since) }
 
 // listCandidates of a work in the order of S2.7: zones, since they take records in;
 // the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held
@@ -174,6 +189,7 @@ func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits,
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
+		ask.Cause, ask.Yields, ask.Uncounted = causeOf(work), work.Yields, slices.Contains(work.Releases, o.Namespace)
 		if ask.WorkBy = work.By; !work.Unmarked {
 			ask.Work = work.ID
 		}
@@ -245,35 +261,57 @@ func (w *world) decideAnew(z *zoneObject) law.Outcome {
 }
 
 // reparentZones decides anew which zone is the parent of each zone below a name is.
-func (w *world) reparentZones(scan law.Scan) {
-	below := w.answerKey(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}).(*law.ZonesBelow)
-	for _, b := range below.Zones {
-		o := object{b.Namespace, b.Holding.Name}
-		z := w.zones[o]
-		if b.FQDN == scan.Name || z == nil || z.zone.UID != b.UID {
-			continue
+func (w *world) reparentZones(work *law.Work, scan law.Scan) {
+	for again := true; again; {
+		again = false
+		below := w.answerKey(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}).(*law.ZonesBelow)
+		for _, b := range below.Zones {
+			o := object{b.Namespace, b.Holding.Name}
+			z := w.zones[o]
+			if b.FQDN == scan.Name || z == nil || z.zone.UID != b.UID {
+				continue
+			}
+			var above *law.ZoneBelow
+			for i, x := range below.Zones {
+				if x.FQDN != scan.Name && x.FQDN != b.FQDN && x.FQDN.Encloses(b.FQDN) {
+					above = &below.Zones[i]
+				}
+			}
+			if !scan.Concerns(&b, above) {
+				continue
+			}
+			out := w.decideParent(work, z)
+			w.endZone(z, out)
+			w.applyPlan(o, true, out.Plan, nil)
+			w.countPendingCuts()
+			if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
+				again = true
+				break
+			}
 		}
-		between := slices.ContainsFunc(below.Zones, func(x law.ZoneBelow) bool {
-			return x.FQDN != scan.Name && x.FQDN != b.FQDN && x.FQDN.Encloses(b.FQDN)
-		})
-		if !between && !scan.OfZone(&b.Holding) {
-			continue
-		}
-		out := w.decideParent(z)
-		w.applyPlan(o, true, out.Plan, nil)
-		w.countPendingCuts()
 	}
 }
 
-func (w *world) decideParent(z *zoneObject) law.Outcome {
-	zone := *z.zone
-	var says string
-	if z.delegated != nil {
-		says = z.delegated.Message
+// endZone notes where a zone that ends by a decision waits.
+func (w *world) endZone(z *zoneObject, out law.Outcome) {
+	if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
+		z.waits = out.Plan.Orphan
 	}
-	return w.decideAll(func(s *law.Seen) law.Outcome {
-		return law.DecideParent(s, law.ParentAsk{Zone: &zone, Says: says, Now: w.now})
-	})
+}
+
+// decideParent decides the parent of a zone anew, as a cascade does; work nil: as one that changes nothing else.
+func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
+	zone, spec := *z.zone, z.spec
+	spec.DS = zone.DS
+	ask := law.ParentAsk{Zone: &zone, Spec: &spec, Now: w.now, WorkID: w.makeUID("work")}
+	if z.delegated != nil {
+		ask.Says = z.delegated.Message
+	}
+	if work != nil {
+		ask.By, ask.Cause, ask.Removed, ask.Ends = work.By, causeOf(work), work.Purge != "", work.Ends
+		ask.Uncounted = slices.Contains(work.Releases, z.zone.Namespace)
+	}
+	return w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideParent(s, ask) })
 }
 
 // countPendingCuts counts what children changed in their parents.
@@ -287,7 +325,7 @@ func (w *world) countPendingCuts() {
 			continue
 		}
 		parent := *p.zone
-		ask := law.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
+		ask := law.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
 		if h := w.findStanding(d.Child); h != nil {
 			ask.Own = h.RemovedBy(&parent)
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -43,6 +44,10 @@ func (w *world) checkAll() []string {
 				report("S1.6: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
 			}
 		case law.KindLastSerial, law.KindFloor:
+		case law.KindWithdrawal:
+			if standing[k.Object] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Object }) {
+				report("zone %s is gone and its key %v is not", k.Object, k)
+			}
 		default:
 			if standing[k.Zone] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Zone }) {
 				report("zone %s is gone and its key %v is not", k.Zone, k)
@@ -90,11 +95,11 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		report("S1.6: zone %s stands at %s and does not hold it", o, z.FQDN())
 		return
 	}
-	if withdrawn := zo.delegated.Reason == law.ReasonDelegationWithdrawn; withdrawn != (h.Withdrawn != nil) || withdrawn && h.Parent != nil {
+	if withdrawn := zo.delegated.Reason == law.ReasonDelegationWithdrawn; withdrawn != (h.Withdrawn != "") {
 		report("S3.4: zone %s is %s, and its holding says %+v", o, zo.delegated.Reason, h.Withdrawn)
 	}
 	if len(w.outbox) == 0 {
-		w.checkLineage(o, z, h, standing, report)
+		w.checkAbove(o, z, h, standing, report)
 	}
 	rrsets := 0
 	for k, v := range w.facts {
@@ -239,7 +244,6 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	w.checkContent(z, h, report)
 }
 
-// checkLineage is a twin of S3.4: how a zone came to its name, and whether one of the rules by which it came went.
 // checkDeletions counts the marks of deleted RRsets anew and holds them against what is there (S7.5).
 func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	d, _ := w.facts[law.DeletionsKey(z.UID)].(*law.Deletions)
@@ -298,37 +302,29 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 	}
 }
 
-func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
+// checkAbove is a twin of S3.4: what the nearest zone above says decides, and whether the zone was established.
+func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
 		enclosing = w.findEnclosing(z.View, up)
 	}
-	var want []law.Link
-	if h.Parent != nil {
-		want = append(slices.Clone(enclosing.Lineage), law.Link{UID: enclosing.UID, Namespace: enclosing.Namespace, Labels: standing[enclosing.UID].FQDN().NumLabels()})
-	}
-	if (h.Parent != nil || enclosing == nil) && writeFingerprint(want) != writeFingerprint(h.Lineage) {
-		report("S3.4: zone %s came by %s, and says by %s", o, writeFingerprint(want), writeFingerprint(h.Lineage))
-	}
 	if (h.Enclosed == nil) != (enclosing == nil) || h.Enclosed != nil && (h.Enclosed.By != enclosing.UID || h.Enclosed.N > standing[enclosing.UID].N) {
 		report("S4.7: zone %s says that it is enclosed by %s", o, writeFingerprint(h.Enclosed))
 	}
-	went := false
-	for i, l := range h.Lineage {
-		if i > 0 && l.Labels <= h.Lineage[i-1].Labels || l.Labels >= z.FQDN().NumLabels() {
-			report("S3.4: the lineage of zone %s is out of order: %s", o, writeFingerprint(h.Lineage))
-		}
-		next, of := z.FQDN(), z.Namespace
-		for i+1 < len(h.Lineage) && next.NumLabels() > h.Lineage[i+1].Labels {
-			next, _ = next.Parent()
-			of = h.Lineage[i+1].Namespace
-		}
-		if q := standing[l.UID]; q != nil && q.View == z.View && q.FQDN().Encloses(next) && q.FQDN().NumLabels() == l.Labels {
-			went = went || !w.uniteRules(q).DelegatesZone(next, of)
+	var parent, withdrawn string
+	if enclosing != nil {
+		switch delegates := w.uniteRules(standing[enclosing.UID]).DelegatesZone(z.FQDN(), o.Namespace); {
+		case delegates:
+			parent = enclosing.UID
+		case !h.Established:
+			parent, withdrawn = enclosing.UID, enclosing.UID
 		}
 	}
-	if withdrawn := h.Parent == nil && went; withdrawn != (h.Withdrawn != nil) {
-		report("S3.4: of a rule by which zone %s came is said that it went: %t, and its holding says %+v", o, withdrawn, h.Withdrawn)
+	if h.Withdrawn != withdrawn || (h.Parent == nil) != (parent == "") || h.Parent != nil && h.Parent.UID != parent {
+		report("S3.4: zone %s says parent %s, withdrawn %q, and it is %q, %q", o, writeFingerprint(h.Parent), h.Withdrawn, parent, withdrawn)
+	}
+	if h.Withdrawn != "" && w.facts[law.WithdrawalKey(h.Withdrawn, o.Namespace)] == nil {
+		report("S3.4: zone %s is withdrawn, and no period runs", o)
 	}
 }
 
@@ -587,14 +583,14 @@ func (w *world) checkSettled() []string {
 			ds := slices.ContainsFunc(p.Rules, func(r law.Rule) bool {
 				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) && slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
 			})
-			if ds != h.DS {
+			if ds != h.DS && h.Withdrawn == "" {
 				report("S4.9: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)
 			}
 		}
 		if h := w.holdingOf(z.zone); len(h.Works) > 0 {
 			report("S7.2: zone %s has marks of cascades that are through: %v", o, h.Works)
 		}
-		if out := w.decideParent(z); out.Plan.Zone != nil && len(out.Plan.Writes) > 0 {
+		if out := w.decideParent(nil, z); out.Plan.Zone != nil && len(out.Plan.Writes) > 0 {
 			report("zone %s was forgotten: decided anew it is %+v", o, *out.Plan.Zone.Delegated)
 		}
 	}
@@ -606,5 +602,9 @@ func describePlacement(p *law.Placement) string {
 	if p.Zone == nil {
 		return fmt.Sprintf("not adopted: %s: %s", p.Reason, p.Message)
 	}
-	return fmt.Sprintf("adopted %s by zone %s/%s", p.FQDN, p.Zone.Namespace, p.Zone.Name)
+	text := fmt.Sprintf("adopted %s by zone %s/%s", p.FQDN, p.Zone.Namespace, p.Zone.Name)
+	if p.EndsAt != 0 {
+		text += fmt.Sprintf(", %s until %s", p.Reason, time.Unix(p.EndsAt, 0).UTC().Format(time.RFC3339))
+	}
+	return text
 }

@@ -297,7 +297,7 @@ func writeFingerprint(v any) string {
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut, law.KindRules, law.KindListed:
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut, law.KindRules, law.KindListed, law.KindWithdrawal:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}
@@ -441,7 +441,7 @@ func (r *recordObject) readContribution() *law.Adopted {
 	if r.placed.Zone == nil {
 		return nil
 	}
-	a := &law.Adopted{Zone: *r.placed.Zone, FQDN: r.placed.FQDN}
+	a := &law.Adopted{Zone: *r.placed.Zone, FQDN: r.placed.FQDN, EndsAt: r.placed.EndsAt}
 	a.Type, a.TTL, a.Values = r.record.Type, r.record.TTL, r.record.Values
 	if !r.record.Absolute() {
 		a.Owner, _ = name.ParseRel(r.record.DomainName)

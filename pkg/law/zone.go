@@ -458,7 +458,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 
 // setParent writes the parent into the holding and returns the Delegated condition (S6.7).
 func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition {
-	h.Withdrawn, h.Lineage, h.Enclosed, h.DS = nil, nil, nil, false
+	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", nil, false
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
@@ -467,7 +467,7 @@ func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition 
 		h.DS = p.delegatesDS(s.fqdn, d.ask.After.Namespace)
 	}
 	h.Enclosed = &Enclosed{By: s.parent.UID, N: s.parent.N}
-	h.Parent, h.ExternalCut, h.Lineage = &s.parent.Ref, cut, s.parentHolding.LineageBelow(s.parent.FQDN())
+	h.Parent, h.ExternalCut = &s.parent.Ref, cut
 	if cut {
 		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS records, so it adds none for this zone", s.parent.FQDN())}
 	}
@@ -578,6 +578,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
 			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
 	}
+	releaseNow(plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil || *h.MinimumConsumed != *z.MinimumSerial)
 	switch {
 	case !z.Header.Equal(before.Header):

@@ -25,11 +25,13 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
 }
 
-// Zone is a zone with one name server of its own. No mass deletion holds it back: what tests withdraw is meant (S7.5).
+// Zone is a zone with one name server of its own. What tests withdraw is meant: it goes at once (S2.5), and no mass
+// deletion holds the zone back (S7.5).
 func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
 	z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
 	z.Spec.DomainName, z.Spec.Delegations = domain, delegations
+	z.Spec.WithdrawalGracePeriod = &metav1.Duration{}
 	z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 	return z
 }

@@ -134,6 +134,11 @@ type RecordStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,7,rep,name=conditions"`
+
+	// endsAt is the approximate time at which the zone releases the Record because its rules allow it no more
+	// (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.
+	// +optional
+	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,8,opt,name=endsAt"`
 }
 
 // AdoptingZone names the Zone object that adopted another object.

@@ -140,9 +140,10 @@ type ZoneSpec struct {
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 
-	// withdrawalGracePeriod is how long a child zone remains after the rule that delegated it was removed from
-	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
-	// rule delegates it again. Only time during which a server runs counts. Defaults to 24h.
+	// withdrawalGracePeriod is how long Records and child zones remain that the rules of this zone allow no more, 0s
+	// to 720h. Then the Records are released, and the zones end: they are pending, until a rule delegates them again.
+	// Only time during which a server runs counts. A changed period concerns later withdrawals. The annotation
+	// kubi.zone/release-now ends it. Defaults to 24h.
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
@@ -341,8 +342,8 @@ type ZoneStatus struct {
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// endsAt is the approximate time at which the zone ends because the rule that delegated it was withdrawn
-	// (Delegated=False, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
+	// endsAt is the approximate time at which the zone ends because the zone above it delegates it no more
+	// (Delegated=True, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
 	// end.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`

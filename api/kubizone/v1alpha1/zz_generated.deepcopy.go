@@ -1098,6 +1098,10 @@ func (in *RecordStatus) DeepCopyInto(out *RecordStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.EndsAt != nil {
+		in, out := &in.EndsAt, &out.EndsAt
+		*out = (*in).DeepCopy()
+	}
 	return
 }
 

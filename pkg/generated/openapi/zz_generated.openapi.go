@@ -9512,11 +9512,17 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 							},
 						},
 					},
+					"endsAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "endsAt is the approximate time at which the zone releases the Record because its rules allow it no more (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()},
 	}
 }
 
@@ -10963,7 +10969,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"withdrawalGracePeriod": {
 						SchemaProps: spec.SchemaProps{
-							Description: "withdrawalGracePeriod is how long a child zone remains after the rule that delegated it was removed from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Only time during which a server runs counts. Defaults to 24h.",
+							Description: "withdrawalGracePeriod is how long Records and child zones remain that the rules of this zone allow no more, 0s to 720h. Then the Records are released, and the zones end: they are pending, until a rule delegates them again. Only time during which a server runs counts. A changed period concerns later withdrawals. The annotation kubi.zone/release-now ends it. Defaults to 24h.",
 							Default:     "24h",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
@@ -11084,7 +11090,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"endsAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endsAt is the approximate time at which the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not end.",
+							Description: "endsAt is the approximate time at which the zone ends because the zone above it delegates it no more (Delegated=True, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not end.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},

@@ -152,6 +152,13 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-a", "clash", "same.late.test.", "CNAME", "x.test."), late(0))
 	zone(store.Zone("infra", "late-again", "late.test.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "late" })
 
+	// What the rules allow no more.
+	zone(store.Zone("infra", "lent", "lent.test.", store.Allow("", "*")), func(z *v1alpha1.Zone) {
+		z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour}
+	})
+	record(store.Record("team-a", "lent", "www.lent.test.", "A", "192.0.2.1"))
+	store.Must(s.UpdateZone("infra", "lent", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
+
 	// Every kind of change.
 	store.Must(s.UpdateRecord(s.Ctx, "infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2", "192.0.2.4"} }))
 	store.Must(s.UpdateRecord(s.Ctx, "infra", "www-too", ttlOf(30)))

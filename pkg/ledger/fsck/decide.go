@@ -83,10 +83,16 @@ var orderly = []string{law.ReasonNameHeld, law.ReasonLimitExceeded}
 
 func (c *check) checkAdopted(r *record) {
 	ask := c.recordAsk(r)
-	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, Contribution: r.ContributionAt(r.owner)}
+	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, EndsAt: r.endsAt, Contribution: r.ContributionAt(r.owner)}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	p := placement(out)
-	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
+	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID {
+		if (p.EndsAt != 0) != (r.endsAt != 0) || p.EndsAt != 0 && len(out.Plan.Writes) > 0 {
+			c.reportDifference(c.isCovered(r), r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "%s: %s", p.Reason, p.Message)
+		}
+		return
+	}
+	if p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
 		return
 	}
 	if p != nil && p.Zone == nil && p.Reason == law.ReasonDelegationWithdrawn && r.zone.Terminating {
@@ -162,8 +168,7 @@ func (c *check) checkPending(z *zone) {
 	if z.deleting {
 		return
 	}
-	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.targetZone(), Header: z.Header,
-		ZoneSettings: z.ZoneSettings}
+	spec := z.lawSpec()
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 	pending := ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending
@@ -191,9 +196,15 @@ func (c *check) checkPending(z *zone) {
 	c.reportDifference(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
 }
 
+// lawSpec is what the object of the zone asks for.
+func (z *zone) lawSpec() *law.ZoneSpec {
+	return &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.targetZone(), Header: z.Header,
+		ZoneSettings: z.ZoneSettings}
+}
+
 func (c *check) checkParent(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone}) })
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone, Spec: z.lawSpec()}) })
 	if ok && out.Plan != nil {
 		n := out.Plan.Zone
 		if n == nil || len(out.Plan.Writes) == 0 && cond != nil && n.Delegated.Status == string(cond.Status) {
@@ -202,12 +213,16 @@ func (c *check) checkParent(z *zone) {
 	}
 	rule, want := Rule("S3.3"), "facts that fit each other"
 	text := func(h *law.Holding) string {
-		return fmt.Sprintf("parent %s, lineage %s, enclosed %s, ds %t", refText(h.Parent), encodeText(h.Lineage), encodeText(h.Enclosed),
-			h.DS)
+		return fmt.Sprintf("parent %s, withdrawn %q, enclosed %s, ds %t", refText(h.Parent), h.Withdrawn, encodeText(h.Enclosed), h.DS)
 	}
 	if ok && out.Plan != nil {
 		h := out.Plan.Zone.Holding
+		if h == nil { // it ends
+			h = &law.Holding{}
+			rule = "S3.4"
+		}
 		switch {
+		case rule == "S3.4":
 		case refText(h.Parent) != refText(z.holding.Parent):
 		case h.DS != z.holding.DS:
 			rule = "S4.9"
@@ -277,6 +292,11 @@ func (c *check) lookUpFact(k law.Key) any {
 		return nil
 	case law.KindZonesBelow:
 		return c.zonesBelow(k)
+	case law.KindWithdrawal:
+		if w := c.withdrawn[k]; w != nil {
+			return w
+		}
+		return nil
 	}
 	z := c.zones[k.Zone]
 	if z == nil {

@@ -26,6 +26,7 @@ type model struct {
 	purging     map[string]bool // uids of removed zones whose keys a work will take away
 	unread      unread
 	pendingCuts map[edge]bool
+	withdrawn   map[law.Key]*law.Withdrawal
 	cuts        map[edge]*law.CountedCut
 	records     []*record
 	waiting     []waitingDelegation
@@ -35,7 +36,7 @@ type model struct {
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}},
-		pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
+		pendingCuts: map[edge]bool{}, withdrawn: map[law.Key]*law.Withdrawal{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
 }
 
 // unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then
@@ -102,8 +103,9 @@ type record struct {
 	view    string
 	serial  int64
 	adopted *v1alpha1.AdoptingZone
-	claims  bool // condition Adopted is True
-	moving  bool // it is False with reason Moving
+	endsAt  int64 // of its status, unix seconds
+	claims  bool  // condition Adopted is True
+	moving  bool  // it is False with reason Moving
 
 	zone   *zone // standing, and adopting it; nil otherwise
 	owner  name.Rel

@@ -249,6 +249,23 @@ func (c *check) readPendingCuts() error {
 	})
 }
 
+// readWithdrawn reads which periods run (S2.5, S3.4).
+func (c *check) readWithdrawn() error {
+	return c.eachKey(c.layout.Room("withdrawn"), func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		k, err := c.layout.ParseWithdrawal(key)
+		if err != nil {
+			c.reportDamage(key, "I2", "a key of withdrawn/", "withdrawn/<zone>/<namespace>")
+			return nil
+		}
+		var w law.Withdrawal
+		if c.standingZone(key, k.Object) != nil && c.parseValue(key, kv, &w) {
+			c.withdrawn[k] = &w
+		}
+		return nil
+	})
+}
+
 func (c *check) readCuts() error {
 	room := c.layout.Room("cuts")
 	return c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
@@ -304,6 +321,9 @@ func (c *check) readRecords() error {
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
+		}
+		if end := o.Status.EndsAt; end != nil {
+			r.endsAt = end.Unix()
 		}
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {

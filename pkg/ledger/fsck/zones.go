@@ -128,24 +128,17 @@ func (c *check) checkHolding(z *zone) {
 	if external := cond != nil && cond.Reason == v1alpha1.ReasonExternalCut; external != h.ExternalCut {
 		c.reportDamage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)
 	}
-	if w := h.Withdrawn; w != nil && (h.Parent != nil || cond == nil || cond.Reason != v1alpha1.ReasonDelegationWithdrawn) {
-		c.reportDamage(key, "S3.4", "withdrawn by zone "+w.By, "nothing: the condition Delegated or the parent says otherwise")
+	if by := h.Withdrawn; by != "" && (h.Parent == nil || h.Parent.UID != by || cond == nil ||
+		cond.Reason != v1alpha1.ReasonDelegationWithdrawn) {
+		c.reportDamage(key, "S3.4", "withdrawn by zone "+by, "nothing: the condition Delegated or the parent says otherwise")
 	}
-	if (h.Withdrawn != nil) != (z.status.EndsAt != nil) {
+	if (h.Withdrawn != "") != (z.status.EndsAt != nil) {
 		c.reportDamage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
 	if e := h.Enclosed; e != nil {
 		if p := c.zones[e.By]; p != nil && !p.Pending && e.N > p.N { // one that ended begins anew when it is made again
 			c.reportDamage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
 		}
-	}
-	above := 0
-	for i, l := range h.Lineage {
-		if i > 0 && l.Labels < above || l.Labels >= z.FQDN().NumLabels() {
-			c.reportDamage(key, "S3.4", "lineage "+encodeText(h.Lineage), "zones above it, topmost first")
-			break
-		}
-		above = l.Labels + 1
 	}
 	if h.Delegations != z.given.delegations || h.Listed != len(z.given.listed) {
 		c.reportDamage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d",

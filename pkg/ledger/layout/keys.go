@@ -123,6 +123,8 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("listed") + f.Zone + "/" + f.Owner.Key()
 	case law.KindWork:
 		return k.Outbox(f.Object)
+	case law.KindWithdrawal:
+		return k.Room("withdrawn") + f.Object + "/" + f.Namespace
 	case law.KindCount:
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
@@ -145,17 +147,17 @@ func IsRange(k law.Key) bool {
 
 // Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "members", "names",
-	"orphans", "outbox", "owners", "rules", "serials"}
+	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
 // ZoneRooms are the kinds of keys of a zone that are purged with it, in this order. A zone that is made at the name
 // meanwhile reads holders and members of the earlier zone (law.LastSerial.Zone); once the records of that are
 // released they have no reader (S2.7). The last kinds say what of a zone is to be withdrawn from a provider that
 // cannot list what it has.
-var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "owners", "journal",
+var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "withdrawn", "owners", "journal",
 	"condensed"}
 
 // OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
-const OwnRooms = 9
+const OwnRooms = 10
 
 // Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
@@ -297,6 +299,15 @@ func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err erro
 	}
 	fqdn, err = name.FromKey(rest)
 	return view, fqdn, err
+}
+
+// ParseWithdrawal reads a key of withdrawn/.
+func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
+	zone, namespace, ok := strings.Cut(strings.TrimPrefix(key, k.Room("withdrawn")), "/")
+	if !ok {
+		return law.Key{}, fmt.Errorf("%q is no key of withdrawn/", key)
+	}
+	return law.WithdrawalKey(zone, namespace), nil
 }
 
 // ParseOwner reads zone and owner from an owners/ or holders/ key.

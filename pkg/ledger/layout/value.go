@@ -70,6 +70,8 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Listed{}
 	case law.KindWork:
 		v = &law.Work{}
+	case law.KindWithdrawal:
+		v = &law.Withdrawal{}
 	case law.KindLastSerial, law.KindFloor:
 		v = &law.LastSerial{}
 	default:

@@ -136,6 +136,14 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
+// ReleaseNow returns the namespaces that the annotation of o names, for which the period of what the rules allow no more
+// ends (S2.5).
+func ReleaseNow(o metav1.Object) []string {
+	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
+		return c == ',' || c == ' '
+	})))
+}
+
 func zoneRef(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
 	if r == nil {
 		return nil
@@ -169,6 +177,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 			Grace:            int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
 			MaxDeletePercent: v1alpha1.MaxDeletePercentOf(o.Spec.Limits),
 			Publish:          publishDeletions(o),
+			ReleaseNow:       ReleaseNow(o),
 		},
 	}
 	if d := o.Spec.WithdrawalGracePeriod; d != nil {
@@ -298,6 +307,9 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	}
 	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)},
 		FQDN: fqdn}
+	if end := o.Status.EndsAt; end != nil {
+		a.EndsAt = end.Unix()
+	}
 	var owner name.Rel
 	if !r.Absolute() {
 		if owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
@@ -318,7 +330,7 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
-	o.Status.ZoneRef, o.Status.Serial = nil, 0
+	o.Status.ZoneRef, o.Status.Serial, o.Status.EndsAt = nil, 0, nil
 	if p.Zone == nil {
 		delete(o.Labels, v1alpha1.LabelParentZone)
 		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
@@ -330,7 +342,13 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
 	o.Status.Serial = int64(p.Serial)
 	setParentLabel(o, p.Zone)
-	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
+	if p.EndsAt != 0 {
+		o.Status.EndsAt = &metav1.Time{Time: time.Unix(p.EndsAt, 0).UTC()}
+	}
+	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", p.Reason, p.Message, o.Generation)
+	if p.Stays {
+		return
+	}
 	pl.setReady(&o.Status.Conditions, pl.isDelivered(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
@@ -416,7 +434,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		return
 	}
 	switch {
-	case c.Holding.Withdrawn == nil:
+	case c.Holding.Withdrawn == "":
 		s.EndsAt = nil
 	case c.EndsAt != 0:
 		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
@@ -478,7 +496,7 @@ func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
 // DelegationSpec returns what a Delegation object asks for. Error: a pattern does not parse.
 func DelegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
-	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule}, err
+	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
 }
 
 // PlaceDelegation writes what was decided into the object's status.

@@ -42,7 +42,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 	counting.Go(func() { box.followUsage(ctx) })
 	var serials map[string]kept
 	var swept time.Time
-	var withdrawals map[string]counted
+	var withdrawals map[law.Key]counted
 	first := true
 	for n := 0; ; n++ {
 		box.sweepOutbox(ctx, first)
@@ -301,7 +301,11 @@ func (box *Outbox) isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	if p.Zone == nil {
 		return have.Reason == p.Reason && have.Message == p.Message
 	}
-	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True"
+	var endsAt int64
+	if o.Status.EndsAt != nil {
+		endsAt = o.Status.EndsAt.Unix()
+	}
+	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && have.Reason == p.Reason && endsAt == p.EndsAt
 }
 
 // reconsiderZone decides a pending zone anew, as a new child (S3.1).
@@ -330,8 +334,7 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 	}
 }
 
-// reparentZones decides anew which zone is the parent of each zone below a name (S3.3–S3.5). A zone below another one
-// there is left out where its lineage leads through that one (S3.4).
+// reparentZones decides anew which zone is the parent of each zone below a name (S3.3–S3.5).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan) error {
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	decided := map[string]bool{}
@@ -354,14 +357,12 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan
 			for len(above) > 0 && !above[len(above)-1].FQDN.Encloses(below.FQDN) {
 				above = above[:len(above)-1]
 			}
-			// The zone stays as it is where it came by the zone above, or where the change of the scanned zone does
-			// not concern it.
-			kept := !scan.OfZone(&below.Holding)
+			var nearest *law.ZoneBelow
 			if len(above) > 0 {
-				kept = below.CameBy(above[len(above)-1])
+				nearest = above[len(above)-1]
 			}
 			above = append(above, below)
-			if kept || decided[below.UID] {
+			if !scan.Concerns(below, nearest) || decided[below.UID] {
 				continue
 			}
 			if err := box.reparentZone(ctx, s, &below.Holding); err != nil {
@@ -390,8 +391,14 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 		if err != nil {
 			return err
 		}
+		spec, err := objects.ZoneSpec(o)
+		if err != nil {
+			return err
+		}
 		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-		ask := law.ParentAsk{Zone: z, Now: box.mem.Now()}
+		ask := law.ParentAsk{Zone: z, Spec: spec, By: s.Work.By, Cause: s.cause(), Removed: s.Work.Purge != "", Ends: s.Work.Ends,
+			Uncounted: slices.Contains(s.Work.Releases, h.Namespace),
+			Now: box.mem.Now(), WorkID: etcd.NewID()}
 		if cond != nil {
 			ask.Says = cond.Message
 		}
@@ -400,8 +407,8 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			return err
 		}
 		if out.OK {
-			if tx.Plan.Zone != nil {
-				*h = *tx.Plan.Zone.Holding
+			if c := tx.Plan.Zone; c != nil && c.Holding != nil {
+				*h = *c.Holding
 			}
 			box.PayNow(ctx, tx.Plan.PendingCuts)
 			return nil
@@ -425,12 +432,16 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 			purges = false
 		}
 		rest := s.Work
+		releases := len(rest.Releases) > 0
+		if releases { // they end first, in a transaction of their own
+			rest.Releasing, rest.Releases = "", nil
+		}
 		var place *law.Place
-		if n := len(rest.Zones); n > 0 {
+		if n := len(rest.Zones); n > 0 && !releases {
 			place = &rest.Zones[n-1]
 			rest.Zones = slices.Clone(rest.Zones[:n-1])
 		}
-		last := len(rest.Zones) == 0 && !purges
+		last := len(rest.Zones) == 0 && !purges && !releases
 		if last && len(s.damaged) > 0 {
 			rest = s.remainder()
 		}
@@ -438,6 +449,8 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 			Resource: "zones", Key: key, Expected: s.Mod,
 			Ask: func(seen *law.Seen) law.Outcome {
 				switch {
+				case releases:
+					return law.DecideReleased(seen, &s.Work)
 				case place != nil:
 					return law.DecideThrough(seen, *place, s.Work.ID)
 				case s.Work.Ended != nil:

@@ -69,7 +69,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil {
 			return err
 		}
-		ask.Own = ask.Own && !box.Terminates(d.Parent.Namespace)
+		ask.Own = (ask.Own || d.Own) && !box.Terminates(d.Parent.Namespace)
 		moved := false
 		w := &commit.Write{
 			Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name, Key: cutKey, Expected: r.Kvs[0].ModRevision,

@@ -54,7 +54,7 @@ func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.D
 
 // DelegationAsk makes the request to the law for a write of a Delegation.
 func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (law.DelegationAsk, error) {
-	ask := law.DelegationAsk{Now: box.mem.Now()}
+	ask := law.DelegationAsk{Now: box.mem.Now(), WorkID: etcd.NewID()}
 	if before != nil {
 		spec, err := objects.DelegationSpec(before)
 		if err != nil {

@@ -5,6 +5,7 @@ package outbox
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -62,6 +63,9 @@ func (s *standing) itemOf() *commit.Item {
 	}
 	return &s.Item
 }
+
+// cause tells the work from others, as that which takes something from a namespace (law.Withdrawal.Cause).
+func (s *standing) cause() string { return fmt.Sprintf("%s@%d", s.Work.ID, s.Work.Since) }
 
 // rewriteItem replaces the item as it was last read.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {

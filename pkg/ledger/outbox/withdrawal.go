@@ -7,11 +7,14 @@ import (
 	"context"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 const (
@@ -30,98 +33,72 @@ type counted struct {
 	at time.Time
 }
 
-// sweepWithdrawals counts how long servers ran since the rule of a zone went, and ends the zones whose time is over
-// (S3.4). As with last serials no clock moves it: each server counts from when it met what another wrote down last,
-// and the first one that is due writes. The key is the zone and what was written down, not the revision of the
-// holding, which the zone's own tenant can move.
-func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
-	known, written := map[string]counted{}, 0
-	graces := map[string]int64{}
-	for k, h := range box.listWithdrawn() {
-		c, ok := seen[h.UID]
-		if !ok || c.By != h.Withdrawn.By || c.Since != h.Withdrawn.Since || c.Passed != h.Withdrawn.Passed {
-			c = counted{*h.Withdrawn, time.Now()}
+// sweepWithdrawals counts how long servers ran since the rules of a zone took something from a namespace, and has that
+// released when the period is over (S2.5, S3.4). As with last serials no clock moves it: each server counts from when
+// it met what another wrote down last, and the first one that is due writes.
+func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[law.Key]counted) map[law.Key]counted {
+	known, written := map[law.Key]counted{}, 0
+	var zones map[string]law.Place
+	var rev int64
+	if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Room("withdrawn"), &rev, func(key string, data []byte, mod int64) error {
+		var w law.Withdrawal
+		k, err := box.mem.Layout.ParseWithdrawal(key)
+		if err == nil {
+			err = layout.Decode(data, &w)
 		}
-		known[h.UID] = c
-		grace, ok := graces[h.Withdrawn.By]
-		if !ok {
-			grace = box.graceOf(ctx, k, h.Withdrawn)
-			graces[h.Withdrawn.By] = grace
+		if err != nil {
+			klog.FromContext(ctx).Error(layout.Unreadable(key, err), "a withdrawal does not end")
+			return nil
 		}
+		c, ok := seen[k]
+		if !ok || c.Withdrawal != w {
+			c = counted{w, time.Now()}
+		}
+		known[k] = c
 		passed := time.Since(c.at)
-		every := max(minCount, min(countsFor, time.Duration(grace)*time.Second/8))
-		over := c.Passed+int64(passed.Seconds()) >= grace
-		if !over && passed < every && grace == h.Withdrawn.Grace || written == maxCounted {
-			continue
+		every := max(minCount, min(countsFor, time.Duration(w.Grace)*time.Second/8))
+		if over := w.Passed+int64(passed.Seconds()) >= w.Grace; w.Over() || !over && passed < every || written == maxCounted {
+			return nil
 		}
 		written++
-		if err := box.countWithdrawal(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "the end of a zone whose delegation was withdrawn failed; it is tried again", "zone", k.Name.String())
+		if zones == nil {
+			zones = box.listPlaces()
 		}
+		place, ok := zones[k.Object]
+		if !ok {
+			return nil // the zone is gone, or about to be
+		}
+		if err := box.countWithdrawal(ctx, k, mod, place, w, passed); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", key)
+		}
+		return nil
+	}); err != nil {
+		return seen
 	}
 	return known
 }
 
-// listWithdrawn lists the zones whose rule went, as far as the memory of this server goes.
-func (box *Outbox) listWithdrawn() map[law.Key]*law.Holding {
-	return box.mem.Holdings(func(h *law.Holding) bool { return h.Withdrawn != nil })
+// listPlaces returns where zones stand, by uid, as far as the memory of this server goes.
+func (box *Outbox) listPlaces() map[string]law.Place {
+	places := map[string]law.Place{}
+	for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
+		places[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+	}
+	return places
 }
 
-// graceOf returns the period in force, in seconds, of the zone that withdrew the rule; where that cannot be read, the
-// period by which status.endsAt was written.
-func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
-	h := box.findAbove(k, w.By)
-	if h == nil {
-		return w.Grace
-	}
-	o, _, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
-	if err != nil || o == nil || string(o.UID) != w.By {
-		return w.Grace
-	}
-	spec, err := objects.ZoneSpec(o)
-	if err != nil {
-		return w.Grace
-	}
-	return spec.Grace
-}
-
-// findAbove returns the holding of the zone with that uid above a name, as far as the memory of this server goes.
-func (box *Outbox) findAbove(k law.Key, uid string) *law.Holding {
-	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
-		if h := box.mem.HoldingOf(law.HoldingKey(k.View, up)); h != nil && h.UID == uid {
-			return h
-		}
-	}
-	return nil
-}
-
-// countWithdrawal notes how long servers ran since a withdrawal, and ends the zone when that is over.
-func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
-	if by := box.findAbove(k, c.By); by != nil { // whose rule went, as for the cascade that follows
-		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: by.Namespace, Weight: 1})
-	}
-	for {
-		o, mod, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
-		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
-			return err
-		}
-		z, err := objects.LawZone(o)
-		if err != nil {
-			return err
-		}
-		spec, err := objects.ZoneSpec(o)
-		if err != nil {
-			return err
-		}
-		ask := law.EndAsk{Zone: z, Spec: spec, Counted: c, Passed: int64(passed.Seconds()), Now: box.mem.Now(), WorkID: etcd.NewID()}
-		box.mem.Fault("zone-ends")
-		out, tx, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideEnd(seen, ask) })
-		if err != nil {
-			return err
-		}
-		if out.OK {
-			box.PayNow(ctx, tx.Plan.PendingCuts)
-			return nil
-		}
-	}
+// countWithdrawal notes how long servers ran since a withdrawal, and owes the release when its period is over.
+func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal, passed time.Duration) error {
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: place.Namespace, Weight: 1})
+	box.mem.Fault("zone-ends")
+	id := etcd.NewID()
+	_, err := box.com.Commit(ctx, &commit.Write{
+		Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: box.mem.Layout.Key(k), Expected: mod,
+		Hint: box.mem.Layout.Zone(place.Namespace, place.Name),
+		Ask: func(seen *law.Seen) law.Outcome {
+			return law.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, box.mem.Now().Unix())
+		},
+		Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) { return nil, nil, nil },
+	})
+	return err
 }

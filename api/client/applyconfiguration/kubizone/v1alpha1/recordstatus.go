@@ -6,6 +6,7 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -30,6 +31,9 @@ type RecordStatusApplyConfiguration struct {
 	LastDeliveryError *string `json:"lastDeliveryError,omitempty"`
 	// conditions: Adopted (is it part of a zone, and if not, why) and Ready (is it delivered everywhere).
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// endsAt is the approximate time at which the zone releases the Record because its rules allow it no more
+	// (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.
+	EndsAt *metav1.Time `json:"endsAt,omitempty"`
 }
 
 // RecordStatusApplyConfiguration constructs a declarative configuration of the RecordStatus type for use with
@@ -96,5 +100,13 @@ func (b *RecordStatusApplyConfiguration) WithConditions(values ...*v1.ConditionA
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithEndsAt sets the EndsAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EndsAt field is set to the value of the last call.
+func (b *RecordStatusApplyConfiguration) WithEndsAt(value metav1.Time) *RecordStatusApplyConfiguration {
+	b.EndsAt = &value
 	return b
 }

@@ -64,9 +64,10 @@ type ZoneSpecApplyConfiguration struct {
 	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain
 	// leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// withdrawalGracePeriod is how long a child zone remains after the rule that delegated it was removed from
-	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
-	// rule delegates it again. Only time during which a server runs counts. Defaults to 24h.
+	// withdrawalGracePeriod is how long Records and child zones remain that the rules of this zone allow no more, 0s
+	// to 720h. Then the Records are released, and the zones end: they are pending, until a rule delegates them again.
+	// Only time during which a server runs counts. A changed period concerns later withdrawals. The annotation
+	// kubi.zone/release-now ends it. Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 	// dnssec has the zone signed by the class that delivers it. Absent: it is not signed.
 	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`

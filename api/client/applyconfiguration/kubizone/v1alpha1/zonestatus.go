@@ -43,8 +43,8 @@ type ZoneStatusApplyConfiguration struct {
 	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered
 	// everywhere.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// endsAt is the approximate time at which the zone ends because the rule that delegated it was withdrawn
-	// (Delegated=False, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
+	// endsAt is the approximate time at which the zone ends because the zone above it delegates it no more
+	// (Delegated=True, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
 	// end.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
 	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
