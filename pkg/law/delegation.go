@@ -192,6 +192,15 @@ func (z *Zone) withGiven(more given) *Zone {
 	return &out
 }
 
+// WithDelegated is a copy of the zone with rules that Delegations give a namespace.
+func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
+	var more given
+	for i := range delegated {
+		more.rules = append(more.rules, delegated[i].Rule)
+	}
+	return z.withoutGiven().withGiven(more)
+}
+
 // ruledFor returns the zone with the rules that Delegations give a namespace. known false: facts are needed.
 func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	if z == nil || z.Pending {
@@ -569,7 +578,7 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed [
 // warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked
 // (S7.5).
 func warnOfMassDeletion(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
-	if before.RRsets < minDeletions || h.deletionsPublished(now) || z.MaxDeletePercent >= 100 {
+	if z.Grace > 0 || before.RRsets < minDeletions || h.deletionsPublished(now) || z.MaxDeletePercent >= 100 {
 		return
 	}
 	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+

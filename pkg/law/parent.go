@@ -24,8 +24,8 @@ type ParentAsk struct {
 	Removed, Ends bool
 	// Uncounted is as in RecordAsk.
 	Uncounted bool
-	Now           time.Time
-	WorkID        string
+	Now       time.Time
+	WorkID    string
 }
 
 // DecideParent decides the parent of a zone after something above it changed
@@ -55,7 +55,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		if ask.Removed {
 			grace = defaultGrace
 		}
-		w, release, known := d.withdraw(plan, withdrawing{zone: x.parent, namespace: z.Namespace, newly: holding.Withdrawn != x.parent.UID,
+		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, newly: holding.Withdrawn != x.parent.UID,
 			grace: grace, by: ask.By, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil

@@ -66,11 +66,11 @@ func absentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// changedRules returns the namespaces of the rules that came, went or changed. Records of other namespaces are
+// ChangedRules returns the namespaces of the rules that came, went or changed. Records of other namespaces are
 // decided as before (S2.5). It returns none where every namespace is concerned: the limit changed, or a rule for any
 // namespace, or one with shared: true, which gives names to the zone's own namespace (S4.6). changed false: nothing
 // but the order changed.
-func changedRules(before, after *Zone) (namespaces []string, changed bool) {
+func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
 		return nil, true // anything but the rules concerns every namespace
@@ -157,6 +157,18 @@ func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 		}
 	}
 	return out
+}
+
+// AllowsRecord reports whether the rules of z allow the namespace a record: a rule lists it, and its base name or its
+// underscore label (S4.6). Whether another namespace has the name is another question.
+func (z *Zone) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
+	owner, ok := n.Rel(z.FQDN())
+	grants := z.findGrants(n, t, namespace)
+	if !ok || len(grants) == 0 || namespace == z.Namespace {
+		return ok && len(grants) > 0
+	}
+	at, err := Base(owner).In(z.FQDN())
+	return err == nil && z.allowsName(at, namespace) || slices.ContainsFunc(grants, func(g grant) bool { return g.underscore })
 }
 
 // listsShared reports whether a rule with shared: true lists a name literally: then several namespaces are to feed

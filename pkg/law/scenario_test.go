@@ -90,6 +90,10 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		o := parseObject(t, d, d.CmdArgs[0].Key)
 		spec := law.DelegationSpec{Zone: d.CmdArgs[1].Key}
 		for _, line := range strings.Split(d.Input, "\n") {
+			if names, ok := strings.CutPrefix(line, "release "); ok {
+				spec.ReleaseNow = strings.Fields(names)
+				continue
+			}
 			r := parseRule(t, d, strings.Fields(line))
 			if spec.Rule.Namespaces == nil {
 				spec.Rule.Namespaces = r.Namespaces

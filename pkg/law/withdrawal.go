@@ -63,10 +63,10 @@ type withdrawing struct {
 	now       time.Time
 }
 
-// withdraw returns the time that is left, nil for none, and notes in the plan that it begins. It begins anew with each
-// write of the zone's own namespace that takes something more; what others cause, as the removal of a zone between,
-// prolongs no period. release: it goes now. known false: facts are needed.
-func (r *reading) withdraw(plan *Plan, x withdrawing) (w *Withdrawal, release, known bool) {
+// noteWithdrawal returns the time that is left, nil for none, and notes in the plan that it begins. It begins anew with
+// each write of the zone's own namespace that takes something more; what others cause, as the removal of a zone
+// between, prolongs no period. release: it goes now. known false: facts are needed.
+func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, release, known bool) {
 	if x.newly && x.grace == 0 {
 		return nil, true, true
 	}
@@ -77,7 +77,11 @@ func (r *reading) withdraw(plan *Plan, x withdrawing) (w *Withdrawal, release, k
 	switch {
 	case w != nil && w.Now:
 	case w == nil || x.newly && x.by == x.zone.Namespace && w.Cause != x.cause:
-		w = &Withdrawal{Since: x.now.Unix(), Grace: x.grace, Cause: x.cause}
+		grace := x.grace
+		if w != nil { // a shorter period concerns what it was set for (S3.4)
+			grace = max(grace, w.Grace-w.Passed)
+		}
+		w = &Withdrawal{Since: x.now.Unix(), Grace: grace, Cause: x.cause}
 		plan.Writes = append(plan.Writes, Write{Key: key, Value: w})
 	}
 	return w, w.Over(), true
@@ -118,7 +122,8 @@ func (w *Work) release(z *Zone, namespaces []string) {
 	w.Releasing = z.UID
 	w.Releases = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(w.Releases), namespaces...))))
 	w.Scans = append(w.Scans,
-		Scan{Kind: ScanNamespaces, Zone: z.UID, View: z.View, Name: z.FQDN(), Target: &Ref{Namespace: z.Namespace, Name: z.Name}, Namespaces: namespaces},
+		Scan{Kind: ScanNamespaces, Zone: z.UID, View: z.View, Name: z.FQDN(), Target: &Ref{Namespace: z.Namespace, Name: z.Name},
+			Namespaces: namespaces},
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
@@ -129,7 +134,8 @@ func releaseNow(plan *Plan, z *Zone, before, after []string, workID string, now 
 		return
 	}
 	for _, ns := range added {
-		plan.Writes = append(plan.Writes, Write{Key: WithdrawalKey(z.UID, ns), Value: &Withdrawal{Since: now.Unix(), Now: true, Cause: workID}})
+		plan.Writes = append(plan.Writes, Write{Key: WithdrawalKey(z.UID, ns), Value: &Withdrawal{Since: now.Unix(), Now: true,
+			Cause: workID}})
 	}
 	if plan.Work == nil {
 		plan.Work = releaseWork(z, added, workID, now.Unix())
@@ -168,7 +174,8 @@ func (d *zoneDecision) endZone(plan *Plan, holding *Holding, from *Zone, counted
 	// must not depend on how much another namespace has put there (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
-	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and the time it had "+
+	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
+		"and the time it had "+
 		"after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", from.FQDN()))
 	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
 	return plan, nil
@@ -197,7 +204,8 @@ func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 	if z.ZoneRef == nil {
 		scan = Scan{Kind: ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
 	}
-	plan.Work = &Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN), View: place.View, By: work.By, Since: now, Scans: []Scan{scan}}
+	plan.Work = &Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN), View: place.View, By: work.By,
+		Since: now, Scans: []Scan{scan}}
 	return Outcome{Plan: plan}
 }
 
@@ -207,8 +215,9 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
 	if ask.Yields.IsZero() || ask.Yields != Base(ask.Before.Owner) {
-		w, release, known := d.withdraw(plan, withdrawing{zone: z, namespace: ask.Namespace, newly: ask.Before.EndsAt == 0, grace: z.Grace,
-			by: ask.WorkBy, cause: ask.Cause, now: ask.Now})
+		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: z, namespace: ask.Namespace, newly: ask.Before.EndsAt == 0,
+			grace: z.Grace,
+			by:    ask.WorkBy, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil
 		}
@@ -253,7 +262,8 @@ func (x *delta) mayEvict(c claim) bool {
 func (x *delta) awaitEviction(plan *Plan, from string) *Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = p.waitingFor(ask.After)
-	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonNameHeld, Message: fmt.Sprintf("the namespace that has %s of zone %s is "+
+	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonNameHeld, Message: fmt.Sprintf("the namespace that has %s of "+
+		"zone %s is "+
 		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.5)", Base(x.come.Owner), x.zone.FQDN())}
 	plan.Warnings = nil
 	if !ask.Cascade {

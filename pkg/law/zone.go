@@ -561,7 +561,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	fewer := slices.ContainsFunc(before.Made, func(s content.RRset) bool {
 		return !slices.ContainsFunc(z.Made, func(t content.RRset) bool { return s.Compare(t) == 0 && len(s.Data) <= len(t.Data) })
 	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) })
-	switch namespaces, changed := changedRules(before, z); {
+	switch namespaces, changed := ChangedRules(before, z); {
 	case changed:
 		if fewer {
 			namespaces = nil

@@ -33,13 +33,19 @@ type delegationWrite struct {
 	l *Ledger
 }
 
+// delegationUnchanged reports whether a write of a Delegation asks for nothing that is decided.
+func delegationUnchanged(before, after *v1alpha1.Delegation) bool {
+	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
+		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow]
+}
+
 func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	ctx, err := w.startCommit(ctx, l, key, expected, put, "rules in the zone")
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	if w.before != nil && w.after != nil && apiequality.Semantic.DeepEqual(w.before.Spec, w.after.Spec) { // S2.4
+	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // S2.4
 		return l.com.Plain(ctx, key, expected, put)
 	}
 	ask, err := l.box.DelegationAsk(w.before, w.after)
@@ -52,6 +58,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings)
+	l.warnOfDelegation(ctx, &ask, tx.Plan)
 	if *placed != nil {
 		w.commitAs(*placed, out)
 	}
@@ -60,7 +67,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 
 // PreviewDelegation is PreviewRecord for a Delegation.
 func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.Delegation) error {
-	if before != nil && after != nil && apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
+	if before != nil && after != nil && delegationUnchanged(before, after) {
 		return nil
 	}
 	ask, err := l.box.DelegationAsk(before, after)
@@ -77,6 +84,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 		return commit.Status("delegations", ask.Name, out.Refusal)
 	}
 	commit.Warn(ctx, out.Plan.Warnings)
+	l.warnOfDelegation(ctx, &ask, out.Plan)
 	if after != nil {
 		l.placer.PlaceDelegation(after, out.Plan.Delegation)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,9 +18,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/journal"
@@ -59,119 +62,100 @@ func setRules(s *store.Server, d []v1alpha1.DelegationRule) {
 
 func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
-// Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its
-// rule; also where the zone above became another's child since. The note of how
-// they came is right whatever comes and goes above (S3.4).
-func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	allow, none := makeKidsZone(t, s, time.Hour)
-	all := v1alpha1.DelegationRule{Zones: []string{"*"}}
-	store.Must(s.UpdateZone("team-a", "low", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"mid"}})
-	}))
-	store.Must(s.CreateZone(store.Zone("team-a", "mid", "mid.low.kids.shared.example.", all)))
-	store.Must(s.CreateZone(store.Zone("team-a", "prepared", "prepared.mid.low.kids.shared.example.")))
-	clean := func() {
-		t.Helper()
-		st.Settle()
-		st.MustBeClean()
-	}
-	top := func(name string) { store.Must(s.CreateZone(store.Zone("infra", "top", name, all))) }
-	top("example.")
-	clean()
-	removeTeamZone(s, "mid")
-	clean()
-	if z := s.Zone("team-a", "prepared"); z.Status.EndsAt != nil || z.Status.FQDN == "" {
-		t.Fatalf("no rule went: %+v", z.Status)
-	}
-	for range 2 {
-		must.Succeed(t, s.DeleteZone("infra", "top"))
-		clean()
-		top("example.")
-		clean()
-	}
-	setRules(s, none)
-	clean()
-	if isStanding(s, "prepared") && s.Zone("team-a", "prepared").Status.EndsAt == nil {
-		t.Fatal("its rule went, and it does not end")
-	}
-	setRules(s, allow)
-	clean()
-	if s.Zone("team-a", "prepared").Status.EndsAt != nil {
-		t.Fatal("its rule is back, and it ends")
-	}
-	// The rule above goes: all of them end with it.
-	store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { setGrace(z, 0).Spec.Delegations = nil }))
-	store.Eventually(t, "all ended", func() bool {
-		return s.Zone("infra", "shared").Status.FQDN == "" && !isStanding(s, "kids") && !isStanding(s, "low") && !isStanding(s, "prepared")
-	})
-	clean()
-}
-
-// A child whose rule goes stands for the period of its parent, with endsAt; a rule that comes back cancels it; and it
-// ends when its time is over, with the zones below it. Its records are released, its name is free, and a later rule
-// makes it anew, with a serial ahead of the one it had (S3.4, attack 63).
-func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
-	notUnderRace(t)
+// What rules allow no more stays for the period of the zone: Records and zones say until when, an edit is refused, a
+// deletion passes, a rule that comes back keeps all, and a second withdrawal has its own period. The answer of the
+// write that takes says what goes, that of a dry run too. kubi.zone/release-now ends it for namespaces that it names
+// (S2.5, S3.4, attack 21).
+func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
 	ctx := withDeadline(t)
 	allow, none := makeKidsZone(t, s, time.Hour)
-	st.Settle()
-	before := s.Zone("team-a", "kids").Status
-
-	setRules(s, none)
-	st.Settle()
-	z := s.Zone("team-a", "kids")
-	if z.Status.FQDN == "" || z.Status.EndsAt == nil || z.Status.ParentRef != nil {
-		t.Fatalf("withdrawn: %+v", z.Status)
+	none = none[:1]
+	none[0].Namespace = "infra"
+	allow = append(slices.Clone(none), v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"kids"}, Records: store.Allow("", "a*").Records})
+	setRules(s, allow)
+	for i := range 3 {
+		store.Must(s.CreateRecord(ctx, store.Record("team-a", fmt.Sprint("r", i), fmt.Sprintf("a%d.shared.example.", i), "A", "192.0.2.1")))
 	}
-	if left := time.Until(z.Status.EndsAt.Time); left < 50*time.Minute || left > time.Hour {
-		t.Errorf("it says that it ends in %s", left)
+	st.Settle()
+	warnings := &warned{}
+	shared := s.Zone("infra", "shared")
+	narrowed := shared.DeepCopy()
+	narrowed.Generation++
+	narrowed.Spec.Delegations = none
+	must.Succeed(t, s.Ledger.PreviewZone(warning.WithWarningRecorder(ctx, warnings), shared, narrowed))
+	for _, want := range []string{"3 Records and 1 zones", "a0.shared.example. A", "zone kids.shared.example.", "release-now: team-a"} {
+		if !strings.Contains(fmt.Sprint(warnings.texts), want) {
+			t.Errorf("the answer of a dry run lacks %q: %q", want, warnings.texts)
+		}
+	}
+	if r := s.Record("team-a", "r0"); r.Status.EndsAt != nil {
+		t.Error("a dry run withdraws")
+	}
+	serial := shared.Status.Serial
+
+	stays := func(yes bool) (endsAt time.Time) {
+		t.Helper()
+		st.Settle()
+		r, z := s.Record("team-a", "r0"), s.Zone("team-a", "kids")
+		c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
+		d := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionDelegated)
+		if yes != (r.Status.EndsAt != nil) || yes != (c.Reason == law.ReasonDelegationWithdrawn) || c.Status != metav1.ConditionTrue ||
+			yes != (z.Status.EndsAt != nil) || yes != (d.Reason == law.ReasonDelegationWithdrawn) || d.Status != metav1.ConditionTrue {
+			t.Fatalf("withdrawn %t: %+v, %+v, ends at %v and %v", yes, c, d, r.Status.EndsAt, z.Status.EndsAt)
+		}
+		if now := s.Zone("infra", "shared").Status.Serial; now != serial {
+			t.Errorf("serial %d, which was %d: all of it stays", now, serial)
+		}
+		st.MustBeClean()
+		if yes {
+			endsAt = r.Status.EndsAt.Time
+		}
+		return endsAt
+	}
+	setRules(s, none)
+	if left := time.Until(stays(true)); left < 50*time.Minute || left > time.Hour {
+		t.Errorf("it says that it goes in %s", left)
+	}
+	if _, err := s.UpdateRecord(ctx, "team-a", "r0", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.9"} }); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "as it stands it stays until about") {
+		t.Errorf("an edit: %v", err)
 	}
 	setRules(s, allow)
-	st.Settle()
-	if z := s.Zone("team-a", "kids"); z.Status.EndsAt != nil || z.Status.ParentRef == nil {
-		t.Errorf("a rule came back: %+v", z.Status)
-	}
-
+	stays(false)
 	setRules(s, none)
-	st.Settle()
-	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { setGrace(z, 48*time.Hour) }))
-	store.Eventually(t, "it says that it ends later", func() bool {
-		return time.Until(s.Zone("team-a", "kids").Status.EndsAt.Time) > 47*time.Hour
+	stays(true)
+	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "r1"))
+	serial = s.Zone("infra", "shared").Status.Serial
+	// Another namespace gets a name of it by a rule that names it, at once, and by no wider one.
+	b := store.Record("team-b", "r2", "a2.shared.example.", "A", "192.0.2.2")
+	setRules(s, append(slices.Clone(none), store.Allow("team-b", "a*")))
+	if _, err := s.CreateRecord(ctx, b.DeepCopy()); !apierrors.IsForbidden(err) {
+		t.Errorf("by a rule with *: %v", err)
+	}
+	setRules(s, append(slices.Clone(none), store.Allow("team-b", "a2")))
+	store.Must(s.CreateRecord(ctx, b))
+	store.Eventually(t, "it has the name", func() bool {
+		return s.Record("team-b", "r2").Status.ZoneRef != nil && s.Record("team-a", "r2").Status.ZoneRef == nil
 	})
-	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { setGrace(z, 0) }))
-	store.Eventually(t, "both zones ended", func() bool { return !isStanding(s, "kids") && !isStanding(s, "low") })
 	st.Settle()
-	if z := s.Zone("team-a", "kids"); z.Status.Serial != 0 || z.Status.Hash != "" || z.Status.EndsAt != nil || z.Labels[v1alpha1.LabelParentZone] != "" {
-		t.Errorf("a pending zone: %+v, labels %v", z.Status, z.Labels)
-	}
-	if r := s.Record("team-a", "www"); r.Status.ZoneRef != nil {
-		t.Error("a record stands in a zone that ended")
-	}
-	if r := s.Record("team-a", "abs"); r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "shared" {
-		t.Errorf("an absolute name that the parent allows: %+v", r.Status)
-	}
-	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "abs"))
-	store.Must(s.CreateRecord(ctx, store.Record("team-b", "www", "www.kids.shared.example.", "A", "192.0.2.80")))
-	must.Succeed(t, s.DeleteRecord(ctx, "team-b", "www"))
-
-	setRules(s, allow)
+	serial = s.Zone("infra", "shared").Status.Serial
+	stays(true)
+	// The zone's own namespace ends it.
+	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) {
+		z.Annotations = map[string]string{v1alpha1.AnnotationReleaseNow: "team-b, team-a"}
+	}))
+	store.Eventually(t, "all is released", func() bool {
+		return s.Record("team-a", "r0").Status.ZoneRef == nil && !isStanding(s, "kids") && !isStanding(s, "low")
+	})
 	st.Settle()
-	z = s.Zone("team-a", "kids")
-	if z.Status.FQDN == "" || z.Status.Serial <= before.Serial || z.Status.EntryCount != before.EntryCount-1 {
-		t.Errorf("made anew: %+v, and before %+v", z.Status, before)
+	if r := s.Record("team-b", "r2"); r.Status.ZoneRef == nil {
+		t.Error("what a rule allows is released")
 	}
-	if r := s.Record("team-a", "www"); r.Status.ZoneRef == nil {
-		t.Error("its record was forgotten")
-	}
+	st.MustBeClean()
 }
 
 // Two servers count the time that they ran: neither a clock that is a year ahead nor a server that
@@ -352,29 +336,4 @@ func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
 	t.Helper()
 	z := must.Get(objects.LawZone(o))(t)
 	return z.Header
-}
-
-// A rule for one namespace that goes concerns the zone of another, which came through a zone of the first; also where
-// that is gone (S3.4).
-func TestWithdrawal_ofARuleForTheNamespaceBetween_S3_4(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	_, none := makeKidsZone(t, s, time.Hour)
-	store.Must(s.CreateZone(store.Zone("team-b", "other", "other.kids.shared.example.")))
-	st.Settle()
-	must.Succeed(t, s.DeleteZone("team-a", "kids"))
-	st.Settle()
-	setRules(s, none)
-	st.Settle()
-	if c := meta.FindStatusCondition(s.Zone("team-b", "other").Status.Conditions, v1alpha1.ConditionDelegated); c == nil || c.Reason != "DelegationWithdrawn" {
-		t.Errorf("the zone that came by the rule says %+v", c)
-	}
-	st.MustBeClean()
-}
-
-// removeTeamZone removes a zone of team-a.
-func removeTeamZone(s *store.Server, name string) {
-	must.Succeed(s.T, s.DeleteZone("team-a", name))
 }

@@ -60,6 +60,7 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] &&
+		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow] &&
 		before.Status.Serial == after.Status.Serial &&
 		apiequality.Semantic.DeepEqual(signersOf(before), signersOf(after))
 }
@@ -116,6 +117,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	}
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings)
+	l.warnOfZoneRules(ctx, ask.Before, tx.Plan)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets
 	}

@@ -147,7 +147,7 @@ const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
 // AnnotationReleaseNow of a Zone or a Delegation names namespaces, as "team-a,team-b". What the rules of the zone allow
-// these no more is released when the annotation begins to name them, and not at the end of withdrawalGracePeriod (S2.5).
+// these no more is released when the annotation begins to name them, before the withdrawalGracePeriod is over (S2.5).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.

@@ -136,11 +136,6 @@ func standingWithoutClass(f *facts) *standing {
 	case len(f.remains) > 0:
 		return &standing{fault: leaving}
 	}
-	if zone.Status.EndsAt != nil { // without the time, which may move: all Records were written anew with it
-		return &standing{fault: judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable,
-			"zone " + zone.Status.FQDN + " is not delegated any more, and ends when the withdrawalGracePeriod of the zone above is over " +
-				"(S3.4); the owner of that zone can delegate it again"}}
-	}
 	s := &standing{classes: []classStanding{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).status != "" {
 		s.held = held

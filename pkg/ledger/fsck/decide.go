@@ -204,7 +204,9 @@ func (z *zone) lawSpec() *law.ZoneSpec {
 
 func (c *check) checkParent(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone, Spec: z.lawSpec()}) })
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome {
+		return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone, Spec: z.lawSpec()})
+	})
 	if ok && out.Plan != nil {
 		n := out.Plan.Zone
 		if n == nil || len(out.Plan.Writes) == 0 && cond != nil && n.Delegated.Status == string(cond.Status) {

@@ -137,7 +137,8 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
-		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawn, c.readCuts, c.readRecords,
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawn,
+		c.readCuts, c.readRecords,
 		c.readMembers,
 		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals, c.readServers,
 	} {

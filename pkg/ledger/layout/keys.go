@@ -153,8 +153,8 @@ var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletio
 // meanwhile reads holders and members of the earlier zone (law.LastSerial.Zone); once the records of that are
 // released they have no reader (S2.7). The last kinds say what of a zone is to be withdrawn from a provider that
 // cannot list what it has.
-var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "withdrawn", "owners", "journal",
-	"condensed"}
+var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "withdrawn",
+	"owners", "journal", "condensed"}
 
 // OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
 const OwnRooms = 10

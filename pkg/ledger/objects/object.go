@@ -136,8 +136,8 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-// ReleaseNow returns the namespaces that the annotation of o names, for which the period of what the rules allow no more
-// ends (S2.5).
+// ReleaseNow returns the namespaces that the annotation of o names: the period of what rules allow them no more ends
+// (S2.5).
 func ReleaseNow(o metav1.Object) []string {
 	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
 		return c == ',' || c == ' '

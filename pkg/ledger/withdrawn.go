@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// The answer of a write that takes rules away, of a dry run too, says what stands and is allowed no more (S2.5). It is
+// a look at the present objects beside the decision: it changes nothing, and a cascade decides each of them.
+
+const (
+	// maxTaken bounds the Records that one answer looks at, and takenWithin its time.
+	maxTaken    = 5000
+	takenWithin = 2 * time.Second
+	// maxTakenNames bounds the names that it gives.
+	maxTakenNames = 5
+)
+
+// ruleChange is what a write changes of the rules of a zone.
+type ruleChange struct {
+	zone *law.Zone
+	// namespaces are those that it may concern; nil: all.
+	namespaces []string
+	// before and after return the zone with the rules that hold for a namespace, of which Delegations give some.
+	before, after func(delegated []law.DelegatedRule) *law.Zone
+}
+
+// taken is what stands and is allowed no more.
+type taken struct {
+	records, zones int
+	names          []string
+	namespaces     map[string]bool
+	// more says that not all was looked at.
+	more bool
+}
+
+func (t *taken) add(namespace, text string) {
+	if len(t.names) < maxTakenNames {
+		t.names = append(t.names, text)
+	}
+	t.namespaces[namespace] = true
+}
+
+// warnOfTaken tells the client what the change takes.
+func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
+	within, cancel := context.WithTimeout(ctx, takenWithin)
+	defer cancel()
+	t, err := l.findTaken(within, c)
+	if err != nil || t.records+t.zones == 0 {
+		return // a warning is worth no error, and no wait
+	}
+	number := fmt.Sprintf("%d Records and %d zones", t.records, t.zones)
+	if t.more {
+		number = "at least " + number
+	}
+	namespaces := slices.Sorted(maps.Keys(t.namespaces))
+	when := "they go at once (withdrawalGracePeriod: 0s)"
+	if c.zone.Grace > 0 {
+		period := time.Duration(c.zone.Grace) * time.Second
+		when = fmt.Sprintf("they stay for %s, until about %s, and %s: %s on the Zone or the Delegation releases them now", period,
+			l.mem.Now().Add(period).UTC().Format(time.RFC3339), v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
+	}
+	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow %s no more that stand in it (%s); %s (S2.5)", c.zone.FQDN(), number,
+		strings.Join(t.names, ", "), when)})
+}
+
+func (l *Ledger) findTaken(ctx context.Context, c ruleChange) (*taken, error) {
+	t := &taken{namespaces: map[string]bool{}}
+	namespaces := c.namespaces
+	children := l.mem.Holdings(func(h *law.Holding) bool {
+		return h.Parent != nil && h.Parent.UID == c.zone.UID && h.Withdrawn == "" && !h.Established
+	})
+	if namespaces == nil {
+		prefix := l.mem.Layout.Key(law.CountKey(c.zone.UID, ""))
+		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range r.Kvs {
+			namespaces = append(namespaces, strings.TrimPrefix(string(kv.Key), prefix))
+		}
+		for _, h := range children {
+			namespaces = append(namespaces, h.Namespace)
+		}
+		slices.Sort(namespaces)
+		namespaces = slices.Compact(namespaces)
+	}
+	looked := 0
+	for _, namespace := range namespaces {
+		delegated, err := l.readRules(ctx, c.zone.UID, namespace)
+		if err != nil {
+			return nil, err
+		}
+		before, after := c.before(delegated), c.after(delegated)
+		for k, h := range children {
+			if h.Namespace == namespace && before.DelegatesZone(k.Name, namespace) && !after.DelegatesZone(k.Name, namespace) {
+				t.zones++
+				t.add(namespace, "zone "+k.Name.String())
+			}
+		}
+		if err := l.eachRecordIn(ctx, namespace, &looked, func(r *v1alpha1.Record) {
+			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone.UID || r.Status.EndsAt != nil {
+				return
+			}
+			n, err := name.Parse(r.Status.FQDN)
+			kind, err2 := rdata.ParseType(r.Spec.Type)
+			if err == nil && err2 == nil && before.AllowsRecord(n, kind, namespace) && !after.AllowsRecord(n, kind, namespace) {
+				t.records++
+				t.add(namespace, n.String()+" "+kind.String())
+			}
+		}); err != nil {
+			return nil, err
+		}
+		if t.more = looked >= maxTaken; t.more {
+			break
+		}
+	}
+	return t, nil
+}
+
+// eachRecordIn goes through the Records of a namespace, until looked is maxTaken.
+func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, looked *int, do func(*v1alpha1.Record)) error {
+	key := l.mem.Layout.Record(namespace, "")
+	end := clientv3.GetPrefixRangeEnd(key)
+	for *looked < maxTaken {
+		r, err := l.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(500))
+		if err != nil {
+			return err
+		}
+		for _, kv := range r.Kvs {
+			*looked++
+			o := &v1alpha1.Record{}
+			if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err == nil {
+				do(o)
+			}
+			key = string(kv.Key) + "\x00"
+		}
+		if !r.More {
+			return nil
+		}
+	}
+	return nil
+}
+
+// readRules reads what Delegations give a namespace in a zone.
+func (l *Ledger) readRules(ctx context.Context, zone, namespace string) ([]law.DelegatedRule, error) {
+	key := l.mem.Layout.Key(law.RulesKey(zone, namespace))
+	r, err := l.mem.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	var rules law.NamespaceRules
+	if err := layout.Decode(r.Kvs[0].Value, &rules); err != nil {
+		return nil, layout.Unreadable(key, err)
+	}
+	return rules.List, nil
+}
+
+// warnOfZoneRules is warnOfTaken for a write of a Zone.
+func (l *Ledger) warnOfZoneRules(ctx context.Context, before *law.Zone, plan *law.Plan) {
+	if before == nil || before.Pending || plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
+		return
+	}
+	after := plan.Zone.Zone
+	namespaces, changed := law.ChangedRules(before, after)
+	if !changed {
+		return
+	}
+	l.warnOfTaken(ctx, ruleChange{zone: after, namespaces: namespaces, before: before.WithDelegated, after: after.WithDelegated})
+}
+
+// warnOfDelegation is warnOfTaken for a write of a Delegation.
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *law.DelegationAsk, plan *law.Plan) {
+	if ask.Before == nil || plan.Zone == nil || ask.In != plan.Zone.Zone.UID || ask.Terminating || plan.Zone.Zone.Terminating {
+		return
+	}
+	zone := plan.Zone.Zone
+	with := func(spec *law.DelegationSpec) func([]law.DelegatedRule) *law.Zone {
+		return func(delegated []law.DelegatedRule) *law.Zone {
+			rules := slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name })
+			if spec != nil {
+				rules = append(rules, law.DelegatedRule{Name: ask.Name, Rule: spec.Rule})
+			}
+			return zone.WithDelegated(rules)
+		}
+	}
+	l.warnOfTaken(ctx, ruleChange{zone: zone, namespaces: ask.Before.Rule.Namespaces, before: with(ask.Before), after: with(ask.After)})
+}
