@@ -389,7 +389,17 @@ func TestDeletion_ofWhatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.destroyRecord(lost)
-	if err := s.kubizone.KubizoneV1alpha1().Zones("platform").Delete(t.Context(), "gone-example", metav1.DeleteOptions{}); err != nil {
+	zones := s.kubizone.KubizoneV1alpha1().Zones("platform")
+	gone, err := zones.Get(t.Context(), "gone-example", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Records of the landscape are in it.
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationDelete, gone.UID)
+	if _, err := zones.Patch(t.Context(), gone.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := zones.Delete(t.Context(), "gone-example", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, func() error {

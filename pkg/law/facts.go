@@ -63,6 +63,15 @@ const (
 	KindWork
 	// KindWithdrawal asks for the time that Namespace has left in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
+	// KindForeignRecords asks how many records other namespaces than Namespace have in the zone with uid Zone:
+	// *Foreign.
+	KindForeignRecords
+	// KindForeignNames asks at which names these are, as far as the first FirstKeys of all records show it: *Foreign.
+	// Name is that of the zone.
+	KindForeignNames
+	// KindForeignZones asks which of the first FirstKeys zones below (View, Name) the zone with uid Object delegates to
+	// other namespaces than Namespace: *Foreign.
+	KindForeignZones
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -566,6 +575,44 @@ type LastSerial struct {
 	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
 	// that zone stands, its holders count as those of a zone that is made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
+}
+
+// Foreign is what other namespaces have in a zone (S8.1).
+type Foreign struct {
+	Count      int64
+	Namespaces []string
+	// Names are the first of them.
+	Names []name.Name
+	// More says that not all was looked at.
+	More bool
+}
+
+// FirstKeys bounds how much is looked at for Foreign, and FirstNames how many names it has.
+const (
+	FirstKeys  = 1000
+	FirstNames = 5
+)
+
+// Add counts what a namespace has at a name, in a zone of own.
+func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
+	if namespace == own {
+		return
+	}
+	f.Count += count
+	if !slices.Contains(f.Namespaces, namespace) {
+		f.Namespaces = append(f.Namespaces, namespace)
+	}
+	if !at.IsZero() && len(f.Names) < FirstNames && !slices.Contains(f.Names, at) {
+		f.Names = append(f.Names, at)
+	}
+}
+
+// AddZone counts a zone below for a fact of KindForeignZones, if the zone of that delegates it, or has withdrawn the
+// rule for it.
+func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
+	if h.Parent != nil && h.Parent.UID == k.Object {
+		f.Add(k.Namespace, h.Namespace, 1, at)
+	}
 }
 
 // Arrival is a record that is between two zones.

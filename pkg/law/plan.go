@@ -276,5 +276,6 @@ const (
 	ReasonDelegated           = "Delegated"
 	ReasonNotDelegated        = "NotDelegated"
 	ReasonExternalCut         = "ExternalCut"
+	ReasonInUse               = "InUse"
 	ReasonInvalid             = "Invalid"
 )

@@ -371,6 +371,14 @@ func TestForest(t *testing.T) {
 				spec := w.zones[o].spec
 				spec.Terminating = true
 				act("terminate", func() {
+					z := w.zones[o]
+					inUse := w.hasForeign(z.zone) && !z.annotated && !z.spec.Terminating
+					if inUse {
+						if _, refusal := w.putZone(spec, false); refusal == nil || refusal.Reason != law.ReasonInUse {
+							t.Fatalf("S8.1: deleting %s, which has something of others: %v", o, refusal)
+						}
+						z.annotated = true
+					}
 					if _, refusal := w.putZone(spec, false); refusal != nil {
 						t.Fatalf("S2.4: a deletion is refused: %v", refusal)
 					}

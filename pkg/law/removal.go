@@ -7,9 +7,71 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 )
+
+// checkForeign refuses to delete a zone that has records or child zones of other namespaces, but where the annotation
+// names it (S8.1). From deletionTimestamp on it takes in nothing more, so the request that sets it is judged, and the
+// removal that follows is not.
+func (d *zoneDecision) checkForeign() *Refusal {
+	z := d.ask.Before
+	if d.ask.Annotated || z.Terminating {
+		return nil
+	}
+	records, known1 := get[Foreign](&d.reading, Key{Kind: KindForeignRecords, Zone: z.UID, Namespace: z.Namespace})
+	zones, known2 := get[Foreign](&d.reading, Key{Kind: KindForeignZones, View: z.View, Name: z.FQDN(), Namespace: z.Namespace,
+		Object: z.UID})
+	if !known1 || !known2 {
+		return nil
+	}
+	var has []string
+	if records != nil && records.Count > 0 {
+		names, known := get[Foreign](&d.reading, Key{Kind: KindForeignNames, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace})
+		if !known {
+			return nil
+		}
+		has = append(has, records.describeFirst("record", names))
+	}
+	switch {
+	case zones != nil && zones.Count > 0:
+		has = append(has, zones.describeFirst("child zone", zones))
+	case zones != nil && zones.More:
+		has = append(has, fmt.Sprintf("more than %d zones below it, whose namespaces were not all looked at", FirstKeys))
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return forbidden(ReasonInUse, "zone %s has %s (S8.1; wait until they have left, or delete it with them in it: "+
+		"kubectl annotate zone %s -n %s kubi.zone/delete=%s, and delete it again)", z.FQDN(), strings.Join(has, ", and "), z.Name,
+		z.Namespace, z.UID)
+}
+
+// describeFirst says what it is, and the first names, as "2 records of 1 other namespace (a.example.)".
+func (f *Foreign) describeFirst(kind string, first *Foreign) string {
+	plural := func(n int64, word string) string {
+		if n == 1 {
+			return "1 " + word
+		}
+		return fmt.Sprintf("%d %ss", n, word)
+	}
+	out := plural(f.Count, kind) + " of " + plural(int64(len(f.Namespaces)), "other namespace")
+	if f.More {
+		out = "at least " + out
+	}
+	if first == nil || len(first.Names) == 0 {
+		return out
+	}
+	var names []string
+	for _, n := range first.Names {
+		names = append(names, n.String())
+	}
+	if f.Count > int64(len(names)) {
+		names = append(names, "...")
+	}
+	return out + " (" + strings.Join(names, ", ") + ")"
+}
 
 // removeZone frees the name and leaves the records to the cascade (S8.1, S8.2).
 func (d *zoneDecision) removeZone(plan *Plan) (*Plan, *Refusal) {

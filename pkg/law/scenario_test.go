@@ -117,17 +117,21 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	case "delete":
 		o := parseObject(t, d, d.CmdArgs[1].Key)
 		var plan *law.Plan
+		var refusal *law.Refusal
 		switch d.CmdArgs[0].Key {
 		case "zone":
-			plan = w.deleteZone(o)
+			w.zones[o].annotated = d.HasArg("annotated")
+			plan, refusal = w.tryDeleteZone(o)
 		case "delegation":
 			plan = w.deleteDelegation(o)
 		default:
 			plan = w.deleteRecord(o)
 		}
-		out = w.describeOutcome(plan, nil)
+		out = w.describeOutcome(plan, refusal)
 	case "terminate":
-		spec := w.zones[parseObject(t, d, d.CmdArgs[1].Key)].spec
+		z := w.zones[parseObject(t, d, d.CmdArgs[1].Key)]
+		z.annotated = d.HasArg("annotated")
+		spec := z.spec
 		spec.Terminating = true
 		plan, refusal := w.putZone(spec, false)
 		out = w.describeOutcome(plan, refusal)

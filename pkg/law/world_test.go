@@ -49,10 +49,12 @@ type object struct{ Namespace, Name string }
 func (o object) String() string { return o.Namespace + "/" + o.Name }
 
 type zoneObject struct {
-	spec      law.ZoneSpec
-	zone      *law.Zone
-	created   int64
-	waits     *law.Waiting
+	spec    law.ZoneSpec
+	zone    *law.Zone
+	created int64
+	waits   *law.Waiting
+	// annotated says that it has the annotation kubi.zone/delete (S8.1).
+	annotated bool
 	delegated *law.Condition
 	servable  *law.Condition
 	excess    *law.Excess
@@ -146,8 +148,44 @@ func (w *world) answerKey(k law.Key) any {
 		}
 		slices.SortFunc(out.Zones, func(x, y law.ZoneBelow) int { return x.FQDN.Compare(y.FQDN) })
 		return out
+	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
+		return w.listForeign(k)
 	}
 	return w.facts[k]
+}
+
+// listForeign answers as a store does: in the order of its keys, and of the first of them only (S8.1).
+func (w *world) listForeign(k law.Key) any {
+	kind := map[law.Kind]law.Kind{law.KindForeignRecords: law.KindCount, law.KindForeignNames: law.KindMember,
+		law.KindForeignZones: law.KindHolding}[k.Kind]
+	var keys []law.Key
+	for key := range w.facts {
+		if key.Kind == kind && key.Zone == k.Zone && key.View == k.View && (kind != law.KindHolding || k.Name.Encloses(key.Name)) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(x, y law.Key) int {
+		return cmp.Or(cmp.Compare(x.Name.Key(), y.Name.Key()), cmp.Compare(x.Owner.Key(), y.Owner.Key()),
+			cmp.Compare(x.Namespace, y.Namespace))
+	})
+	out := &law.Foreign{}
+	if kind != law.KindCount && len(keys) >= law.FirstKeys {
+		keys, out.More = keys[:law.FirstKeys], true
+	}
+	for _, key := range keys {
+		switch v := w.facts[key].(type) {
+		case *law.Count:
+			if v.Records > 0 {
+				out.Add(k.Namespace, key.Namespace, v.Records, name.Name{})
+			}
+		case *law.Member:
+			at, _ := key.Owner.In(k.Name)
+			out.Add(k.Namespace, key.Namespace, 1, at)
+		case *law.Holding:
+			out.AddZone(k, key.Name, v)
+		}
+	}
+	return out
 }
 
 func (w *world) heldBelow(k law.Key) any {
@@ -515,7 +553,7 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 	if was != nil {
 		spec.UID, created = was.spec.UID, was.created
 		before := *was.zone
-		ask.Before, ask.Waits = &before, was.waits
+		ask.Before, ask.Waits, ask.Annotated = &before, was.waits, was.annotated
 		switch {
 		case was.spec.DomainName != spec.DomainName:
 			ask.Renames = "spec.domainName"
@@ -542,18 +580,50 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 	return out.Plan, nil
 }
 
+// deleteZone deletes a zone, and annotates it first where it has something of other namespaces.
 func (w *world) deleteZone(o object) *law.Plan {
+	plan, refusal := w.tryDeleteZone(o)
+	if refusal != nil && refusal.Reason == law.ReasonInUse {
+		w.zones[o].annotated = true
+		plan, refusal = w.tryDeleteZone(o)
+	}
+	if refusal != nil {
+		panicInvariant("S8.1: deleting zone %s is refused: %v", o, refusal)
+	}
+	return plan
+}
+
+func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	was := w.zones[o]
 	before := *was.zone
-	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
+	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Annotated: was.annotated, Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
 	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	inUse := out.Refusal != nil && out.Refusal.Reason == law.ReasonInUse
+	if inUse != (w.hasForeign(was.zone) && !was.annotated && !before.Terminating) {
+		panicInvariant("S8.1: deleting zone %s: %v", o, out.Refusal)
+	}
 	if out.Refusal != nil {
-		panicInvariant("S8.1: deleting zone %s is refused: %v", o, out.Refusal)
+		return nil, out.Refusal
 	}
 	w.applyPlan(o, true, out.Plan, nil)
 	delete(w.zones, o)
 	w.countPendingCuts()
-	return out.Plan
+	return out.Plan, nil
+}
+
+// hasForeign reports whether records of other namespaces stand in the zone, or it delegates zones to them.
+func (w *world) hasForeign(z *law.Zone) bool {
+	for o, r := range w.records {
+		if o.Namespace != z.Namespace && r.placed.Zone != nil && r.placed.Zone.UID == z.UID {
+			return true
+		}
+	}
+	for _, v := range w.facts {
+		if h, ok := v.(*law.Holding); ok && h.Namespace != z.Namespace && h.Parent != nil && h.Parent.UID == z.UID {
+			return true
+		}
+	}
+	return false
 }
 
 // zoneOf finds the zone that holds a name exactly.

@@ -49,6 +49,8 @@ type ZoneAsk struct {
 	Renames string
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
+	// Annotated says that the annotation kubi.zone/delete has the uid of the zone (S8.1).
+	Annotated bool
 	// Behind says that a secondary is ahead of the zone (S6.6); nil: none is known to be.
 	Behind *Behind
 	// Cascade says that no client made this request, so a refusal becomes the reason why the zone stays pending.
@@ -91,6 +93,9 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 		if ask.Before.Pending {
 			return plan, nil
 		}
+		if refusal := d.checkForeign(); refusal != nil || len(d.needs) > 0 {
+			return nil, refusal
+		}
 		return d.removeZone(plan)
 	}
 	if ask.Before != nil && ask.Before.Pending && ask.After.Terminating {
@@ -100,6 +105,11 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where it was delivered (S3.4); it is decided like a new zone after that"), nil
 	}
 	if ask.Before != nil && !ask.Before.Pending {
+		if ask.After.Terminating {
+			if refusal := d.checkForeign(); refusal != nil || len(d.needs) > 0 {
+				return nil, refusal
+			}
+		}
 		if ask.Renames != "" {
 			var value any
 			if ask.Renames == "spec.domainName" {

@@ -39,7 +39,7 @@ import (
 //	record S NS/NAME [ref=NS/NAME]               create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
 //	                                             + RDATA beside those that it has
 //	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first
-//	delete S record|zone|delegation NS/NAME
+//	delete S record|zone|delegation NS/NAME        annotated: a zone with what others have in it
 //	set S                                        a change set, a write a line: record NS/NAME [ref=NS/NAME] NAME TYPE RDATA |
 //	                                             record NS/NAME + RDATA | delete NS/NAME | refused TEXT, which is refused on its way.
 //	                                             One behind "late" comes with the command rest W
@@ -382,7 +382,12 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 			case "record":
 				err = a.DeleteRecord(ctx, ns, name)
 			case "zone":
-				err = a.DeleteZone(ns, name)
+				if d.HasArg("annotated") {
+					if _, err := a.UpdateZone(ns, name, store.AnnotateDeletion); err != nil {
+						return describeError(err)
+					}
+				}
+				err = a.TryDeleteZone(ns, name)
 			case "delegation":
 				err = a.DeleteDelegation(ns, name)
 			default:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,12 +59,15 @@ func (w *world) describePlaces(t *testing.T) string {
 }
 
 // describeError returns an error as a client is told.
+// uids are those that answers name.
+var uids = regexp.MustCompile(`kubi.zone/delete=[0-9a-f-]{36}`)
+
 func describeError(err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &status):
 		s := status.Status()
-		return fmt.Sprintf("%d %s: %s\n", s.Code, s.Reason, s.Message)
+		return fmt.Sprintf("%d %s: %s\n", s.Code, s.Reason, uids.ReplaceAllString(s.Message, "kubi.zone/delete=UID"))
 	case storage.IsExist(err):
 		return "409 AlreadyExists\n"
 	case storage.IsNotFound(err):

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // A small forest, so that clients, names and zones meet all the time.
@@ -88,7 +89,7 @@ func drawOperation(r *rand.Rand) operation {
 		name := fmt.Sprintf("z%d", r.IntN(3))
 		op.what = fmt.Sprintf("delete zone %s/%s", ns, name)
 		op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
-			return nil, api.Zones(ns).Delete(ctx, name, metav1.DeleteOptions{})
+			return nil, kuberig.DeleteZone(ctx, api.Zones(ns), name)
 		}
 	}
 	return op

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // makeHeldZone makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
@@ -24,7 +25,7 @@ func (a *arena) makeHeldZone(ctx context.Context, t *testing.T, domain string, m
 	object := makeZone(platform, strings.TrimSuffix(domain, ".example."), domain, rules...)
 	must.Get(a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
-		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
+		if err := kuberig.DeleteZone(context.WithoutCancel(ctx), a.tenants[platform].zones(), object.Name); err != nil {
 			t.Error(err)
 		}
 	})
@@ -124,7 +125,7 @@ func wildcardOfAPattern(t *testing.T, a *arena) {
 		makeRule(mallory, nil, "*.apps"), v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"*.apps"}})
 	must.Get(a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
-		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
+		if err := kuberig.DeleteZone(context.WithoutCancel(ctx), a.tenants[platform].zones(), object.Name); err != nil {
 			t.Error(err)
 		}
 	})

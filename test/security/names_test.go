@@ -541,7 +541,7 @@ func recreatedZone(t *testing.T, a *arena) {
 	}
 	make(makeRule(mallory, nil, "*"))
 	must.Succeed(t, them.putRecord(ctx, "again", "mine.again.example.", "A", "192.0.2.66"))
-	must.Succeed(t, owner.zones().Delete(ctx, "again", metav1.DeleteOptions{}))
+	must.Succeed(t, kuberig.DeleteZone(ctx, owner.zones(), "again"))
 	make(makeRule(platform, nil, "*"))
 	expectRefusal(t, "a new record", them.putRecord(ctx, "again-2", "more.again.example.", "A", "192.0.2.66"), forbidden)
 	until(ctx, t, "the old record is in no zone", func() error {

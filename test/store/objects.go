@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -140,7 +142,28 @@ func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
 	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
+// DeleteZone deletes a zone, and annotates it first where it has something of other namespaces (S8.1).
 func (s *Server) DeleteZone(ns, name string) error {
+	err := s.TryDeleteZone(ns, name)
+	if !apierrors.HasStatusCause(err, law.ReasonInUse) {
+		return err
+	}
+	if _, err := s.UpdateZone(ns, name, AnnotateDeletion); err != nil {
+		return err
+	}
+	return s.TryDeleteZone(ns, name)
+}
+
+// AnnotateDeletion lets a zone be deleted with what other namespaces have in it (S8.1).
+func AnnotateDeletion(z *v1alpha1.Zone) {
+	if z.Annotations == nil {
+		z.Annotations = map[string]string{}
+	}
+	z.Annotations[v1alpha1.AnnotationDelete] = string(z.UID)
+}
+
+// TryDeleteZone asks for the deletion of a zone as it stands.
+func (s *Server) TryDeleteZone(ns, name string) error {
 	return s.Zones.Delete(s.Ctx, Key("zones", ns, name), &v1alpha1.Zone{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 

@@ -150,6 +150,10 @@ const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 // these no more is released when the annotation begins to name them, before the withdrawalGracePeriod is over (S2.5).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
+// AnnotationDelete of a Zone has the uid of that Zone as its value. Only with it a Zone is deleted that has Records or
+// child zones of other namespaces (S8.1).
+const AnnotationDelete = "kubi.zone/delete"
+
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
 const AnnotationDefaultClass = "kubi.zone/is-default-class"
 

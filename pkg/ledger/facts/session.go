@@ -587,7 +587,7 @@ func (s *Session) headsOf(keys []law.Key) []*Head {
 func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	key := mem.Layout.Key(k)
 	if layout.IsRange(k) {
-		return clientv3.OpGet(key, clientv3.WithPrefix())
+		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
 	}
 	return clientv3.OpGet(key)
 }
@@ -670,6 +670,8 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		return mem.decodeArriving(kvs)
 	case law.KindTenantsBelow:
 		return mem.decodeMembers(k.Owner, kvs)
+	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
+		return mem.decodeForeign(k, kvs)
 	}
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
 }
@@ -741,6 +743,41 @@ func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.Ten
 		}
 	}
 	return tenants, nil
+}
+
+// decodeForeign reads what other namespaces have in a zone (S8.1).
+func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreign, error) {
+	out := &law.Foreign{More: len(kvs) == law.FirstKeys && k.Kind != law.KindForeignRecords}
+	for _, kv := range kvs {
+		key := string(kv.Key)
+		switch k.Kind {
+		case law.KindForeignRecords:
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindCount}, kv.Value)
+			if err != nil {
+				return nil, layout.Unreadable(key, err)
+			}
+			if n := v.(*law.Count).Records; n > 0 {
+				out.Add(k.Namespace, key[strings.LastIndexByte(key, '/')+1:], n, name.Name{})
+			}
+		case law.KindForeignNames:
+			_, owner, ns, _, err := mem.Layout.ParseMember(key)
+			if err != nil {
+				return nil, err
+			}
+			at, err := owner.In(k.Name)
+			if err != nil {
+				return nil, layout.Unreadable(key, err)
+			}
+			out.Add(k.Namespace, ns, 1, at)
+		case law.KindForeignZones:
+			at, h, err := mem.Layout.DecodeName(key, kv.Value)
+			if err != nil {
+				return nil, err
+			}
+			out.AddZone(k, at.Name, h)
+		}
+	}
+	return out, nil
 }
 
 // Stands reports whether the value to be written is in the store already, by a fact that the same transaction proves.

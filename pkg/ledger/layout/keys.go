@@ -97,7 +97,7 @@ func viewKey(view string) string {
 // Key is the key, or for the kinds that ask about a range the prefix, of a fact.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
-	case law.KindHolding, law.KindZonesBelow:
+	case law.KindHolding, law.KindZonesBelow, law.KindForeignZones:
 		return k.Room("names") + viewKey(f.View) + "/" + f.Name.Key()
 	case law.KindArriving:
 		return k.WaitingAt(f.View, f.Name, false)
@@ -129,6 +129,10 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key() + "/" + f.Namespace + "/" + f.Object
+	case law.KindForeignRecords:
+		return k.Room("counts") + f.Zone + "/"
+	case law.KindForeignNames:
+		return k.Room("members") + f.Zone + "/"
 	case law.KindTenantsBelow:
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key()
 	}
@@ -139,10 +143,19 @@ func (k Keys) Key(f law.Key) string {
 func IsRange(k law.Key) bool {
 	switch k.Kind {
 	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindArriving, law.KindHeldBelow,
-		law.KindListedBelow:
+		law.KindListedBelow, law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
 		return true
 	}
 	return false
+}
+
+// MostKeys is the number of keys that are read for a fact about a range; 0: all.
+func MostKeys(k law.Key) int64 {
+	switch k.Kind {
+	case law.KindForeignNames, law.KindForeignZones:
+		return law.FirstKeys
+	}
+	return 0
 }
 
 // Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.

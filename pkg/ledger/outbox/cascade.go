@@ -530,7 +530,7 @@ func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after
 		if err != nil {
 			return ask, err
 		}
-		ask.Before = z
+		ask.Before, ask.Annotated = z, before.Annotations[v1alpha1.AnnotationDelete] == string(before.UID)
 		if z.Pending {
 			spec, err := objects.ZoneSpec(before)
 			if err != nil {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/preview"
@@ -129,30 +130,39 @@ func (*REST) ShortNames() []string { return []string{"zn"} }
 // Categories the resource belongs to.
 func (*REST) Categories() []string { return []string{"kubizone"} }
 
-// Delete refuses where the Zone is protected (S8.1). The object deleted is asked, not one read before.
+// Delete refuses where the Zone is protected, and a dry run where the deletion would be refused (S8.1). The object
+// deleted is asked, not one read before.
 func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
-	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
+	return r.Store.Delete(ctx, name, r.judgeDeletion(validation, options), options)
 }
 
 // DeleteCollection refuses as Delete does, zone by zone.
 func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	list *internalversion.ListOptions) (runtime.Object, error) {
-	return r.Store.DeleteCollection(ctx, refuseProtected(validation), options, list)
+	return r.Store.DeleteCollection(ctx, r.judgeDeletion(validation, options), options, list)
 }
 
-func refuseProtected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func (r *REST) judgeDeletion(validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
-		if zone, ok := obj.(*v1alpha1.Zone); ok && zone.Spec.DeletionProtection {
+		zone := obj.(*v1alpha1.Zone)
+		if zone.Spec.DeletionProtection {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"spec.deletionProtection is on; turn it off first: kubectl patch zone %s -n %s --type merge -p "+
 					"'{\"spec\":{\"deletionProtection\":false}}'",
 				zone.Name, zone.Namespace))
 		}
-		if validation == nil {
-			return nil
+		if validation != nil {
+			if err := validation(ctx, obj); err != nil {
+				return err
+			}
 		}
-		return validation(ctx, obj)
+		if options == nil || !dryrun.IsDryRun(options.DryRun) {
+			return nil // the commit decides
+		}
+		marked := zone.DeepCopy()
+		marked.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		return r.Decide(ctx, zone, marked)
 	}
 }
 
