@@ -227,6 +227,9 @@ type Ref struct {
 // It is stored as one flat JSON object. The embedded structs say what each field is for.
 type Holding struct {
 	Ref
+	// Target is the zone object that the zone's zoneRef names; nil: none. When that is made anew, the zone is told
+	// (sayRenamed).
+	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
 	SerialMarks

@@ -15,6 +15,7 @@ import (
 // it is never refused, but for Later where the zone ends and too many others do.
 type ParentAsk struct {
 	Zone *Zone
+	// Spec is what its object asks for.
 	Spec *ZoneSpec
 	// Says is the message of its condition Delegated now.
 	Says string
@@ -31,7 +32,8 @@ type ParentAsk struct {
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
-	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now,
+		WorkID: ask.WorkID}}
 	plan, refusal := d.decideParent(&ask)
 	return d.outcome(plan, refusal)
 }
@@ -55,7 +57,8 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		if ask.Removed {
 			grace = defaultGrace
 		}
-		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, newly: holding.Withdrawn != x.parent.UID,
+		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace,
+			newly: holding.Withdrawn != x.parent.UID,
 			grace: grace, by: ask.By, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil
@@ -65,12 +68,16 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		}
 		endsAt = w.EndsAt()
 	}
+	if !d.sayRenamed(x.cond, ask.Spec, z) {
+		return nil, nil
+	}
 	h := *holding
 	x.noteIn(&h)
-	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
+	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil &&
+		h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
 		// The parent stays. Only what is said of the zone may differ.
-		if ask.Says != x.cond.Message && (h.Parent == nil || h.Withdrawn != "") {
+		if ask.Says != x.cond.Message {
 			plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
 		return plan, nil
@@ -153,7 +160,8 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 	}
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
-		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (%s)", p.FQDN(), hint)}
+		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+
+			"delegate it (%s)", p.FQDN(), hint)}
 		return x, true
 	}
 	by := rdata.NS
@@ -172,9 +180,47 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 		return x, true
 	}
 	if x.cut {
-		x.cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
+		x.cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by "+
+			"%s records, so it adds none for this zone", p.FQDN(), by)}
 		return x, true
 	}
 	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
 	return x, true
+}
+
+// sayRenamed adds to the condition of a zone that the zone of its zoneRef has another name than it had when this one
+// was made, if its namespace knows that zone (S1.5, S1.7): the zone keeps its name, and the status that follows from
+// it. known false: facts are needed.
+func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) (known bool) {
+	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
+		return true
+	}
+	target, known := get[Zone](r, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+	if !known || target == nil || target.Pending {
+		return known
+	}
+	knows, known := r.zoneKnownTo(target, z.Namespace)
+	if !known || !knows {
+		return known
+	}
+	would, err := name.ParseIn(spec.DomainName, target.FQDN())
+	if err != nil || would == z.FQDN() && target.View == z.View {
+		return true
+	}
+	given, known := r.ruledFor(target, z.Namespace)
+	if !known {
+		return false
+	}
+	var first string
+	if rel, ok := would.Rel(target.FQDN()); ok && !given.DelegatesZone(would, z.Namespace) {
+		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)
+	}
+	switch cond.Reason {
+	case ReasonStandalone, ReasonDelegated, ReasonNotDelegated:
+		cond.Reason = ReasonParentRenamed
+	}
+	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.5; "+
+		"to make it anew as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
+		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), inView(target.View), would, first, z.Name, z.Namespace, z.Name, z.Name)
+	return true
 }

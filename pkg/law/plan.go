@@ -180,7 +180,8 @@ const (
 	ScanMembers ScanKind = "members"
 	// ScanWaiting goes through what waits for adoption at (or below) (View, Name).
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring goes through what waits for the zone object Target.
+	// ScanReferring goes through what waits for the zone object Target, and, where the scan has the (View, Name) of
+	// that zone, through the zones that refer to it and stand elsewhere (RefersFrom).
 	ScanReferring ScanKind = "referring"
 	// ScanPending goes through the zones among those, and the zones that wait at or below (View, Name).
 	ScanPending ScanKind = "pending"
@@ -218,6 +219,13 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 		return b.Enclosed == nil || b.Enclosed.By != above.UID
 	}
 	return s.Of(b.Namespace)
+}
+
+// RefersFrom reports whether the scan goes through the zone with the holding h, which stands at (view, fqdn) and is not
+// below the zone that it refers to, as its name would have it (S1.5).
+func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
+	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
+		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
 // RefusalKind is the kind of answer that the client gets.
@@ -277,5 +285,6 @@ const (
 	ReasonNotDelegated        = "NotDelegated"
 	ReasonExternalCut         = "ExternalCut"
 	ReasonInUse               = "InUse"
+	ReasonParentRenamed       = "ParentRenamed"
 	ReasonInvalid             = "Invalid"
 )

@@ -94,10 +94,11 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
 		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})
-	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID, Ends: holding.Withdrawn != "", Scans: []Scan{
-		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
-		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
-	}}
+	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID,
+		Ends: holding.Withdrawn != "", Scans: []Scan{
+			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
+			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()},
+		}}
 	plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining, known := d.findAbove(z.View, z.FQDN())
 	if !known {
@@ -108,7 +109,8 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	plan.Work.Scans = append(plan.Work.Scans, d.scansOfSpeaking(z.View, z.FQDN(), gaining)...)
 	recountParent(plan, z.View, at, gaining)
 	if gaining != nil && gaining.countGained(by) >= most {
-		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", most, by, at)}
+		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still "+
+			"go to zone %s; remove this one when they are through", most, by, at)}
 	}
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
 		h := gaining.WithWork(ask.WorkID, gaining.Namespace, by, z.UID, z.FQDN(), ask.Now.Unix())

@@ -38,8 +38,11 @@ type candidate struct {
 func (w *world) carryOut(work *law.Work) {
 	w.takeIn(work)
 	for _, scan := range work.Scans {
-		if scan.Kind == law.ScanZones {
+		switch scan.Kind {
+		case law.ScanZones:
 			w.reparentZones(work, scan)
+		case law.ScanReferring:
+			w.reparentReferring(work, scan)
 		}
 	}
 	for _, c := range w.listCandidates(work) {
@@ -312,6 +315,17 @@ func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 		ask.Uncounted = slices.Contains(work.Releases, z.zone.Namespace)
 	}
 	return w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideParent(s, ask) })
+}
+
+// reparentReferring decides it of the zones that refer to a zone object and stand elsewhere.
+func (w *world) reparentReferring(work *law.Work, scan law.Scan) {
+	for _, k := range w.listHoldingKeys() {
+		if h := w.facts[k].(*law.Holding); scan.RefersFrom(k.View, k.Name, h) {
+			o := object{h.Namespace, h.Ref.Name}
+			w.applyPlan(o, true, w.decideParent(work, w.zones[o]).Plan, nil)
+			w.countPendingCuts()
+		}
+	}
 }
 
 // countPendingCuts counts what children changed in their parents.

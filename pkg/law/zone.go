@@ -102,7 +102,8 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 		return d.stayPending(plan, ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
 	}
 	if ask.Before != nil && ask.Before.Ending {
-		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where it was delivered (S3.4); it is decided like a new zone after that"), nil
+		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where "+
+			"it was delivered (S3.4); it is decided like a new zone after that"), nil
 	}
 	if ask.Before != nil && !ask.Before.Pending {
 		if ask.After.Terminating {
@@ -144,7 +145,8 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	spec := d.ask.After
 	plan.Orphan = spec.Waiting()
-	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
+	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Header: spec.Header,
+		ZoneSettings: spec.ZoneSettings}
 	z.DS = nil // a zone without a name has no keys
 	z.Ending = d.ask.Before != nil && d.ask.Before.Ending
 	plan.Zone = &ZoneChange{Zone: z, Delegated: &Condition{Status: "False", Reason: reason, Message: message}}
@@ -175,7 +177,8 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 		return nil, nil
 	}
 	if target != nil && p.UID != target.UID {
-		return nil, forbidden(ReasonNotDelegated, "%s lies in the longer zone %s, and zoneRef names %s (refer to the longer zone)", s.fqdn, at, target.FQDN())
+		return nil, forbidden(ReasonNotDelegated, "%s lies in the longer zone %s, and zoneRef names %s (refer to the longer zone)", s.fqdn,
+			at, target.FQDN())
 	}
 	s.parent, s.parentHolding = p, holding
 	s.owner, _ = s.fqdn.Rel(p.FQDN())
@@ -204,7 +207,8 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 	if z == nil || z.Pending {
 		cycle, known := d.leadsBack(z, spec.Ref)
 		if cycle {
-			return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, so none of them gets a name (S1.5; give one of them an absolute domainName)")
+			return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, "+
+				"so none of them gets a name (S1.5; give one of them an absolute domainName)")
 		}
 		s.pending = true
 		return nil, known, nil
@@ -223,7 +227,8 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonNameTooLong, "%v", err)
 	}
 	if !z.FQDN().Encloses(n) || n == z.FQDN() {
-		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)", z.FQDN())
+		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)",
+			z.FQDN())
 	}
 	s.fqdn = n
 	return z, true, nil
@@ -240,7 +245,8 @@ func createRole(namespace, resourceName string) string {
 	if resourceName == "." {
 		role = "root"
 	}
-	return fmt.Sprintf("kubectl create role establish-%s -n %s --verb=create --resource=zones.kubi.zone/establish --resource-name=%s", role, namespace, resourceName)
+	return fmt.Sprintf("kubectl create role establish-%s -n %s --verb=create --resource=zones.kubi.zone/establish --resource-name=%s", role,
+		namespace, resourceName)
 }
 
 // checkPlace decides whether a zone may be made at its place (S1.6, S3.1, S3.2, S3.6). externalCut: the
@@ -285,7 +291,8 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, r
 			n += t.Records
 		}
 		if n > 0 && !d.ask.Cascade {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over %d records at or below %s as far as its delegations allow them; the others are released (S3.7)", n, s.fqdn))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over %d records at or below %s as far as its delegations "+
+				"allow them; the others are released (S3.7)", n, s.fqdn))
 		}
 	}
 	return externalCut, nil
@@ -303,7 +310,9 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *Refusal {
 	if s.view != "" {
 		resource = s.view + ":" + resource
 	}
-	return forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create zones.kubi.zone/establish with resourceName %q in namespace %q (S3.2; ask an administrator for a delegating zone above it, or for that right: %s, and a RoleBinding of it)",
+	return forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create "+
+		"zones.kubi.zone/establish with resourceName %q in namespace %q (S3.2; ask an administrator for a delegating zone above it, "+
+		"or for that right: %s, and a RoleBinding of it)",
 		inView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
@@ -322,7 +331,8 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 		return nil, nil
 	}
 	if !p.DelegatesZone(s.fqdn, ns) {
-		return nil, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+		return nil, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation "+
+			"with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
 	}
 	return p, nil
 }
@@ -356,7 +366,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 			return b.Namespace != ns && b.UID != d.ask.After.UID
 		})
 	if foreign {
-		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
+		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, "+
+			"which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
 	}
 	if s.owner == base || p.namesUnderscoreZone(s.fqdn, ns) {
 		return nil
@@ -373,7 +384,8 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 	spec := d.ask.After
 	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
 	if o.hasType(rdata.CNAME) {
-		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
+		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)",
+			p.FQDN(), s.fqdn)
 	}
 	if !o.hasType(rdata.NS) {
 		return nil
@@ -385,7 +397,8 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 		return refusal != nil
 	}
 	if tenants != nil && slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && refused(t.Namespace) }) {
-		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
+		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, "+
+			"which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
 	}
 	return nil
 }
@@ -396,7 +409,8 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) (externalCut bool, refu
 		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
 		if o.hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
-			return false, invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
+			return false, invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
+				"which replaces every name below it (S5.5)", s.fqdn, at)
 		}
 		externalCut = externalCut || !up.IsApex() && o.hasType(rdata.NS)
 	}
@@ -433,11 +447,11 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	d.undottedServers(plan, z, nil)
 	warnOfDeadPatterns(plan, z, z.Rules...)
 	z.Serial = from
-	h := &Holding{Ref: spec.Ref}
+	h := &Holding{Ref: spec.Ref, Target: spec.ZoneRef}
 	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s, cut)}
 	var losing string
 	var losingFQDN name.Name
-	scans := []Scan{{Kind: ScanReferring, Target: &Ref{Namespace: spec.Namespace, Name: spec.Name}}}
+	scans := []Scan{{Kind: ScanReferring, Target: &Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
@@ -479,13 +493,15 @@ func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition 
 	h.Enclosed = &Enclosed{By: s.parent.UID, N: s.parent.N}
 	h.Parent, h.ExternalCut = &s.parent.Ref, cut
 	if cut {
-		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS records, so it adds none for this zone", s.parent.FQDN())}
+		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS "+
+			"records, so it adds none for this zone", s.parent.FQDN())}
 	}
 	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
 // oweWork adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
-func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, losingFQDN name.Name, scans []Scan) {
+func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, losingFQDN name.Name,
+	scans []Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
 	by := cmp.Or(d.by, ns)
@@ -507,7 +523,8 @@ func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s 
 // inheritHolders lets a zone made at the name of one that was removed begin with its
 // holders, as long as its records have not been let go (S2.7).
 func (d *zoneDecision) inheritHolders(plan *Plan, change *ZoneChange, s *zonePlace, last *LastSerial) {
-	if last != nil && last.Zone != "" && last.Zone != change.Zone.UID && !slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
+	if last != nil && last.Zone != "" && last.Zone != change.Zone.UID &&
+		!slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
 		d.gainRecords(plan, change, last.Zone, s.fqdn)
 	}
 }
@@ -516,7 +533,8 @@ func (d *zoneDecision) inheritHolders(plan *Plan, change *ZoneChange, s *zonePla
 // one until the work is through.
 func (d *zoneDecision) gainRecords(plan *Plan, change *ZoneChange, losing string, losingFQDN name.Name) {
 	h := *change.Holding
-	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: losing, LosingFQDN: losingFQDN, Since: d.ask.Now.Unix(), Own: true})
+	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: losing, LosingFQDN: losingFQDN, Since: d.ask.Now.Unix(),
+		Own: true})
 	change.Holding = &h
 	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanMembers, Zone: losing, Owner: name.Apex})
 }
@@ -558,7 +576,8 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	z := d.wantedZone(s)
-	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
+	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows,
+		before.RRsets
 	h := *holding
 	change := &ZoneChange{Zone: z, Holding: &h}
 	if !d.publishDeletions(plan, change, before) {
@@ -581,15 +600,18 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
 			{Kind: ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
-			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, Namespaces: namespaces},
+			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 			{Kind: ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 		})
 	case fewer: // what a name server kept out may come in now (S2.7)
-		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
-			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
+		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace,
+			Since: ask.Now.Unix(),
+			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)},
+			Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
 	}
 	releaseNow(plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
-	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil || *h.MinimumConsumed != *z.MinimumSerial)
+	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
+		*h.MinimumConsumed != *z.MinimumSerial)
 	switch {
 	case !z.Header.Equal(before.Header):
 		header := before.Header

@@ -105,6 +105,9 @@ func zoneText(z *v1alpha1.Zone) string {
 		return text
 	}
 	text := fmt.Sprintf("%s serial %d, %d entries", z.Status.FQDN, z.Status.Serial, z.Status.EntryCount)
+	if c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionDelegated); c != nil && c.Reason == law.ReasonParentRenamed {
+		text += ", " + c.Reason
+	}
 	if dnssec := z.Status.DNSSEC; dnssec != nil {
 		text += fmt.Sprintf(", %d DS", len(dnssec.DS))
 	}

@@ -103,6 +103,8 @@ type Memory struct {
 	// stopped are the zones of the index that mass deletions hold back (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
+	// referring has the names of the index whose zones refer to a zone object.
+	referring map[law.Ref]map[law.Key]bool
 	// doubt has the names whose entry in the index misled a decision; they are read.
 	doubt map[law.Key]bool
 }
@@ -123,6 +125,7 @@ func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
 		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, doubt: map[law.Key]bool{},
+		referring: map[law.Ref]map[law.Key]bool{},
 	}
 	mem.Sessions.New = func() any { return mem.Session(true) }
 	mem.Ops.Store(wideOps)
@@ -196,6 +199,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	}
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
+	mem.referring = map[law.Ref]map[law.Key]bool{}
 	mem.index, mem.unsettled, mem.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
 	for k, x := range fresh {
 		mem.indexName(k, x.holding, x.mod)
@@ -251,7 +255,14 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 
 // indexName and dropName change the index, and which of its zones have cascades against them. The caller holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
+	mem.unrefer(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
+	if t := h.Target; t != nil {
+		if mem.referring[*t] == nil {
+			mem.referring[*t] = map[law.Key]bool{}
+		}
+		mem.referring[*t][k] = true
+	}
 	if len(h.Works) > 0 {
 		mem.unsettled[k] = h
 	} else {
@@ -271,7 +282,32 @@ func (mem *Memory) HeldZones() int {
 	return len(mem.stopped)
 }
 
+// unrefer forgets to which zone object the zone at a name refers. The caller holds Mu.
+func (mem *Memory) unrefer(k law.Key) {
+	x := mem.index[k]
+	if x == nil || x.holding.Target == nil {
+		return
+	}
+	t := *x.holding.Target
+	if delete(mem.referring[t], k); len(mem.referring[t]) == 0 {
+		delete(mem.referring, t)
+	}
+}
+
+// ZonesReferring returns the holdings in the index through which a scan goes because they refer to its target.
+func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	for k := range mem.referring[*scan.Target] {
+		if h := mem.index[k].holding; scan.RefersFrom(k.View, k.Name, h) {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
 func (mem *Memory) dropName(k law.Key) {
+	mem.unrefer(k)
 	delete(mem.index, k)
 	delete(mem.unsettled, k)
 	delete(mem.stopped, k)

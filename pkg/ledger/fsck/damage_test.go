@@ -195,6 +195,13 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
 				func(_ string, h *law.Holding) bool { h.Parent = nil; return true })
 		}},
+		{"a zone that refers to none", "S1.5", func(v *vandal) string {
+			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
+				func(_ string, h *law.Holding) bool {
+					h.Target = &law.Ref{Namespace: "infra", Name: "none"}
+					return true
+				})
+		}},
 		{"an external cut that is none", "S3.5", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
 				func(_ string, h *law.Holding) bool { h.ExternalCut = true; return true })

@@ -124,6 +124,9 @@ func (c *check) checkHolding(z *zone) {
 	if have := refText(h.Parent); have != parent {
 		c.reportDamage(key, "S3.1", "parent "+have, "%s, as status.parentRef", parent)
 	}
+	if have, want := refText(h.Target), refText(z.targetZone()); have != want {
+		c.reportDamage(key, "S1.5", "refers to "+have, "%s, as spec.zoneRef", want)
+	}
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	if external := cond != nil && cond.Reason == v1alpha1.ReasonExternalCut; external != h.ExternalCut {
 		c.reportDamage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)

@@ -103,7 +103,8 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 // listDue returns the works that this server is to carry out, oldest first: its own, those of which another server
 // has said nothing for foreignAfter, and with all also those that no server carries out yet.
 func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision,
+		clientv3.SortAscend))
 	if err != nil {
 		return nil
 	}
@@ -144,7 +145,8 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	}
 	if err != nil && !errors.Is(err, commit.ErrThrough) && !errors.Is(err, commit.ErrElsewhere) {
 		if ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason, "in", box.failed.countFailure(s.Work.ID, longestRest))
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason,
+				"in", box.failed.countFailure(s.Work.ID, longestRest))
 		}
 		return
 	}
@@ -170,10 +172,15 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 		return err
 	}
 	for i := range s.Work.Scans {
-		if s.Work.Scans[i].Kind == law.ScanZones {
-			if err := box.reparentZones(ctx, s, s.Work.Scans[i]); err != nil {
-				return err
-			}
+		var err error
+		switch scan := s.Work.Scans[i]; scan.Kind {
+		case law.ScanZones:
+			err = box.reparentZones(ctx, s, scan)
+		case law.ScanReferring:
+			err = box.reparentReferring(ctx, s, scan)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	w := box.window(s)
@@ -380,6 +387,22 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan
 	return nil
 }
 
+// reparentReferring has the zones say that the zone to which they refer has another name, or no longer (S1.5).
+func (box *Outbox) reparentReferring(ctx context.Context, s *standing, scan law.Scan) error {
+	for _, h := range box.mem.ZonesReferring(&scan) {
+		if err := box.reparentZone(ctx, s, h); err != nil {
+			return err
+		}
+		if err := s.renewLease(ctx, box); err != nil {
+			return err
+		}
+		if err := box.giveWay(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reparentZone decides anew which zone is the parent of a zone, and what its holding says.
 func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding) error {
 	for {
@@ -503,7 +526,10 @@ func (box *Outbox) sweepOverdue(ctx context.Context) {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		if _, _, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
+		if _, _, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome {
+			return law.DecideOverdue(seen, place,
+				now)
+		}); err != nil {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}
