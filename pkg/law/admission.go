@@ -51,6 +51,9 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 			mark = marks{keys: []Key{OwnerKey(z.UID, base)}, below: true}
 		}
 	}
+	if refusal == nil && c.namespace != ns {
+		refusal, bySpec = x.refuseTurn(), true
+	}
 	if len(x.needs) > 0 {
 		return nil, marks{}
 	}
@@ -72,6 +75,9 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	x.rule = admitted.text
 	x.member = &Member{UID: x.ask.After.UID, Admission: admitted.admission, Created: x.ask.After.Created}
 
+	if refusal := x.checkOwner(); refusal != nil {
+		return refusal, marks{}
+	}
 	at, refusal := x.checkCoexistence(plan)
 	if len(x.needs) > 0 {
 		return nil, marks{}
@@ -260,9 +266,6 @@ func (x *delta) refuseSigning() *Refusal {
 // checkCoexistence refuses what may not stand beside what (S5.5). at is the owner in the way.
 func (x *delta) checkCoexistence(plan *Plan) (at name.Rel, refusal *Refusal) {
 	owner, t := x.come.Owner, x.come.Type
-	if refusal := x.checkOwner(); refusal != nil {
-		return owner, refusal
-	}
 	leaving, known := x.leavingTypes()
 	if !known {
 		return owner, nil

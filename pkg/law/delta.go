@@ -78,10 +78,15 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 	}
 	if x.come != nil {
 		refusal, mark := x.judgeComing(plan)
+		if refusal != nil {
+			if mark.holder = x.awaitedHolder(refusal, mark); mark.holder != "" {
+				refusal = x.explainWait(refusal, mark.holder)
+			}
+		}
 		switch {
 		case len(d.needs) > 0:
 			return nil, nil
-		case refusal != nil && !d.ask.Cascade:
+		case refusal != nil && !d.ask.Cascade && mark.holder == "":
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
@@ -90,6 +95,9 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 			return d.withdrawRecord(plan, holding, p, refusal, mark)
 		case refusal != nil:
 			plan.Warnings = nil
+			if !d.ask.Cascade {
+				plan.Warnings = []string{refusal.Message}
+			}
 			return d.leaveUnadopted(plan, home, holding, p, refusal, mark)
 		}
 		if x.evicts != "" {

@@ -144,6 +144,23 @@ func (w *world) takesHolder(r *law.Record, plan *law.Plan) bool {
 	return false
 }
 
+// snatchesName reads S2.9 for a record that a cascade takes in after it waited by its annotation for the name of
+// another namespace: that one has a rule for the name still, no rule names it for the record, and no claim of its own.
+func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
+	if other == "" || other == r.Namespace || plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
+		return false
+	}
+	z := w.uniteRules(w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone)
+	owner, _ := plan.Record.FQDN.Rel(z.FQDN())
+	t := &tenancy{world: w, zone: z, records: w.listHoldings(z)}
+	holder, _ := t.findHolder(baseName(owner))
+	adopts := slices.ContainsFunc(plan.Writes, func(x law.Write) bool {
+		m, ok := x.Value.(*law.Member)
+		return ok && m.Admission == law.AdmittedPlain
+	})
+	return adopts && holder != r.Namespace && allowsSome(z, other, baseName(owner)) && !namesRecord(z, r, plan.Record.FQDN)
+}
+
 // isIn reports whether the zone that a record is adopted by stands.
 func (w *world) isIn(at *law.Adopted) bool {
 	if at == nil {

@@ -123,6 +123,9 @@ type Waiting struct {
 	// Left says how the record was admitted in the zone that it moves from; "": it does not move. Until it is taken
 	// in it counts as it did there (S2.7).
 	Left Admission
+	// KeptOut is the namespace that held the name when the record began to wait there by the annotation (S2.9). It
+	// stands in the key alone, which no client reads (S1.7).
+	KeptOut string
 }
 
 // Work is an outbox item: records and zones to decide anew.

@@ -122,6 +122,7 @@ func drawRecord(t *rapid.T) law.Record {
 	if r.ZoneRef == nil && rapid.IntRange(0, 9).Draw(t, "in a view") == 0 {
 		r.View = "inside"
 	}
+	r.WaitsOnConflict = rapid.IntRange(0, 2).Draw(t, "waits") == 0
 	if rapid.IntRange(0, 3).Draw(t, "ttl") == 0 {
 		ttl := rapid.SampledFrom([]uint32{0, 60, 300}).Draw(t, "seconds")
 		r.TTL = &ttl

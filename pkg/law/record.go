@@ -27,6 +27,8 @@ type Record struct {
 	Created int64
 	// Terminating says that it is being deleted, or its namespace is, so no zone takes it in (S2.8).
 	Terminating bool
+	// WaitsOnConflict says that a create which the data at its name refuses is stored and waits (S2.9).
+	WaitsOnConflict bool
 }
 
 // Absolute reports whether the record's name is absolute (S1.1).
@@ -119,8 +121,13 @@ type place struct {
 	reason, message string
 }
 
-func (p *place) waitingFor(r *Record) *Waiting {
-	return &Waiting{View: p.view, FQDN: p.fqdn, Zone: r.ZoneRef}
+// waitingAt says where the record waits. While no zone takes it in, what kept it out stays noted.
+func (a *RecordAsk) waitingAt(p *place) *Waiting {
+	w := &Waiting{View: p.view, FQDN: p.fqdn, Zone: a.After.ZoneRef}
+	if a.Cascade && a.Waits != nil {
+		w.KeptOut = a.Waits.KeptOut
+	}
+	return w
 }
 
 // locateRecord finds the zone of a record (S2.1, S2.3). It returns a nil place where facts are needed.
@@ -262,7 +269,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		return nil, d.refuseMove(home, p)
 	}
 	if p.zone == nil {
-		plan.Orphan = p.waitingFor(ask.After)
+		plan.Orphan = ask.waitingAt(p)
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: p.message}
 		if !ask.Cascade {
 			plan.Warnings = append(plan.Warnings, p.message)
@@ -275,7 +282,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		if !ok {
 			return nil, nil
 		}
-		plan.Orphan = p.waitingFor(ask.After)
+		plan.Orphan = ask.waitingAt(p)
 		if was != nil {
 			plan.Orphan.Left = was.Admission
 		}
@@ -347,9 +354,9 @@ func (a *RecordAsk) stoodAt() (n name.Name) {
 	return n
 }
 
-// leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade. mark has the keys of what
-// was in its way. The write that removes that finds the mark at these keys, and owes the record another decision
-// (S2.7).
+// leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
+// waits for (S2.9). mark has the keys of what was in its way. The write that removes that finds the mark at these keys,
+// and owes the record another decision (S2.7). A client's write for which no key would do that is refused.
 func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
 	r := d.ask.After
 	if p == nil {
@@ -363,7 +370,10 @@ func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Hol
 			}
 		}
 	}
-	plan.Orphan = p.waitingFor(r)
+	plan.Orphan = d.ask.waitingAt(p)
+	if mark.holder != "" {
+		plan.Orphan.KeptOut = mark.holder
+	}
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
 	if home != nil {
 		plan, refusal := d.leaveHome(plan, home, homeHolding)
@@ -372,8 +382,11 @@ func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Hol
 		}
 		return plan, refusal
 	}
-	if len(mark.keys) > 0 && d.leaveMarks(plan, p.holding, mark) {
-		// The mark is a key of the zone, and every key of a zone changes with the zone (I5).
+	if marked := d.leaveMarks(plan, p.holding, mark); !marked && !d.ask.Cascade {
+		return nil, why
+	}
+	if len(plan.Writes) > 0 {
+		// A mark is a key of the zone, and every key of a zone changes with the zone (I5).
 		plan.Zone = &ZoneChange{Zone: p.zone, Holding: p.holding}
 	}
 	return plan, nil

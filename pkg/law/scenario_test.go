@@ -40,7 +40,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    release NS...                                          what the annotation kubi.zone/release-now says
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
-//	record NS/NAME [ref=NS/NAME] [view=VIEW]               create or replace; a line a value: NAME [TTL] TYPE RDATA;
+//	record NS/NAME [ref=NS/NAME] [view=VIEW] [wait]        create or replace; a line a value: NAME [TTL] TYPE RDATA;
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
 //	sign NS/NAME                                           status.dnssec.ds: a line each, none without
@@ -312,6 +312,7 @@ func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) l
 	if o == (object{}) {
 		o = parseObject(t, d, d.CmdArgs[0].Key)
 		d.MaybeScanArgs(t, "view", &r.View)
+		r.WaitsOnConflict = d.HasArg("wait")
 	}
 	r.Namespace, r.Name = o.Namespace, o.Name
 	for _, line := range strings.Split(input, "\n") {

@@ -151,6 +151,9 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 				} else {
 					r := w.records[k.object]
 					c.uid, c.created, c.came = r.record.UID, r.record.Created, r.waits.Left
+					if r.waits.KeptOut == k.object.Namespace {
+						c.came = law.AdmittedPlain
+					}
 				}
 				found[c] = true
 			}
@@ -231,6 +234,9 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 		}
 		if !ask.Held && w.takesHolder(&r.record, plan) {
 			panicInvariant("S2.7: %s takes a name that it did not hold, and that is another namespace's: %s", c.object, plan.Record.Message)
+		}
+		if ask.Waits != nil && w.snatchesName(&r.record, plan, ask.Waits.KeptOut) {
+			panicInvariant("S2.9: %s snatches a name at which it waited", c.object)
 		}
 		w.applyPlan(c.object, false, plan, work)
 		r.placed, r.waits = *plan.Record, plan.Orphan

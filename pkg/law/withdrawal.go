@@ -261,7 +261,7 @@ func (x *delta) mayEvict(c claim) bool {
 // that: a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *Plan, from string) *Plan {
 	ask, p := &x.ask, x.place
-	plan.Orphan = p.waitingFor(ask.After)
+	plan.Orphan = ask.waitingAt(p)
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonNameHeld, Message: fmt.Sprintf("the namespace that has %s of "+
 		"zone %s is "+
 		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.5)", Base(x.come.Owner), x.zone.FQDN())}

@@ -312,7 +312,13 @@ func decisionContext(writes []*commit.SetWrite) context.Context {
 
 // askOf makes the question of a write of a set.
 func (l *Ledger) askOf(w *commit.SetWrite) func() (law.RecordAsk, string, error) {
-	return func() (law.RecordAsk, string, error) { return l.recordAsk(w.Ctx, w.Before, w.After) }
+	return func() (law.RecordAsk, string, error) {
+		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After)
+		if ask.After != nil {
+			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
+		}
+		return ask, hint, err
+	}
 }
 
 // inSet commits the write of a Record with the others of its set.

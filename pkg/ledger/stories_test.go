@@ -36,7 +36,7 @@ import (
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
 //	                                             zones PATTERN,... [ds] [to NS]; new: creates, though it is there
 //	sign S NS/NAME                               status.dnssec.ds: a line each, none without
-//	record S NS/NAME [ref=NS/NAME]               create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
+//	record S NS/NAME [ref=NS/NAME] [wait]        create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
 //	                                             + RDATA beside those that it has
 //	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first
 //	delete S record|zone|delegation NS/NAME        annotated: a zone with what others have in it
@@ -462,7 +462,7 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 	var words []string
 	for _, x := range d.CmdArgs[2:] {
 		switch {
-		case slices.Contains([]string{"as", "hold", "ref", "dry"}, x.Key):
+		case slices.Contains([]string{"as", "hold", "ref", "dry", "wait"}, x.Key):
 		case len(x.Vals) > 0: // text with =
 			words = append(words, x.Key+"="+strings.Join(x.Vals, ","))
 		default:
@@ -477,6 +477,9 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 		return func(ctx context.Context) string { return answerOf(writeBeside(ctx, a, ns, name, beside)) }
 	}
 	r := w.recordOf(t, d, ns, name, input)
+	if d.HasArg("wait") {
+		r.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
+	}
 	return func(ctx context.Context) string {
 		warnings := &warned{}
 		ctx = warning.WithWarningRecorder(ctx, warnings)

@@ -130,6 +130,8 @@ var attacks = []attack{
 	{91, "X", "files by the names of zones and records at a webhook server", "INVALID_DOMAIN, or a label of the zone", nil, nil},
 	{92, "T", "statements of named.conf by strings of BIND servers", "an error with the field; BIND reads the template's statements alone",
 		nil, nil},
+	{93, "T", "names of others by Records that wait for the moment in which their holder replaces an object",
+		"they wait on, say not whose the name is, and cost the holder nothing", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

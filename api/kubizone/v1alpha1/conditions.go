@@ -157,6 +157,13 @@ const AnnotationReleaseNow = "kubi.zone/release-now"
 // child zones of other namespaces (S8.1).
 const AnnotationDelete = "kubi.zone/delete"
 
+// AnnotationOnConflict of a Record, "wait": where the data at its name would refuse its creation, it is stored and
+// waits until that goes (S2.9). For tools that make new objects before they delete old ones.
+const AnnotationOnConflict = "kubi.zone/on-conflict"
+
+// OnConflictWait is the only value of AnnotationOnConflict.
+const OnConflictWait = "wait"
+
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
 const AnnotationDefaultClass = "kubi.zone/is-default-class"
 

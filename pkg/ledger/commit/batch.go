@@ -1018,7 +1018,7 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range b.com.mem.Layout.Waiting(plan.Orphan, w.Resource, w.Namespace, w.Name) {
-			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Left: plan.Orphan.Left})
+			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Left: plan.Orphan.Left, KeptOut: plan.Orphan.KeptOut})
 		}
 	}
 }
@@ -1026,6 +1026,9 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 // payerOf returns the payer of a write that waited in the queue of its zone without the context of its caller: the
 // namespace of its object, or the one that caused its cascade.
 func (w *Write) payerOf() etcd.Payer {
+	if w.Payer != "" {
+		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
+	}
 	if w.Item != nil {
 		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
 	}
@@ -1035,7 +1038,7 @@ func (w *Write) payerOf() etcd.Payer {
 // paidIn returns the context in which one write reads. The caller of the write pays, where the context has that
 // caller.
 func (w *Write) paidIn(ctx context.Context) context.Context {
-	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 {
+	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
 		return ctx
 	}
 	return etcd.PaidBy(ctx, w.payerOf())

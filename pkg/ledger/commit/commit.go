@@ -69,6 +69,8 @@ type Write struct {
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
 	// Item is the outbox item of the work that makes this write, nil for a client's.
 	Item *Item
+	// Payer is the namespace that pays for the write, "" for the one that caused it.
+	Payer string
 	// Hint is the key of the zone that the write will probably change.
 	Hint string
 	// Keep says that the locks stay with the write after a lost race on its own object, so

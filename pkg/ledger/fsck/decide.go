@@ -116,7 +116,7 @@ func placement(out law.Outcome) *law.Placement {
 
 func (c *check) checkWaiting(r *record) {
 	ask := c.recordAsk(r)
-	ask.Waits = &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}
+	ask.Waits = &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef, KeptOut: r.keptOut}
 	decide := func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 	out, ok := c.runLaw(decide)
 	p := placement(out)

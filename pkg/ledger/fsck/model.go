@@ -103,9 +103,10 @@ type record struct {
 	view    string
 	serial  int64
 	adopted *v1alpha1.AdoptingZone
-	endsAt  int64 // of its status, unix seconds
-	claims  bool  // condition Adopted is True
-	moving  bool  // it is False with reason Moving
+	endsAt  int64  // of its status, unix seconds
+	claims  bool   // condition Adopted is True
+	moving  bool   // it is False with reason Moving
+	keptOut string // law.Waiting.KeptOut, where it waits
 
 	zone   *zone // standing, and adopting it; nil otherwise
 	owner  name.Rel

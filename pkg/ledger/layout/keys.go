@@ -280,6 +280,8 @@ type Waiter struct {
 	Created int64  `json:"t"`
 	// Left says how the record was admitted in the zone that it left, see law.Waiting.
 	Left law.Admission `json:"a,omitempty"`
+	// KeptOut is the namespace that held the name, see law.Waiting.
+	KeptOut string `json:"k,omitempty"`
 }
 
 // ParseMember reads zone, owner, namespace and object from a member key.
@@ -368,5 +370,5 @@ func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
 // WaitingValue is the value under each of the keys of Waiting; left as in law.Waiting.
 func WaitingValue(uid string, created int64, left law.Admission) string {
-	return string(Encode(Waiter{uid, created, left}))
+	return string(Encode(Waiter{UID: uid, Created: created, Left: left}))
 }

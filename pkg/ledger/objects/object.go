@@ -265,7 +265,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	}
 	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
 		ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(),
-		Terminating: o.DeletionTimestamp != nil}
+		Terminating: o.DeletionTimestamp != nil, WaitsOnConflict: o.Annotations[v1alpha1.AnnotationOnConflict] == v1alpha1.OnConflictWait}
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
 		r.TTL = &ttl

@@ -13,7 +13,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/facts"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // A record that cannot be read does not stop a cascade. The cascade leaves it out and notes it in its item, and takes
@@ -55,7 +54,11 @@ func (box *Outbox) collectLeftOut(ctx context.Context, s *standing, add func(can
 		case err != nil:
 			return err
 		case o != nil && (record.UID == "" || string(o.UID) == record.UID):
-			add(candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+			c, err := box.recordCandidate(ctx, o)
+			if err != nil {
+				return err
+			}
+			add(c)
 		}
 	}
 	return nil

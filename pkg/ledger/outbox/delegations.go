@@ -176,7 +176,11 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 			case err != nil:
 				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: o.Name}, err)
 			case in != nil && in.Zone.UID == scan.Zone, in == nil && waits.For(&scan):
-				found(candidate{letter: layout.WaitingRecord, namespace: namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+				c, err := box.recordCandidate(ctx, o)
+				if err != nil {
+					return err
+				}
+				found(c)
 			}
 			return nil
 		}); err != nil {

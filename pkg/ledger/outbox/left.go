@@ -80,17 +80,17 @@ func (box *Outbox) collectLeft(ctx context.Context, s *standing, add func(candid
 		return nil
 	}
 	var rev int64
-	found := func(letter string, o metav1.Object) {
-		add(candidate{letter: letter, namespace: o.GetNamespace(), object: o.GetName(), uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()})
-	}
 	if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		if err := box.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
 			_, object, _ := box.mem.Layout.ObjectName(key)
 			return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 		}
-		found(layout.WaitingRecord, o)
-		return nil
+		c, err := box.recordCandidate(ctx, o)
+		if err == nil {
+			add(c)
+		}
+		return err
 	}); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (box *Outbox) collectLeft(ctx context.Context, s *standing, add func(candid
 			return err
 		}
 		if o.Status.FQDN == "" {
-			found(layout.WaitingZone, o)
+			add(candidate{letter: layout.WaitingZone, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
 		}
 		return nil
 	})

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
@@ -46,6 +47,27 @@ type step struct {
 	done, moves bool
 }
 
+// recordCandidate is a record to decide anew that was found by its object. Where it waits, its key says which
+// namespace kept it out (S2.9).
+func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record) (candidate, error) {
+	c := candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID),
+		created: o.CreationTimestamp.Unix()}
+	_, waits, err := objects.Adopted(o)
+	if err != nil || waits == nil || waits.FQDN.IsZero() {
+		return c, nil // what cannot be read is left out later
+	}
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
+	if err != nil || len(r.Kvs) == 0 {
+		return c, err
+	}
+	var w layout.Waiter
+	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
+		return c, layout.Unreadable(string(r.Kvs[0].Key), err)
+	}
+	c.keptOut = w.KeptOut
+	return c, nil
+}
+
 // stepOf returns the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
 func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
@@ -64,8 +86,12 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	// Neither changes while the record stays as it was read.
 	ask.Stood = ask.Before != nil || objects.Moving(o)
 	ask.Held = ask.Stood && c.left == law.AdmittedPlain
+	var payer string
+	if ask.Waits != nil && c.keptOut != "" {
+		ask.Waits.KeptOut, payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
+	}
 	w := box.com.WriteOf("records", o, mod)
-	w.Hint, w.Item = box.mem.GuessZone(r), s.itemOf()
+	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), s.itemOf(), payer
 	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if box.isUnchanged(o, plan) {

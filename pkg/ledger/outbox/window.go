@@ -21,9 +21,10 @@ import (
 const maxWindow = 1 << 14
 
 // window is the next part of what a work decides anew, in order: zones first, since they take records; then records
-// of the gaining zone's own namespace; then records that held their base name in the zone that they leave, so that no
-// record that waited takes a name that is served; then all others; and last records that come from another zone and
-// held no name there. Within each, age decides, then uid (S2.7).
+// of the gaining zone's own namespace; then records that held their base name in the zone that they leave, or whose
+// namespace held it when they began to wait (S2.9), so that no record that waited takes a name that is served; then
+// all others; and last records that come from another zone and held no name there. Within each, age decides, then uid
+// (S2.7).
 type window struct {
 	own   string
 	after *candidate
@@ -49,7 +50,7 @@ func (w *window) compareCandidates(x, y candidate) int {
 			return 0
 		case c.namespace == w.own:
 			return 1
-		case c.came == law.AdmittedPlain:
+		case c.came == law.AdmittedPlain || c.keptOut == c.namespace:
 			return 2
 		case c.came == "":
 			return 3
@@ -184,7 +185,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
 					continue
 				}
-				c.uid, c.created, c.left = w.UID, w.Created, w.Left
+				c.uid, c.created, c.left, c.keptOut = w.UID, w.Created, w.Left, w.KeptOut
 				c.came = c.left
 			}
 			found(c)

@@ -30,6 +30,7 @@ var specPath = field.NewPath("spec")
 // Record validates a new Record.
 func Record(record *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs = append(errs, validateOnConflict(record, &v1alpha1.Record{})...)
 	errs = append(errs, RecordSize(record, nil)...)
 	return append(errs, validateRecordSpec(&record.Spec)...)
 }
@@ -39,9 +40,20 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
+	errs = append(errs, validateOnConflict(after, before)...)
 	errs = append(errs, RecordSize(after, before)...)
 	return append(errs, onlyNewErrors(validateRecordSpec(&after.Spec),
 		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
+}
+
+// validateOnConflict judges the annotation that says what becomes of a refused Record (S2.9).
+func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
+	value, ok := after.Annotations[v1alpha1.AnnotationOnConflict]
+	if was, had := before.Annotations[v1alpha1.AnnotationOnConflict]; !ok || value == v1alpha1.OnConflictWait || had && value == was {
+		return nil
+	}
+	path := field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationOnConflict)
+	return field.ErrorList{field.NotSupported(path, value, []string{v1alpha1.OnConflictWait})}
 }
 
 // RecordStatusUpdate validates the status that a controller wrote.

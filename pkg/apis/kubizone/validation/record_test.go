@@ -247,3 +247,28 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// S2.9: a value of the annotation that is not known is refused when it is written, and keeps no other change back.
+func TestRecord_onConflict_S2_9(t *testing.T) {
+	annotated := func(value string) *v1alpha1.Record {
+		record := newRecord(nil)
+		record.ResourceVersion, record.Annotations = "1", map[string]string{v1alpha1.AnnotationOnConflict: value}
+		return record
+	}
+	plain := annotated("wait")
+	plain.Annotations = nil
+	if errs := Record(annotated("wait")); len(errs) > 0 {
+		t.Error(errs)
+	}
+	for _, value := range []string{"replace", "", "Wait"} {
+		if errs := Record(annotated(value)); len(errs) != 1 || errs[0].Field != "metadata.annotations[kubi.zone/on-conflict]" {
+			t.Errorf("%q: %v", value, errs)
+		}
+		if errs := RecordUpdate(annotated(value), plain); len(errs) != 1 {
+			t.Errorf("%q: %v", value, errs)
+		}
+		if errs := RecordUpdate(annotated(value), annotated(value)); len(errs) > 0 {
+			t.Errorf("%q that stays: %v", value, errs)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/store"
+)
+
+// Attack 93, S2.9: a squatter leaves many Records waiting at the name of another namespace, which replaces its own
+// there. None of them takes the name or says whose it is, and the holder neither waits nor pays for them.
+func TestWaiting_aSquatterGetsNothing_S2_9(t *testing.T) {
+	t.Parallel()
+	many := 300
+	if rig.Long() {
+		many = 10_000
+	}
+	var b bill
+	st := store.New(t)
+	s := st.Server(meterClient(&b))
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("shop", "*"), store.Allow("squat", "*"))))
+	store.Must(s.CreateRecord(s.Ctx, store.Record("shop", "www-0", "www.example.org.", "A", "192.0.2.1")))
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < many; i += 8 {
+				r := store.Record("squat", fmt.Sprintf("r%d", i), "www.example.org.", "A", "192.0.2.66")
+				r.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
+				store.Must(s.CreateRecord(s.Ctx, r))
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d Records wait, made in %s", many, time.Since(begin).Round(time.Millisecond))
+	st.Settle()
+	b.takeBill()
+	for i := range 3 {
+		var took []time.Duration
+		timed := func(write func() error) {
+			begin := time.Now()
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(begin))
+		}
+		put := func(name, domain string) {
+			timed(func() error {
+				_, err := s.CreateRecord(s.Ctx, store.Record("shop", name, domain, "A", "192.0.2.1"))
+				return err
+			})
+		}
+		timed(func() error { return s.DeleteRecord(s.Ctx, "shop", fmt.Sprintf("www-%d", i)) })
+		time.Sleep(20 * time.Millisecond) // the cascade is under way
+		put(fmt.Sprintf("www-%d", i+1), "www.example.org.")
+		for n := range 20 {
+			put(fmt.Sprintf("other-%d-%d", i, n), fmt.Sprintf("o%d-%d.example.org.", i, n))
+		}
+		begin := time.Now()
+		st.Settle()
+		of := b.takeBill()
+		t.Logf("delete %s, create %s, the slowest of 20 more writes %s; the cascade went on for %s; charged %v",
+			took[0], took[1], slices.Max(took[2:]), time.Since(begin).Round(time.Millisecond), of)
+		if most := 100 << 10; of["shop"] > most {
+			t.Errorf("the holder was charged %d octets, of which its own 22 writes take less than %d", of["shop"], most)
+		}
+		for _, r := range s.ListRecords("squat") {
+			if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); c.Reason != law.ReasonNameHeld {
+				t.Fatalf("%s: %s", r.Name, c.Message)
+			}
+			if text := string(must.Get(json.Marshal(r))(t)); strings.Contains(text, "shop") {
+				t.Fatalf("S1.7: it says whose the name is: %s", text)
+			}
+		}
+	}
+}
