@@ -67,7 +67,7 @@ test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; it
 
 .PHONY: test-long
 test-long: ##- test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release
-	hack/build-bindcar.sh
+	hack/build-bindcar.sh && hack/build-gitops.sh flux && hack/build-gitops.sh argo
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 	$(if $(filter ./...,$(PKG)),$(MAKE) --no-print-directory test-oldest)
 

@@ -2,16 +2,20 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the directory of kstatus and argohealth (hack/tools/gitops), which say what GitOps tools make of objects, building them first where they are not in
-# the cache. That takes some seconds and needs the Go module proxy. With --cached it builds nothing and fails when they are missing.
+# Prints the directory of programs that act as GitOps tools do, building them first where they are not in the cache. That needs the Go module proxy.
+#   hack/build-gitops.sh [MODULE] [--cached]
+# MODULE is a module of hack/tools: gitops (the default; kstatus and argohealth, some seconds), flux (fluxapply) or argo (argosync), two minutes each. With
+# --cached it builds nothing and fails when they are missing.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/tools/gitops"
+module=gitops
+[[ ${1:-} == --cached || -z ${1:-} ]] || { module=$1; shift; }
+cd "$(dirname "${BASH_SOURCE[0]}")/tools/$module"
 
-dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/gitops-$(cat go.mod go.sum */main.go | sha256sum | cut -c1-16)
+dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/$module-$(cat go.mod go.sum */main.go | sha256sum | cut -c1-16)
 if [[ ! -d $dir ]]; then
   [[ ${1:-} != --cached ]] || exit 1
   mkdir -p "$dir.$$"
-  GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath -o "$dir.$$/" ./...
+  GOGC=400 GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath -o "$dir.$$/" ./...
   mv -T "$dir.$$" "$dir" 2>/dev/null || rm -r "$dir.$$" # another run has built them meanwhile
 fi
 echo "$dir"

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -28,13 +29,14 @@ import (
 )
 
 // TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
-// commands until, within, admin and serial, the conditions [masters], [tenant], [long] (in which alone there is helm)
-// and [mutates] (kube-apiserver has MutatingAdmissionPolicies), and these variables, which are also put in where its
-// files name them:
+// commands until, within, admin and serial, the conditions [masters], [tenant], [long] (in which alone there are helm,
+// fluxapply, argosync and argohealth) and [mutates] (kube-apiserver has MutatingAdmissionPolicies), and these
+// variables, which are also put in where its files name them:
 //
 //	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
 //	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
 //	USER             who the story is
+//	GITOPS           the directory artifacts/gitops
 //	KUBECONFIG       whose it is; ADMIN names the administrator's, THEM that of the tenant of OTHER
 //
 // The short form runs as administrator only the stories that need an administrator's rights ([masters]). No
@@ -154,7 +156,12 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 	}
 	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl}
 	if rig.Long() {
-		if programs["helm"], err = rig.Tool("helm"); err != nil {
+		var failed [4]error
+		programs["helm"], failed[0] = rig.Tool("helm")
+		programs["fluxapply"], failed[1] = rig.GitOpsProgram("flux", "fluxapply")
+		programs["argosync"], failed[2] = rig.GitOpsProgram("argo", "argosync")
+		programs["argohealth"], failed[3] = rig.GitOpsProgram("gitops", "argohealth")
+		if err := errors.Join(failed[:]...); err != nil {
 			return err
 		}
 	}
@@ -167,9 +174,13 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 	if who == "masters" {
 		mine, user = c.kube.AdminKubeconfig(), "admin"
 	}
+	gitops, err := filepath.Abs("../../artifacts/gitops")
+	if err != nil {
+		return err
+	}
 	variables := map[string]string{
 		"NS": name, "OTHER": other, "DOMAIN": domain, "USER": user,
-		"KUBECONFIG": mine, "ADMIN": c.kube.AdminKubeconfig(), "THEM": them,
+		"GITOPS": gitops, "KUBECONFIG": mine, "ADMIN": c.kube.AdminKubeconfig(), "THEM": them,
 	}
 	for name, value := range variables {
 		env.Setenv(name, value)

@@ -61,8 +61,8 @@ func buildPrograms(dir string) error {
 func needPrograms(t *testing.T) {
 	t.Helper()
 	rig.Need(rig.KubeProgram("kubectl"))(t)
-	binaries.kstatus = rig.Need(rig.GitOpsProgram("kstatus"))(t)
-	binaries.argohealth = rig.Need(rig.GitOpsProgram("argohealth"))(t)
+	binaries.kstatus = rig.Need(rig.GitOpsProgram("gitops", "kstatus"))(t)
+	binaries.argohealth = rig.Need(rig.GitOpsProgram("gitops", "argohealth"))(t)
 	if rig.Long() {
 		binaries.helm = rig.Need(rig.Tool("helm"))(t)
 	}

@@ -52,13 +52,14 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 	return strings.TrimSpace(string(out)), nil
 }
 
-// GitOpsProgram is the path of kstatus or argohealth, which say what GitOps tools make of objects, as
-// hack/build-gitops.sh left it in its cache; else a *Missing.
-func GitOpsProgram(program string) (string, error) {
-	if dir := findCached("hack/build-gitops.sh"); dir != "" {
+// GitOpsProgram is the path of a program of a module of hack/tools, as hack/build-gitops.sh left it in its cache; else
+// a *Missing. Of gitops these are kstatus and argohealth, which say what GitOps tools make of objects. fluxapply of
+// flux and argosync of argo apply and prune as these tools do.
+func GitOpsProgram(module, program string) (string, error) {
+	if dir := findCached("hack/build-gitops.sh", module); dir != "" {
 		return filepath.Join(dir, program), nil
 	}
-	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
+	return "", &Missing{Program: program, Install: "hack/build-gitops.sh " + module}
 }
 
 // Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a
