@@ -12,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -20,7 +21,8 @@ import (
 // delivered is the same, which secondaries have. Its steps lead back to there, over the jump of the restore; that
 // serial lets the deletions through, and what is delivered then is ahead of all that was handed out.
 func TestRestore_ofAHeldZone_S7_5(t *testing.T) {
-	old := startStore(t, t.TempDir())
+	old, clock := startStore(t, t.TempDir()), store.Clock{}
+	old.Server = old.store.Server(func(c *ledger.Config) { c.Now = clock.Now })
 	stop := old.Run()
 	z := store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))
 	z.Spec.Limits = nil
@@ -29,6 +31,7 @@ func TestRestore_ofAHeldZone_S7_5(t *testing.T) {
 	for i := range 20 {
 		store.Must(old.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
 	}
+	clock.PassPeriods()
 	for i := range 20 {
 		must.Succeed(t, old.DeleteRecord(t.Context(), "infra", fmt.Sprint("r", i)))
 	}

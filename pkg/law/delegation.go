@@ -578,9 +578,9 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed [
 // warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked
 // (S7.5).
 func warnOfMassDeletion(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
-	if z.Grace > 0 || before.RRsets < minDeletions || h.deletionsPublished(now) || z.MaxDeletePercent >= 100 {
+	if z.Grace > 0 || !z.counts(before, now) {
 		return
 	}
-	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+
-		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, minDeletions, ToPublish(before.settledAt(h), before.Publish)))
+	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has go with it, "+
+		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, ToPublish(before.settledAt(h), before.Publish)))
 }

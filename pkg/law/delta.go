@@ -504,15 +504,15 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	m, known := x.movedRRsets()
+	t, known := x.ownStep(change.Holding)
 	if !known {
 		return nil, nil
 	}
-	delivered := z
+	last := z
 	if ask.Set != nil {
-		delivered = ask.Set // no content between two writes of one step is ever delivered
+		last = ask.Set // no content between two writes of one step is ever delivered
 	}
-	if !x.countDeletions(plan, change, delivered, m, ask.Now.Unix()) || !x.updateNameServers(plan, change) {
+	if change.countDeletions(plan, z, last, t, ask.Now.Unix()); !x.updateNameServers(plan, change) {
 		return nil, nil
 	}
 	if change.Holding != x.holding {
@@ -523,22 +523,6 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() && (change.Servable == nil || change.Servable.Status == "True"))
 	}
 	return plan, nil
-}
-
-// movedRRsets is what the step takes from the zone and gives it. known false: facts are needed.
-func (x *delta) movedRRsets() (m moved, known bool) {
-	m = moved{of: x.ask.Namespace, cascade: x.ask.Cascade}
-	if x.come != nil && (x.gone == nil || x.gone.Owner != x.come.Owner || x.gone.Type != x.come.Type) {
-		m.put = []rrset{{x.come.Owner, x.come.Type}}
-		if x.gone != nil && x.gone.Owner == x.come.Owner {
-			m.edited = &rrset{x.gone.Owner, x.gone.Type}
-		}
-	}
-	if !slices.ContainsFunc(x.diff.ttls, func(t content.TTLChange) bool { return t.After == nil }) {
-		return m, true
-	}
-	m.own, known = x.isOwnDeletion(x.zone, x.gone, x.place != nil)
-	return m, known
 }
 
 // adoptedPlacement says that the record stands in the zone, which is z after the write.

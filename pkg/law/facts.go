@@ -44,10 +44,6 @@ const (
 	KindArriving
 	// KindHeldBelow asks for the holders of base names strictly below Owner in the zone with uid Zone: *HeldBelow.
 	KindHeldBelow
-	// KindDeletions asks what the zone's own namespace has removed lately from the zone with uid Zone: *Deletions.
-	KindDeletions
-	// KindDeleted asks which RRsets it has removed at Owner there: *Deleted.
-	KindDeleted
 	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
 	// KindFloor asks for the serial that names begin with after a restore, where the store remembers none of theirs:
@@ -299,9 +295,6 @@ type Deliverable struct {
 	Overdue bool `json:"overdue,omitempty"`
 	// Held is set while the zone is not delivered because its own namespace removed too much of it; else nil (S7.5).
 	Held *Held `json:"held,omitempty"`
-	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own
-	// namespace removes; else 0 (S7.5).
-	Published int64 `json:"published,omitempty"`
 }
 
 // Enclosed is how a zone came below the one that encloses it.
@@ -389,6 +382,7 @@ type Zone struct {
 	State         [32]byte
 	// Rows and RRsets count what records and cuts give the zone.
 	Rows, RRsets int
+	Deletions    Deletions
 
 	// given is what Delegations add to Rules, in a decision that has asked for that.
 	given *given

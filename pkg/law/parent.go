@@ -82,9 +82,6 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		}
 		return plan, nil
 	}
-	if moved && !d.keepsCut(&h, holding, z.FQDN()) {
-		return nil, nil
-	}
 	if moved && holding.Parent != nil {
 		plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}

@@ -78,10 +78,8 @@ type ZoneChange struct {
 	Gone                bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
 	Ended *Zone
-	// Held says that the change begins a hold (S7.5). Excess says why the zone is held now; nil where it is not, or
-	// where the change counts nothing.
-	Held   bool
-	Excess *Excess
+	// Held says that the change begins a hold (S7.5).
+	Held bool
 	// EndsAt is an estimate of the end of the zone, unix seconds; 0 leaves the last one.
 	EndsAt int64
 }

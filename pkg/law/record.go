@@ -75,6 +75,8 @@ type RecordAsk struct {
 	// Uncounted says that a mass deletion does not count what goes: the namespace is being deleted, or an upgrade is
 	// carried out (S7.5).
 	Uncounted bool
+	// ByRules says that the cascade carries out a change of rules (Work.RulesChanged).
+	ByRules bool
 	// SamePlace says that what decides about the record's zone is as it was: domainName, view, zoneRef, and whether it
 	// is a DS. A client cannot take a record that stands out of its zone (S2.6).
 	SamePlace bool

@@ -407,7 +407,7 @@ func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 		h := plan.Zone.Holding.Held
 		if fqdn := plan.Zone.Zone.FQDN().String(); held[fqdn] != (h != nil) {
 			if held[fqdn] = h != nil; plan.Zone.Held {
-				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, describeExcess(plan.Zone.Excess))
+				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, describeExcess(plan.Zone.Zone.ExcessOf(h)))
 			}
 		}
 	}
@@ -541,7 +541,7 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 			h := w.holdingOf(z.zone)
 			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
 			if h.Held != nil {
-				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.excess), z.excess.Percent)
+				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)), z.zone.MaxDeletePercent)
 			}
 		}
 	case "holders":

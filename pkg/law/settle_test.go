@@ -196,6 +196,7 @@ func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
 		ask.Cause, ask.Yields, ask.Uncounted = causeOf(work), work.Yields, slices.Contains(work.Releases, o.Namespace)
+		ask.ByRules = work.RulesChanged()
 		if ask.WorkBy = work.By; !work.Unmarked {
 			ask.Work = work.ID
 		}
@@ -347,11 +348,14 @@ func (w *world) countPendingCuts() {
 		parent := *p.zone
 		ask := law.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
 		if h := w.findStanding(d.Child); h != nil {
-			ask.Own = h.RemovedBy(&parent)
+			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
+			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {
+				continue // the end of the hold owes it anew
+			}
 		}
 		if ask.Cut = w.computeCut(&parent, d.Child); w.countsChild(&parent, d.Child) {
 			child := w.zones[object{d.Child.Namespace, d.Child.Name}].zone
-			ask.Holding, ask.FQDN, ask.DS = w.findStanding(d.Child), child.FQDN(), child.DS
+			ask.Holding, ask.DS = w.findStanding(d.Child), child.DS
 		}
 		standing := w.findGaining(d)
 		if standing != nil {
@@ -429,7 +433,7 @@ func (w *world) countChild(parent *law.Zone, child law.Ref) *law.CountedCut {
 		return nil
 	}
 	z := w.zones[object{child.Namespace, child.Name}].zone
-	return w.findStanding(child).Counts(parent.FQDN(), z.FQDN(), w.readCountedCut(parent.UID, child.UID), w.computeCut(parent, child), z.DS)
+	return w.findStanding(child).Counts(w.computeCut(parent, child), z.DS)
 }
 
 // listRRsets returns the RRsets of a zone's records, from the record objects alone.

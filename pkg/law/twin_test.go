@@ -244,61 +244,23 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	w.checkContent(z, h, report)
 }
 
-// checkDeletions counts the marks of deleted RRsets anew and holds them against what is there (S7.5).
+// checkDeletions holds that a zone is held only for what S7.5 says, and that all of its numbers can be.
 func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report func(string, ...any)) {
-	d, _ := w.facts[law.DeletionsKey(z.UID)].(*law.Deletions)
-	if d == nil || len(d.Bases) == 0 {
-		if h.Held != nil {
-			report("S7.5: zone %s is held, and nothing says why", o)
-		}
-		return
-	}
-	gone, nameServers := make([]int, len(d.Bases)), false
-	counts := h.Held != nil || slices.ContainsFunc(d.Bases, func(b law.PastContent) bool {
-		age := w.now.Unix() - b.Last
-		return age < 600 && age > -600 // a clock that was ahead
-	})
-	for k, v := range w.facts {
-		if k.Kind != law.KindDeleted || k.Zone != z.UID {
-			continue
-		}
-		for _, x := range v.(*law.Deleted).RRsets {
-			if x.At == 0 {
-				continue
-			}
-			counted := false
-			for i, b := range d.Bases {
-				if x.GoneFrom(b.N) {
-					gone[i]++
-					counted = true
-					nameServers = nameServers || i == 0 && k.Owner.IsApex() && x.Type == rdata.NS && len(z.Header.NameServers) == 0
-				}
-			}
-			if !counted {
-				continue
-			}
-			for ro, r := range w.records {
-				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.ownerIn(z) == k.Owner && r.record.Type == x.Type &&
-					ro.Namespace == z.Namespace {
-					report("S7.5: %s %s of zone %s is said not to be put back, and record %s stands there", k.Owner, x.Type, o, ro)
-				}
-			}
-		}
-	}
-	for i, b := range d.Bases {
-		if b.Gone != gone[i] || b.Gone > b.RRsets {
-			report("S7.5: zone %s says that %d of the %d RRsets of serial %d are gone, and %d are", o, b.Gone, b.RRsets, b.Serial, gone[i])
+	for _, s := range z.Deletions.Least {
+		if s.RRsets < 0 {
+			report("S7.5: zone %s had %d RRsets", o, s.RRsets)
 		}
 	}
 	if h.Held == nil {
 		return
 	}
-	b := d.Bases[0]
-	if !(b.Gone >= 10 && int64(b.Gone)*100 > z.MaxDeletePercent*int64(b.RRsets)) && !(nameServers && b.RRsets >= 10 && z.MaxDeletePercent < 100) || h.Held.Serial != z.SettledSerial {
-		report("S7.5: zone %s is held at serial %d, %d is settled, and %d of %d RRsets are gone", o, h.Held.Serial, z.SettledSerial, b.Gone, b.RRsets)
+	e := z.ExcessOf(h.Held)
+	tooMany := e.Gone*100 > e.RRsets*int(z.MaxDeletePercent) && e.Gone > 0
+	if lost := h.Held.NameServers && len(z.Header.NameServers) == 0; !tooMany && !lost || h.Held.Had.RRsets < 10 || z.MaxDeletePercent >= 100 {
+		report("S7.5: zone %s is held for %+v", o, *e)
 	}
-	if want := (law.Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: nameServers}); *w.zones[o].excess != want {
-		report("S7.5: zone %s is said to be held for %+v, and %+v is so", o, *w.zones[o].excess, want)
+	if h.Held.Serial != z.SettledSerial {
+		report("S7.5: zone %s is held at serial %d, and %d is settled", o, h.Held.Serial, z.SettledSerial)
 	}
 }
 
@@ -382,6 +344,9 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		for _, s := range cut.Sets {
 			all = mergeRRset(all, s)
 		}
+		if h := w.heldChild(k.Object); h != nil && h.CountedBy(z) && h.KeepsCut(cut) {
+			continue
+		}
 		if got, want := w.derivedDS(z, k.Object, cut); !slices.Equal(got, want) {
 			report("S6.10: %s contains DS %q of a child that has %q", z.FQDN(), got, want)
 		}
@@ -426,50 +391,27 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 }
 
-// checkHolds proves that nothing which a parent has counted for a held zone goes while one counts it under the name
-// at which it is delivered (S7.5), whichever parent that is.
+// checkHolds proves that what the parent has counted for a held zone stays while it is the parent (S6.1).
 func (w *world) checkHolds(report func(string, ...any)) {
-	for uid, hold := range w.holds {
-		for _, z := range w.zones {
-			if z.zone.UID != uid || z.zone.Pending || z.zone.FQDN() != hold.at {
-				continue
-			}
-			h := w.holdingOf(z.zone)
-			if h.Held == nil {
-				report("S7.5: zone %s was held, and no transaction has ended that", hold.at)
-				continue
-			}
-			if h.Parent == nil || h.ExternalCut {
-				continue
-			}
-			of := w.zones[object{h.Parent.Namespace, h.Parent.Name}]
-			if of == nil || of.zone.UID != h.Parent.UID || of.zone.Pending || !of.zone.FQDN().Encloses(hold.at) {
-				continue // it went, or was renamed and this one follows: its cascade decides
-			}
-			p := of.zone
-			if c := h.Held.Cut; c != nil && slices.ContainsFunc(c.Sets, func(s content.RRset) bool { return s.Type == rdata.DS }) {
-				report("S6.10: the held zone %s keeps DS for its next parent", hold.at)
-			}
-			counted := map[content.Row]bool{}
-			if c := w.readCountedCut(p.UID, uid); c != nil {
-				for _, s := range c.Sets {
-					if s.Type == rdata.DS {
-						continue // they are of the keys, whatever is served (S6.10)
-					}
-					at, _ := s.Owner.In(p.FQDN())
-					owner, _ := at.Rel(name.Root)
-					for _, text := range s.Data {
-						counted[content.Row{Owner: owner, Type: s.Type, Data: text}] = true
-					}
-				}
-			}
-			for row := range hold.counted {
-				if !counted[row] {
-					report("S7.5: %s counted %s %s for the held zone %s, and does not any more", p.FQDN(), row.Owner, row.Data, hold.at)
-				}
-			}
-			hold.counted = counted
+	for _, z := range w.zones {
+		hold := w.holds[z.zone.UID]
+		if hold == nil || z.zone.Pending {
+			continue
 		}
+		h, counted, parent := w.holdingOf(z.zone), "", ""
+		if h.Held == nil {
+			report("S7.5: zone %s was held, and no transaction has ended that", z.zone.FQDN())
+			continue
+		}
+		if h.Parent != nil && !h.ExternalCut {
+			if c := w.readCountedCut(h.Parent.UID, h.UID); c != nil {
+				parent, counted = h.Parent.UID, writeFingerprint(c)
+			}
+			if hold.parent == h.Parent.UID && hold.counted != counted {
+				report("S6.1: the parent counted %s for the held zone %s, and counts %s now", hold.counted, z.zone.FQDN(), counted)
+			}
+		}
+		hold.parent, hold.counted = parent, counted
 	}
 }
 
@@ -492,6 +434,16 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 		return got, want
 	}
 	return nil, nil // its cascade decides
+}
+
+// heldChild returns the holding of a held zone; nil: it is not held.
+func (w *world) heldChild(uid string) *law.Holding {
+	for _, c := range w.zones {
+		if h := w.findStanding(c.zone.Ref); c.zone.UID == uid && h != nil && h.Held != nil {
+			return h
+		}
+	}
+	return nil
 }
 
 func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {

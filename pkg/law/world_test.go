@@ -57,15 +57,10 @@ type zoneObject struct {
 	annotated bool
 	delegated *law.Condition
 	servable  *law.Condition
-	excess    *law.Excess
 }
 
-// hold is what is known of a held zone: the name that it had when that began, and what its parents have counted for
-// it under this name since.
-type hold struct {
-	at      name.Name
-	counted map[content.Row]bool
-}
+// hold is what is known of a held zone: the uid of its parent, and what that counts for it.
+type hold struct{ parent, counted string }
 
 type recordObject struct {
 	record law.Record
@@ -335,7 +330,7 @@ func writeFingerprint(v any) string {
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut, law.KindRules, law.KindListed, law.KindWithdrawal:
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules, law.KindListed, law.KindWithdrawal:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}
@@ -394,12 +389,6 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	if c.Servable != nil {
 		z.servable = c.Servable
 	}
-	switch {
-	case c.Holding == nil || c.Holding.Held == nil:
-		z.excess = nil
-	case c.Excess != nil:
-		z.excess = c.Excess
-	}
 	if before != nil && !before.Pending && !after.Pending {
 		// I3: serial, state and N change with a step and only with one.
 		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N || before.Rows != after.Rows || before.RRsets != after.RRsets || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
@@ -420,7 +409,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	}
 	z.zone = &after
 	if c.Held {
-		w.holds[after.UID] = &hold{at: after.FQDN()}
+		w.holds[after.UID] = &hold{}
 	} else if after.Pending || c.Holding.Held == nil {
 		delete(w.holds, after.UID)
 	}

@@ -553,9 +553,7 @@ func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *conten
 }
 
 func (d *zoneDecision) finishPlan(plan *Plan, change *ZoneChange) (*Plan, *Refusal) {
-	if !d.releaseHold(plan, change, d.ask.Now.Unix()) {
-		return nil, nil
-	}
+	change.releaseHold(plan, d.ask.Now.Unix())
 	c, known := judgeServable(&d.reading, change.Zone, change.Holding, nil)
 	if !known {
 		return nil, nil
@@ -578,11 +576,11 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	z := d.wantedZone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows,
 		before.RRsets
+	z.Deletions = before.Deletions
 	h := *holding
 	change := &ZoneChange{Zone: z, Holding: &h}
-	if !d.publishDeletions(plan, change, before) {
-		return nil, nil
-	}
+	d.publishDeletions(plan, change, before)
+	z = change.Zone
 	if refusal := d.nameServersFree(z, before, &h); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -145,8 +144,8 @@ func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 	first := b.expectHeld(true)
 	b.publishDeletions(first.Status.SettledSerial)
 	b.expectHeld(false)
-	b.clock.Add(int64(11 * time.Minute))
 	b.fillRecords("infra", "s", 20)
+	b.waitPeriods()
 	b.deleteRecords("infra", "s", 1, 20)
 	b.fillRecords("team", "t", 3)
 	second := b.expectHeld(true)

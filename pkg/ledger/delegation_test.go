@@ -209,8 +209,8 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 // A Delegation that goes with most of a zone is a mass deletion of the zone's own namespace, and the answer says so.
 func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
 	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
+	st, clock := store.New(t), store.Clock{}
+	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
 	s.Run()
 	zone := store.Zone("infra", "example", "example.org.")
 	zone.Spec.Limits = nil
@@ -221,6 +221,7 @@ func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
 	}
 	st.Settle()
 	before := s.Zone("infra", "example").Status.SettledSerial
+	clock.PassPeriods()
 	must.Succeed(t, s.DeleteDelegation("infra", "team-a"))
 	st.Settle()
 	z := s.Zone("infra", "example")

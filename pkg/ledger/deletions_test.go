@@ -58,8 +58,12 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	store.Must(b.pickFirst().CreateZone(z))
 	b.Settle()
 	b.fillRecords("infra", "r", records)
+	b.waitPeriods()
 	return b
 }
+
+// waitPeriods lets three periods begin, so that all that stands counts against what goes.
+func (b *brake) waitPeriods() { b.clock.Add(int64(30 * time.Minute)) }
 
 func (b *brake) pickFirst() *store.Server { return b.servers[0] }
 
@@ -161,9 +165,9 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 			b.expectHeld(true)
 			b.publishDeletions(z.Status.SettledSerial)
 			b.expectHeld(false)
-			// Removals that were let through stay so until the base moves, ten minutes later.
-			b.clock.Add(int64(11 * time.Minute))
+			// Removals that were let through stay so; what stands for ten minutes counts anew.
 			b.fillRecords("infra", "s", 20)
+			b.waitPeriods()
 			b.deleteRecords("infra", "s", 1, 20)
 			b.expectHeld(true)
 		})
@@ -175,18 +179,19 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 3, 90)
 	b.fillRecords("team", "t", 30)
+	b.waitPeriods()
 	b.deleteRecords("infra", "r", 1, 90)
 	z := b.expectHeld(true)
 	if b.told.Load() != 1 || z.Status.RRsetCount != 30 {
 		t.Errorf("%d holds were told, %d RRsets are left", b.told.Load(), z.Status.RRsetCount)
 	}
-	b.fillRecords("team", "r", 60) // that is not theirs to put back
-	b.expectHeld(true)
-	b.fillRecords("infra", "r", 53)
+	b.fillRecords("team", "r", 60) // that puts nothing back, nor does what goes of it take anything
 	b.expectHeld(true)
 	b.deleteRecords("team", "r", 1, 30)
+	b.fillRecords("infra", "s", 53)
+	b.expectHeld(true)
 	b.runEach(54, 54, func(s *store.Server, i int) error {
-		r := store.Record("infra", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.7")
+		r := store.Record("infra", fmt.Sprint("s", i), fmt.Sprintf("s%d.example.org.", i), "A", "192.0.2.7")
 		_, err := s.CreateRecord(t.Context(), r)
 		return err
 	})
@@ -223,12 +228,6 @@ func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 			b.expectHeld(true)
 			b.Should(b.pickFirst().DeleteZone("infra", "example"))
 			b.Settle()
-			keys := layout.Keys{Prefix: b.Prefix}
-			for _, room := range []string{"deletions", "deleted"} {
-				if r := store.Must(b.Client.Client.Get(b.Context(), keys.Room(room), clientv3.WithPrefix())); len(r.Kvs) > 0 {
-					b.Errorf("%d keys of %s are left", len(r.Kvs), room)
-				}
-			}
 			store.Must(b.pickFirst().CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
 			b.Settle()
 			b.expectHeld(false)
@@ -278,6 +277,7 @@ func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
 	b.fillRecords("team", "t", 30)
+	b.waitPeriods()
 	rules := func(publish int64, delegations ...v1alpha1.DelegationRule) {
 		store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 			z.Spec.Delegations, z.Annotations = delegations, map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(publish)}
@@ -332,6 +332,7 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 				return err
 			})
 			b.Settle()
+			b.waitPeriods()
 			parent := b.getZone()
 			b.deleteRecords("team", "c", 1, 20)
 			for _, r := range ns {
@@ -358,58 +359,12 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5: a held zone gets another parent, by a zone between the two that comes and goes: each counts for it what the
-// last one counted.
-func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
-	t.Parallel()
-	b := newBrake(t, 2, 0)
-	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Namespaces: []string{"team", "infra"}})
-	}))
-	child := store.Zone("team", "child", "child.b.example.org.", store.Allow("team", "*", "@"))
-	child.Spec.Limits, child.Spec.NameServers = nil, nil
-	store.Must(b.pickFirst().CreateZone(child))
-	records := []*v1alpha1.Record{store.Record("team", "ns", "child.b.example.org.", "NS", "ns1.child.b.example.org."), store.Record("team", "ns1", "ns1.child.b.example.org.", "A", "192.0.2.53")}
-	for i := range 10 {
-		records = append(records, store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.b.example.org.", i), "A", "192.0.2.1"))
-	}
-	for _, r := range records {
-		store.Must(b.pickFirst().CreateRecord(t.Context(), r))
-	}
-	b.Settle()
-	entries := b.getZone().Status.EntryCount
-	for i := range records { // the name servers last
-		b.Should(b.servers[i%2].DeleteRecord(t.Context(), "team", records[len(records)-1-i].Name))
-	}
-	b.Settle()
-	counts := func(zone string, want int64) {
-		t.Helper()
-		b.Settle() // fsck compares what each parent counts
-		if z := b.pickFirst().Zone("infra", zone); z.Status.EntryCount != want || z.Status.SettledSerial != z.Status.Serial {
-			t.Errorf("zone %s has %d entries, of serials %d and %d, want %d", zone, z.Status.EntryCount, z.Status.Serial, z.Status.SettledSerial, want)
-		}
-	}
-	counts("example", entries)
-	between := store.Zone("infra", "b", "b.example.org.")
-	between.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.example.net."}}
-	between.Spec.Delegations = []v1alpha1.DelegationRule{{Zones: []string{"*"}, Namespaces: []string{"team"}}}
-	store.Must(b.servers[1].CreateZone(between))
-	counts("example", entries-2+1)
-	counts("b", 2+2)
-	b.Should(b.pickFirst().DeleteZone("infra", "b"))
-	counts("example", entries)
-	store.Must(b.pickFirst().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
-		z.Annotations = map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(z.Status.SettledSerial)}
-	}))
-	counts("example", entries-2)
-}
-
 // S7.5: a child puts back what ends the hold of its parent: what that owes its own parent is paid before the child's
 // write is answered. No worker runs that would pay it.
 func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
+	st, clock := store.New(t), store.Clock{}
+	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
 	stop := s.Run()
 	create := func(z *v1alpha1.Zone) {
 		t.Helper()
@@ -431,6 +386,7 @@ func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	}
 	st.Settle()
 	stop()
+	clock.PassPeriods()
 	entries := s.Zone("infra", "org").Status.EntryCount
 	held := func(held bool) {
 		t.Helper()
@@ -566,44 +522,6 @@ func condensedOf(b *brake, uid string) (octets int) {
 	return octets
 }
 
-// S7.5: marks of deleted RRsets go when they count no longer.
-func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
-	t.Parallel()
-	b := newBrake(t, 1, 30, ledger.SerialsEvery(20*time.Millisecond))
-	b.deleteRecords("infra", "r", 1, 9)
-	marks := func() int {
-		return len(store.Must(b.Client.Client.Get(t.Context(), layout.Keys{Prefix: b.Prefix}.Room("deleted"), clientv3.WithPrefix())).Kvs)
-	}
-	if n := marks(); n != 9 {
-		t.Fatalf("%d marks of 9 deleted RRsets", n)
-	}
-	b.clock.Add(int64(2 * time.Hour))
-	store.Eventually(t, "all marks are swept", func() bool { return marks() == 0 })
-	// Those of the hour go though others count: the namespace of the zone removes one more every nine minutes.
-	for i := range 8 {
-		b.deleteRecords("infra", "r", 10+i, 10+i)
-		b.clock.Add(int64(9 * time.Minute))
-	}
-	store.Eventually(t, "of the marks of 8 RRsets those two are left that count", func() bool { return marks() <= 2 })
-	b.MustBeClean()
-	b.clock.Add(int64(2 * time.Hour))
-	b.fillRecords("infra", "s", 10)
-	b.deleteRecords("infra", "s", 1, 6)
-	b.expectHeld(false)
-	b.deleteRecords("infra", "s", 7, 10)
-	b.expectHeld(true)
-	// A record that another namespace makes and removes meanwhile leaves no mark, however long the hold lasts.
-	store.Eventually(t, "the marks of before are swept", func() bool { return marks() == 10 })
-	b.fillRecords("team", "t", 20)
-	b.deleteRecords("team", "t", 1, 20)
-	b.fillRecords("infra", "u", 5)
-	b.deleteRecords("infra", "u", 1, 5)
-	if n := marks(); n != 10 {
-		t.Errorf("%d marks, and 10 before another namespace made 20 RRsets and removed them", n)
-	}
-	b.MustBeClean()
-}
-
 // S7.5: the cascade of a withdrawn rule that lets go of many records is one mass deletion. Servers that run and those
 // that start have what is delivered; the rule that comes back puts all back.
 func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
@@ -614,6 +532,7 @@ func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 	}
 	b := newBrake(t, 2, 30, ledger.JournalOctets(16<<10))
 	b.fillRecords("team", "t", n)
+	b.waitPeriods()
 	was := followLedger(t, b.pickFirst()).bases["infra/example"]
 	rules := func(delegations ...v1alpha1.DelegationRule) time.Duration {
 		began := time.Now()
@@ -654,6 +573,7 @@ func TestMassDeletion_lastNS_S7_5(t *testing.T) {
 	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
 	store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.NameServers = nil }))
 	b.Settle()
+	b.waitPeriods()
 	before := b.getZone()
 	says := func(want string) {
 		t.Helper()
@@ -666,11 +586,11 @@ func TestMassDeletion_lastNS_S7_5(t *testing.T) {
 	}
 	must.Succeed(t, b.pickFirst().DeleteRecord(b.Context(), "infra", "apex-ns"))
 	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
-	b.deleteRecords("infra", "r", 1, 9)
-	says("the last NS record at the apex, and 10 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 9 RRsets are missing")
-	b.deleteRecords("infra", "r", 10, 10)
+	b.deleteRecords("infra", "r", 1, 6)
+	says("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 6 RRsets are missing")
+	b.deleteRecords("infra", "r", 7, 7)
 	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
-	says("10 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 9 RRsets are missing")
+	says("7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 6 RRsets are missing")
 	b.fillRecords("infra", "r", 1)
 	b.expectHeld(false)
 	b.MustBeClean()

@@ -46,8 +46,6 @@
 //	owners/ holders/       writes of Records, with the Zone                         the Zone's revision
 //	members/ counts/       the same                                                 the Zone's revision
 //	rules/ listed/         writes of Delegations, with the Zone                     the Zone's revision
-//	deletions/ deleted/    writes of the zone's own namespace, with the Zone;       the Zone's revision
-//	                       marks that count no more are swept
 //	cuts/                  the outbox, with the parent's Zone                       the Zone's revision
 //	debts/                 what changes a child's apex; consumed with cuts/         its own revision
 //	journal/               each transaction that changes a zone's content, under    nothing: no decision reads it

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -141,7 +142,10 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	st := store.New(t)
 	exampleOrg(t, st)
 	var told atomic.Int64
-	s := st.Server(stopClock, func(c *ledger.Config) { c.Held = func(*v1alpha1.Zone) { told.Add(1) } })
+	now := time.Now()
+	s := st.Server(func(c *ledger.Config) {
+		c.Now, c.Held = func() time.Time { return now }, func(*v1alpha1.Zone) { told.Add(1) }
+	})
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Limits = nil }))
 	s.Run()
 	st.Settle()
@@ -150,10 +154,13 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 		store.Must(s.CreateRecord(t.Context(), store.Record("platform", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
 		first = append(first, createLater(store.Record("platform", fmt.Sprintf("s%d", i), fmt.Sprintf("r%d.example.org.", i), "A",
 			"192.0.2.2")), deleteLater("platform", fmt.Sprintf("r%d", i)))
-		second = append(second, createLater(store.Record("platform", fmt.Sprintf("t%d", i), fmt.Sprintf("t%d.example.org.", i), "A",
-			"192.0.2.2")))
+		if i < 5 {
+			second = append(second, createLater(store.Record("platform", fmt.Sprintf("t%d", i), fmt.Sprintf("t%d.example.org.", i), "A",
+				"192.0.2.2")))
+		}
 		gone = append(gone, deleteLater("platform", fmt.Sprintf("s%d", i)))
 	}
+	now = now.Add(30 * time.Minute) // they stood for a period
 	if _, errs := inSet(t.Context(), s, first...); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}

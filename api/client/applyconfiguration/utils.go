@@ -161,6 +161,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.WebhookTLSApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("Zone"):
 		return &applyconfigurationkubizonev1alpha1.ZoneApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneDeletions"):
+		return &applyconfigurationkubizonev1alpha1.ZoneDeletionsApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneDNSSEC"):
 		return &applyconfigurationkubizonev1alpha1.ZoneDNSSECApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneDNSSECStatus"):
@@ -177,6 +179,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.ZoneSpecApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneStatus"):
 		return &applyconfigurationkubizonev1alpha1.ZoneStatusApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneStock"):
+		return &applyconfigurationkubizonev1alpha1.ZoneStockApplyConfiguration{}
 
 	}
 	return nil

@@ -135,6 +135,8 @@ func (m *ZoneDNSSEC) Reset() { *m = ZoneDNSSEC{} }
 
 func (m *ZoneDNSSECStatus) Reset() { *m = ZoneDNSSECStatus{} }
 
+func (m *ZoneDeletions) Reset() { *m = ZoneDeletions{} }
+
 func (m *ZoneEntries) Reset() { *m = ZoneEntries{} }
 
 func (m *ZoneEntriesOptions) Reset() { *m = ZoneEntriesOptions{} }
@@ -156,6 +158,8 @@ func (m *ZoneSpec) Reset() { *m = ZoneSpec{} }
 func (m *ZoneStatus) Reset() { *m = ZoneStatus{} }
 
 func (m *ZoneStep) Reset() { *m = ZoneStep{} }
+
+func (m *ZoneStock) Reset() { *m = ZoneStock{} }
 
 func (m *ZoneViewMeta) Reset() { *m = ZoneViewMeta{} }
 
@@ -3265,6 +3269,49 @@ func (m *ZoneDNSSECStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *ZoneDeletions) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *ZoneDeletions) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *ZoneDeletions) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.Least) > 0 {
+		for iNdEx := len(m.Least) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Least[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x1a
+		}
+	}
+	i = encodeVarintGenerated(dAtA, i, uint64(m.PeriodStart))
+	i--
+	dAtA[i] = 0x10
+	i = encodeVarintGenerated(dAtA, i, uint64(m.Own))
+	i--
+	dAtA[i] = 0x8
+	return len(dAtA) - i, nil
+}
+
 func (m *ZoneEntries) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -3873,6 +3920,18 @@ func (m *ZoneStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.Deletions != nil {
+		{
+			size, err := m.Deletions.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x7a
+	}
 	if m.DNSSEC != nil {
 		{
 			size, err := m.DNSSEC.MarshalToSizedBuffer(dAtA[:i])
@@ -4071,6 +4130,35 @@ func (m *ZoneStep) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	i--
 	dAtA[i] = 0x10
 	i = encodeVarintGenerated(dAtA, i, uint64(m.ContentGeneration))
+	i--
+	dAtA[i] = 0x8
+	return len(dAtA) - i, nil
+}
+
+func (m *ZoneStock) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *ZoneStock) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *ZoneStock) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.Own))
+	i--
+	dAtA[i] = 0x10
+	i = encodeVarintGenerated(dAtA, i, uint64(m.RRsets))
 	i--
 	dAtA[i] = 0x8
 	return len(dAtA) - i, nil
@@ -5292,6 +5380,23 @@ func (m *ZoneDNSSECStatus) Size() (n int) {
 	return n
 }
 
+func (m *ZoneDeletions) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	n += 1 + sovGenerated(uint64(m.Own))
+	n += 1 + sovGenerated(uint64(m.PeriodStart))
+	if len(m.Least) > 0 {
+		for _, e := range m.Least {
+			l = e.Size()
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
+	return n
+}
+
 func (m *ZoneEntries) Size() (n int) {
 	if m == nil {
 		return 0
@@ -5557,6 +5662,10 @@ func (m *ZoneStatus) Size() (n int) {
 		l = m.DNSSEC.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if m.Deletions != nil {
+		l = m.Deletions.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -5600,6 +5709,17 @@ func (m *ZoneStep) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	return n
+}
+
+func (m *ZoneStock) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	n += 1 + sovGenerated(uint64(m.RRsets))
+	n += 1 + sovGenerated(uint64(m.Own))
 	return n
 }
 
@@ -6480,6 +6600,23 @@ func (this *ZoneDNSSECStatus) String() string {
 	}, "")
 	return s
 }
+func (this *ZoneDeletions) String() string {
+	if this == nil {
+		return "nil"
+	}
+	repeatedStringForLeast := "[]ZoneStock{"
+	for _, f := range this.Least {
+		repeatedStringForLeast += strings.Replace(strings.Replace(f.String(), "ZoneStock", "ZoneStock", 1), `&`, ``, 1) + ","
+	}
+	repeatedStringForLeast += "}"
+	s := strings.Join([]string{`&ZoneDeletions{`,
+		`Own:` + fmt.Sprintf("%v", this.Own) + `,`,
+		`PeriodStart:` + fmt.Sprintf("%v", this.PeriodStart) + `,`,
+		`Least:` + repeatedStringForLeast + `,`,
+		`}`,
+	}, "")
+	return s
+}
 func (this *ZoneEntries) String() string {
 	if this == nil {
 		return "nil"
@@ -6675,6 +6812,7 @@ func (this *ZoneStatus) String() string {
 		`EndsAt:` + strings.Replace(fmt.Sprintf("%v", this.EndsAt), "Time", "v1.Time", 1) + `,`,
 		`RRsetCount:` + fmt.Sprintf("%v", this.RRsetCount) + `,`,
 		`DNSSEC:` + strings.Replace(this.DNSSEC.String(), "ZoneDNSSECStatus", "ZoneDNSSECStatus", 1) + `,`,
+		`Deletions:` + strings.Replace(this.Deletions.String(), "ZoneDeletions", "ZoneDeletions", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6708,6 +6846,17 @@ func (this *ZoneStep) String() string {
 		`Removed:` + repeatedStringForRemoved + `,`,
 		`Added:` + repeatedStringForAdded + `,`,
 		`TTLs:` + repeatedStringForTTLs + `,`,
+		`}`,
+	}, "")
+	return s
+}
+func (this *ZoneStock) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&ZoneStock{`,
+		`RRsets:` + fmt.Sprintf("%v", this.RRsets) + `,`,
+		`Own:` + fmt.Sprintf("%v", this.Own) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -16696,6 +16845,128 @@ func (m *ZoneDNSSECStatus) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
+func (m *ZoneDeletions) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: ZoneDeletions: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: ZoneDeletions: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Own", wireType)
+			}
+			m.Own = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Own |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PeriodStart", wireType)
+			}
+			m.PeriodStart = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.PeriodStart |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Least", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Least = append(m.Least, ZoneStock{})
+			if err := m.Least[len(m.Least)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
 func (m *ZoneEntries) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -19131,6 +19402,42 @@ func (m *ZoneStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 15:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Deletions", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.Deletions == nil {
+				m.Deletions = &ZoneDeletions{}
+			}
+			if err := m.Deletions.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -19461,6 +19768,94 @@ func (m *ZoneStep) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *ZoneStock) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: ZoneStock: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: ZoneStock: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RRsets", wireType)
+			}
+			m.RRsets = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.RRsets |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Own", wireType)
+			}
+			m.Own = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Own |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -277,8 +277,8 @@ type ZoneLimits struct {
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
 	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
-	// in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the
-	// apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
+	// in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS Record at
+	// the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
 	// through, or enough RRsets are put back. 100: no limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
@@ -356,6 +356,36 @@ type ZoneStatus struct {
 	// ends.
 	// +optional
 	DNSSEC *ZoneDNSSECStatus `json:"dnssec,omitempty" protobuf:"bytes,14,opt,name=dnssec"`
+
+	// deletions are the numbers by which the server finds a mass deletion; absent until it counts.
+	// +optional
+	Deletions *ZoneDeletions `json:"deletions,omitempty" protobuf:"bytes,15,opt,name=deletions"`
+}
+
+// ZoneDeletions are the numbers by which a mass deletion is found.
+type ZoneDeletions struct {
+	// own is the number of RRsets that the zone's own namespace has added, less those that it has removed. It may be
+	// negative.
+	Own int64 `json:"own" protobuf:"varint,1,opt,name=own"`
+
+	// periodStart is when the present period of ten minutes began, in seconds since 1970.
+	PeriodStart int64 `json:"periodStart" protobuf:"varint,2,opt,name=periodStart"`
+
+	// least are the least numbers of the present period, of the one before, and of the one before that. The zone is
+	// held when own has fallen below that of one of the last two by more than spec.limits.maxDeletePercent of its
+	// rrsets.
+	// +listType=atomic
+	// +k8s:validation:maxItems=3
+	Least []ZoneStock `json:"least" protobuf:"bytes,3,rep,name=least"`
+}
+
+// ZoneStock is what a zone had.
+type ZoneStock struct {
+	// rrsets is the number of RRsets.
+	RRsets int64 `json:"rrsets" protobuf:"varint,1,opt,name=rrsets"`
+
+	// own is that of ZoneDeletions.
+	Own int64 `json:"own" protobuf:"varint,2,opt,name=own"`
 }
 
 // ZoneDNSSECStatus says how far a zone is signed.

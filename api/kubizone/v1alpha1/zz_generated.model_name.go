@@ -294,6 +294,11 @@ func (in ZoneDNSSECStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneDeletions) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ZoneDeletions"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ZoneEntries) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ZoneEntries"
 }
@@ -346,6 +351,11 @@ func (in ZoneStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ZoneStep) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ZoneStep"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneStock) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ZoneStock"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

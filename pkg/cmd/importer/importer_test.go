@@ -21,9 +21,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/importer"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/store"
 )
 
 const file = `$ORIGIN example.org.
@@ -373,6 +375,9 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 
 // A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through.
 func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
+	clock := store.Clock{}
+	apiserver.Faults.Now = clock.Now
+	t.Cleanup(func() { apiserver.Faults.Now = nil })
 	s := startServer(t)
 	var text strings.Builder
 	text.WriteString("$ORIGIN t.test.\n@ 300 IN SOA ns.example.net. hostmaster 1 1800 900 604800 300\n@ 300 NS ns.example.net.\n")
@@ -383,6 +388,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	many, few := writeFile(t, "t.test.zone", text.String()), writeFile(t, "few.zone", head+"r0 300 A 192.0.2.1\n")
 	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
 	s.runImport("", append(arguments, many)...)
+	clock.PassPeriods()
 	got := s.runImport("", append(arguments, few)...)
 	zone := s.getZone("a", "t")
 	got.expectRemarks("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d",

@@ -27,7 +27,9 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/store"
 )
 
 // output keeps what is said and tells when a line comes.
@@ -216,6 +218,9 @@ spec:
 
 // S7.5: kubectl delete records --all is not delivered unasked, also by a server that starts meanwhile.
 func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
+	clock := store.Clock{}
+	apiserver.Faults.Now = clock.Now
+	t.Cleanup(func() { apiserver.Faults.Now = nil })
 	o := makeOptions(filepath.Join(t.TempDir(), "data"))
 	r := startServer(t, o)
 	api := r.makeClient(t).KubizoneV1alpha1()
@@ -230,6 +235,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "A", RData: "192.0.2.1"}}
 		must.Get(api.Records("a").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	}
+	clock.PassPeriods()
 	must.Succeed(t, api.Records("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	now := func() *v1alpha1.Zone {
 		return must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Get(t.Context(), "example-org", metav1.GetOptions{}))(t)

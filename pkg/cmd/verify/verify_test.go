@@ -20,12 +20,14 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/verify"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"
+	"kubi.zone/kubizone/test/store"
 )
 
 // api is a whole kubizone in this process with the zone a/org in it.
@@ -228,6 +230,9 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 
 // S7.5: of a zone that a mass deletion holds back, servers are to have what was settled.
 func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
+	clock := store.Clock{}
+	apiserver.Faults.Now = clock.Now
+	t.Cleanup(func() { apiserver.Faults.Now = nil })
 	a := startAPI(t)
 	for i := range 20 {
 		a.makeRecord(fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT",
@@ -237,6 +242,7 @@ func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
 		t.Helper()
 		return must.Get(a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	}
+	clock.PassPeriods()
 	var settled string
 	for i := range 20 {
 		if z := zone(); z.Status.SettledSerial == z.Status.Serial {

@@ -218,6 +218,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ZoneChangesOptions{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref),
 		kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSEC(ref),
 		kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref),
+		kubizonev1alpha1.ZoneDeletions{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref),
 		kubizonev1alpha1.ZoneEntries{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref),
 		kubizonev1alpha1.ZoneEntriesOptions{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref),
 		kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref),
@@ -229,6 +230,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref),
 		kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref),
 		kubizonev1alpha1.ZoneStep{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref),
+		kubizonev1alpha1.ZoneStock{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref),
 		kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref),
 	}
 }
@@ -10309,6 +10311,57 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneDeletions are the numbers by which a mass deletion is found.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"own": {
+						SchemaProps: spec.SchemaProps{
+							Description: "own is the number of RRsets that the zone's own namespace has added, less those that it has removed. It may be negative.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"periodStart": {
+						SchemaProps: spec.SchemaProps{
+							Description: "periodStart is when the present period of ten minutes began, in seconds since 1970.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"least": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "least are the least numbers of the present period, of the one before, and of the one before that. The zone is held when own has fallen below that of one of the last two by more than spec.limits.maxDeletePercent of its rrsets.",
+							MaxItems:    ptr.To[int64](3),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.ZoneStock{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"own", "periodStart", "least"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.ZoneStock{}.OpenAPIModelName()},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -10623,7 +10676,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 					},
 					"maxDeletePercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or enough RRsets are put back. 100: no limit. Absent: 30.",
+							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS Record at the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or enough RRsets are put back. 100: no limit. Absent: 30.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},
@@ -11107,11 +11160,17 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 							Ref:         ref(kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName()),
 						},
 					},
+					"deletions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletions are the numbers by which the server finds a mass deletion; absent until it counts.",
+							Ref:         ref(kubizonev1alpha1.ZoneDeletions{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName(), kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDeletions{}.OpenAPIModelName(), kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()},
 	}
 }
 
@@ -11224,6 +11283,36 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 		},
 		Dependencies: []string{
 			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.Row{}.OpenAPIModelName(), kubizonev1alpha1.TTLChange{}.OpenAPIModelName(), kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneStock is what a zone had.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rrsets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rrsets is the number of RRsets.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"own": {
+						SchemaProps: spec.SchemaProps{
+							Description: "own is that of ZoneDeletions.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"rrsets", "own"},
+			},
+		},
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 )
 
 // MaxGlue is how many addresses a delegation has at most in its parent (S6.1), and the nameServers of one zone
-// (S6.2). All of them are written in one transaction of the parent, which the child's owner must not be able to make
-// too large: it is also what takes them away again.
-const MaxGlue = 512
+// (S6.2). One transaction of the parent, of 128 operations by default, replaces all of them, each at a name of its own.
+const MaxGlue = 48
 
 // Cut is what the zone named parent counts for a delegated child (S6.1): the
 // child's apex NS (those of its nameServers and its NS Records at "@") and the
@@ -25,7 +24,7 @@ const MaxGlue = 512
 // Owners are relative to parent, Data is absolute and TTLs are explicit, so
 // that the parent needs nothing of the child to resolve them and a change of
 // the child's ttl or fqdn shows. Where there are more than MaxGlue addresses,
-// each host has its share of them, the first in order. The order is that of RRset.Compare; two cuts
+// each host and type has its share of them, the first in order. The order is that of RRset.Compare; two cuts
 // are equal exactly when the slices are (RRset.Equal). A child without apex NS,
 // or with none that is left, cuts nothing: nil.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
@@ -64,7 +63,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		inParent, _ := host.Rel(parent) // which encloses the child
 		before := len(glue)
 		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
-			if set, ok := lookup(inChild, t); below && ok {
+			if set, ok := lookup(inChild, t); below && ok && len(glue) < MaxGlue {
 				glue = appendAbsolute(glue, inParent, child, set)
 			}
 		}
@@ -74,7 +73,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 	}
 	cut := appendAbsolute(nil, cutOwner, child, reached)
 	for _, set := range glue {
-		if most := max(1, MaxGlue/len(glue)); len(set.Data) > most {
+		if most := MaxGlue / len(glue); len(set.Data) > most {
 			set.Data = set.Data[:most]
 		}
 		cut = append(cut, set)

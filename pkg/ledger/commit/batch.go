@@ -553,9 +553,6 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 		if c.Servable == nil {
 			c.Servable = before.Servable
 		}
-		if c.Excess == nil {
-			c.Excess = before.Excess
-		}
 		if c.EndsAt == 0 {
 			c.EndsAt = before.EndsAt
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
@@ -22,7 +23,8 @@ import (
 // Run any more.
 func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	t.Helper()
-	s := st.Server()
+	clock := store.Clock{}
+	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
 	stop := s.Run()
 	defer stop()
 	zone := func(z *v1alpha1.Zone, change ...func(*v1alpha1.Zone)) {
@@ -118,6 +120,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	for i := range 12 {
 		record(store.Record("infra", fmt.Sprintf("h%d", i), fmt.Sprintf("h%d", i), "A", "192.0.2.1"), in("held"))
 	}
+	clock.PassPeriods()
 	for i := range 12 {
 		must.Succeed(t, s.DeleteRecord(s.Ctx, "infra", fmt.Sprintf("h%d", i)))
 	}

@@ -150,70 +150,7 @@ func (c *check) checkKeys() error {
 	if err := c.checkGiven(); err != nil {
 		return err
 	}
-	if err := c.checkDeletions(); err != nil {
-		return err
-	}
 	return c.checkOrphans()
-}
-
-// checkDeletions holds the counters of each zone's deletions against the marks of its owners (S7.5). Earlier
-// deletions are in no object, so the marks are believed. They may go before the counters do.
-func (c *check) checkDeletions() error {
-	deletions := map[string]law.Deletions{}
-	gone := map[string][]int{} // by uid, for each of its bases
-	none := func(*zone, func(string, string)) {}
-	if err := c.checkRoom("deletions", "S7.5", func(z *zone, _, key string, kv *mvccpb.KeyValue) {
-		var d law.Deletions
-		if !c.parseValue(key, kv, &d) {
-			return
-		}
-		deletions[z.UID], gone[z.UID] = d, make([]int, len(d.Bases))
-		for i, b := range d.Bases {
-			if b.N > z.N || i > 0 && b.N <= d.Bases[i-1].N {
-				c.reportDamage(key, "S7.5", encodeText(d), "contents up to step %d, each later than the one before", z.N)
-			}
-		}
-	}, none); err != nil {
-		return err
-	}
-	if err := c.checkRoom("deleted", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
-		var d law.Deleted
-		if _, err := name.RelFromKey(rest); err != nil {
-			c.reportDamage(key, "S7.5", err.Error(), "an owner")
-			return
-		}
-		if !c.parseValue(key, kv, &d) {
-			return
-		}
-		for _, x := range d.RRsets {
-			at := uint64(0)
-			ordered := !slices.ContainsFunc(x.Spans, func(s law.Span) bool {
-				before := at
-				at = max(at, s.From, s.To)
-				return before > 0 && s.From < before || s.To > 0 && s.To <= s.From
-			})
-			if open := slices.ContainsFunc(x.Spans, func(s law.Span) bool { return s.To == 0 }); !ordered || max(at, x.At) > z.N || !open &&
-				x.At == 0 {
-				c.reportDamage(key, "S7.5", encodeText(x), "steps up to %d at which it came and went, in their order, "+
-					"and one at which it was removed or none at which it went last", z.N)
-			}
-			for i, b := range deletions[z.UID].Bases {
-				if x.GoneFrom(b.N) {
-					gone[z.UID][i]++
-				}
-			}
-		}
-	}, none); err != nil {
-		return err
-	}
-	for uid, counted := range gone {
-		for i, n := range counted {
-			if b := deletions[uid].Bases[i]; b.Gone < n || b.Gone > b.RRsets {
-				c.reportDamage(c.layout.Key(law.DeletionsKey(uid)), "S7.5", encodeText(b), "at least %d gone, as deleted/ says", n)
-			}
-		}
-	}
-	return nil
 }
 
 // checkRoom goes through the keys of one kind: each present one is checked, and each

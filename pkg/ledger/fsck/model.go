@@ -25,7 +25,7 @@ type model struct {
 	works       map[string]*law.Work
 	purging     map[string]bool // uids of removed zones whose keys a work will take away
 	unread      unread
-	pendingCuts map[edge]bool
+	pendingCuts map[edge]law.PendingCut
 	withdrawn   map[law.Key]*law.Withdrawal
 	cuts        map[edge]*law.CountedCut
 	records     []*record
@@ -36,7 +36,8 @@ type model struct {
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}},
-		pendingCuts: map[edge]bool{}, withdrawn: map[law.Key]*law.Withdrawal{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
+		pendingCuts: map[edge]law.PendingCut{}, withdrawn: map[law.Key]*law.Withdrawal{},
+		cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
 }
 
 // unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then

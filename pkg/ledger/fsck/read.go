@@ -242,9 +242,7 @@ func (c *check) readPendingCuts() error {
 		if key != room+d.Parent.UID+"/"+d.Child.UID {
 			c.reportDamage(key, "I4", d.Parent.UID+"/"+d.Child.UID, "the pair that the key names")
 		}
-		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = true
-		c.reportOwed(key, "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace, d.Parent.Name, d.Child.Namespace,
-			d.Child.Name), "paid")
+		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = d
 		return nil
 	})
 }

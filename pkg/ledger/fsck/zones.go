@@ -96,6 +96,14 @@ func (c *check) checkSettled(z *zone) {
 	if held && z.holding.Held.Serial != serial.Serial(s.SettledSerial) {
 		c.reportDamage(c.nameKey(z), "S7.5", fmt.Sprintf("held at serial %d", z.holding.Held.Serial), "settledSerial, %d", s.SettledSerial)
 	}
+	if held {
+		if e := z.ExcessOf(z.holding.Held); !e.Holds() {
+			c.reportDamage(c.nameKey(z), "S7.5", fmt.Sprintf("held for %+v", *e), "more than the zone's own namespace may remove")
+		}
+	}
+	if d := z.Deletions; slices.ContainsFunc(d.Least[:], func(s law.Stock) bool { return s.RRsets < 0 }) || d.Since < 0 {
+		c.reportDamage(z.key, "S7.5", fmt.Sprintf("status.deletions %+v", d), "numbers of RRsets, and a time")
+	}
 	if works == 0 && !held && !says {
 		c.reportDamage(z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
 	}
@@ -217,26 +225,35 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 
 // checkCuts recounts what parents count for their delegated children (S6.1).
 func (c *check) checkCuts() error {
-	want := map[edge]*law.CountedCut{}
+	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
 	for _, z := range c.names {
 		if z.holding.Parent == nil {
 			continue
 		}
 		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending && z.holding.CountedBy(p.Zone) {
 			e := edge{p.UID, z.UID}
-			if cut := z.holding.Counts(p.FQDN(), z.FQDN(), c.cuts[e], c.expectedCut(p, z), z.DS); cut != nil {
+			if cut := z.holding.Counts(c.expectedCut(p, z), z.DS); z.holding.KeepsCut(c.cuts[e]) {
+				want[e], kept[e] = c.cuts[e], true
+			} else if cut != nil {
 				want[e] = cut
 			}
 		}
 	}
+	for e, d := range c.pendingCuts {
+		if !kept[e] { // such a one waits, and the end of the hold owes it anew
+			c.reportOwed(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
+				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
+		}
+	}
+	owed := func(e edge) bool { return c.pendingCuts[e] != law.PendingCut{} }
 	for e, w := range want {
 		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
-			c.reportDifference(c.pendingCuts[e], c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
+			c.reportDifference(owed(e), c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
 		}
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
-			c.reportDifference(c.pendingCuts[e], c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no "+
+			c.reportDifference(owed(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no "+
 				"such zone")
 		}
 	}

@@ -21,15 +21,13 @@
 //	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
 //	debts/<uid>/<child uid>               law.PendingCut              a cut that the parent has to count yet
-//	deletions/<uid>/                      law.Deletions         contents of the last ten minutes (S7.5)
-//	deleted/<uid>/<owner>                 law.Deleted           which of their RRsets went
 //	journal/<uid>/<step>                  content.Transaction   what changed, by steps
 //	condensed/<uid>/                      journal.Condensed     the oldest steps of a held zone, as one
 //	orphans/<view>/<fqdn>/<letter>/<ns>/<object>,
 //	orphans/@ref/<ns>/<zone>/<letter>/…   Waiter                an object that no zone has adopted
 //	outbox/<id>                           law.Work              what a write owes to other objects (I4)
 //
-// Promises. (1) A key of a zone that a decision looks at (owners to deleted) changes only in a transaction that
+// Promises. (1) A key of a zone that a decision looks at (owners to cuts) changes only in a transaction that
 // changes the Zone object: one compare of it proves them all (I5). debts/ are compared by themselves, as names/ and
 // outbox/ are. (2) No value is lost by parsing: what a Parse function reads from a key, the function of that key
 // writes.

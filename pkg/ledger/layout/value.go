@@ -58,10 +58,6 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Count{}
 	case law.KindMember:
 		v = &law.Member{}
-	case law.KindDeletions:
-		v = &law.Deletions{}
-	case law.KindDeleted:
-		v = &law.Deleted{}
 	case law.KindCut:
 		v = &law.CountedCut{}
 	case law.KindRules:

@@ -90,7 +90,7 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	}
 	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, ZoneSettings: spec.ZoneSettings,
 		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration),
-		RRsets: int(o.Status.RRsetCount)}
+		RRsets: int(o.Status.RRsetCount), Deletions: readDeletions(o.Status.Deletions)}
 	z.Served = Served(o)
 	if o.Status.FQDN == "" {
 		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
@@ -112,8 +112,8 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 }
 
 // massDeletion is the message of the condition Settled of a zone that is held: why, and how the hold ends (S7.5).
-func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
-	var back []string
+func massDeletion(o *v1alpha1.Zone, z *law.Zone, h *law.Held) string {
+	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
 		back = append(back, "an NS record is back there")
 	}
@@ -124,6 +124,29 @@ func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
 		"kubectl annotate zone %s -n %s --overwrite %s=%d",
 		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions,
 		law.ToPublish(h.Serial, publishDeletions(o)))
+}
+
+// readDeletions reads the numbers by which a mass deletion is found, and deletionsOf writes them (S7.5).
+func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
+	if o == nil {
+		return d
+	}
+	d.Own, d.Since = int(o.Own), o.PeriodStart
+	for i := range min(len(d.Least), len(o.Least)) {
+		d.Least[i] = law.Stock{RRsets: int(o.Least[i].RRsets), Own: int(o.Least[i].Own)}
+	}
+	return d
+}
+
+func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
+	if d == (law.Deletions{}) {
+		return nil
+	}
+	o := &v1alpha1.ZoneDeletions{Own: int64(d.Own), PeriodStart: d.Since}
+	for _, s := range d.Least {
+		o.Least = append(o.Least, v1alpha1.ZoneStock{RRsets: int64(s.RRsets), Own: int64(s.Own)})
+	}
+	return o
 }
 
 // publishDeletions returns the serial that the annotation of o names, nil for none (S7.5).
@@ -448,6 +471,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	s.ContentState = state.String()
 	s.Hash = z.Header.Hash(state)
 	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.Header, z.Rows)), int64(z.RRsets)
+	s.Deletions = deletionsOf(z.Deletions)
 	s.ParentRef = nil
 	if p := c.Holding.Parent; p != nil {
 		s.ParentRef = &v1alpha1.ZoneParent{Namespace: p.Namespace, Name: p.Name}
@@ -455,13 +479,8 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
 	case held != nil: // first, since it waits for a person
-		var message string
-		if c.Excess != nil {
-			message = massDeletion(o, held, c.Excess)
-		} else if said := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); said != nil {
-			message = said.Message // nothing that it says has changed
-		}
-		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, message, o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, massDeletion(o, z, held),
+			o.Generation)
 	case len(c.Holding.Works) == 0:
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
 	default:

@@ -54,7 +54,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 		}
 		if first || time.Since(swept) >= box.serialsEvery {
 			serials, swept = box.sweepSerials(ctx, serials), time.Now()
-			_, _ = box.sweepDeleted(ctx), box.SweepCondensed(ctx) // what is left of it goes in an hour
+			_ = box.SweepCondensed(ctx) // what is left of it goes in an hour
 		}
 		first = false
 		select {

@@ -65,8 +65,8 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		}
 		// This is before the parent's queue, because it reads each host of the child, and other writers of the parent
 		// do not wait for that.
-		parent, err := box.countCut(ctx, &ask)
-		if err != nil {
+		parent, kept, err := box.countCut(ctx, &ask)
+		if err != nil || kept {
 			return err
 		}
 		ask.Own = (ask.Own || d.Own) && !box.Terminates(d.Parent.Namespace)
@@ -89,12 +89,9 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 				}
 				return law.DecideCut(seen, ask)
 			},
-			Primary: func(_ context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+			Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				if moved {
 					return nil, nil, commit.ErrThrough // it is counted anew, under the name that the parent has now
-				}
-				if slices.ContainsFunc(plan.PendingCuts, d.Same) {
-					return nil, nil, nil // it stays, for the next step
 				}
 				op := clientv3.OpDelete(cutKey)
 				return &op, nil, nil
@@ -110,11 +107,8 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		if !out.OK {
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(w.Plan.PendingCuts), d.Same)
-		box.PayNow(ctx, left) // the child has put something back, and its former parent counts it no more
-		if len(left) == len(w.Plan.PendingCuts) {
-			return nil
-		}
+		box.PayNow(ctx, w.Plan.PendingCuts) // the hold of the parent has ended
+		return nil
 	}
 }
 
@@ -149,46 +143,50 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*standing
 }
 
 // countCut looks up what the child of a pending cut has that its parent is to count. It returns that parent, nil
-// where it does not stand. The pending cut guards what is read of the child.
-func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
-	parent, err := box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
+// where it does not stand. The pending cut guards what is read of the child. kept: it waits until the hold of the child
+// ends, which has it counted.
+func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (parent *law.Zone, kept bool, err error) {
+	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
-		return nil, err
+		return nil, false, err
 	}
 	child := ask.Owed.Child
 	ask.Own = child.Namespace == parent.Namespace
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
-		return parent, err
+		return parent, false, err
 	}
 	object := &v1alpha1.Zone{}
 	if err := box.mem.Zones.Decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if string(object.UID) != child.UID || object.Status.FQDN == "" {
-		return parent, nil
+		return parent, false, nil
 	}
 	z, err := objects.LawZone(object)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	k := law.HoldingKey(z.View, z.FQDN())
 	if r, err = box.mem.Client.Get(ctx, box.mem.Layout.Key(k)); err != nil || len(r.Kvs) == 0 {
-		return parent, err
+		return parent, false, err
 	}
 	v, err := layout.DecodeFact(k, r.Kvs[0].Value)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	h := v.(*law.Holding)
 	if h.UID != child.UID {
-		return parent, nil
+		return parent, false, nil
 	}
-	ask.Own = h.RemovedBy(parent)
+	ask.Own = ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 	if !h.CountedBy(parent) {
-		return parent, nil
+		return parent, false, nil
 	}
-	ask.Holding, ask.FQDN = h, z.FQDN()
+	if kept, err = box.keepsCut(ctx, parent, h); kept || err != nil {
+		return parent, kept, err
+	}
+	ask.Holding = h
 	var failed error
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -208,7 +206,24 @@ func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, er
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
 	ask.DS = z.DS
-	return parent, failed
+	return parent, false, failed
+}
+
+// keepsCut reports whether the parent keeps the cut that it has of a held child.
+func (box *Outbox) keepsCut(ctx context.Context, parent *law.Zone, child *law.Holding) (bool, error) {
+	if child.Held == nil {
+		return false, nil
+	}
+	key := law.CutKey(parent.UID, child.UID)
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(key))
+	if err != nil || len(r.Kvs) == 0 {
+		return false, err
+	}
+	counted, err := layout.DecodeFact(key, r.Kvs[0].Value)
+	if err != nil {
+		return false, err
+	}
+	return child.KeepsCut(counted.(*law.CountedCut)), nil
 }
 
 // setsAt returns the RRsets that a zone's records make at one owner.

@@ -15,56 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// deletedKept is the number of seconds for which marks of deleted RRsets stay after the last decision that looks at
-// them: a server whose clock is behind by less still finds what it counts (S7.5).
-const deletedKept = 3600
-
-// sweepDeleted removes the marks of deleted RRsets that no decision looks at any more: of a zone whose bases all
-// count no longer, and marks that are not behind the oldest base that counts. A decision that reads such a mark
-// ignores it, so they are removed without a write of the zone's object. Each is removed as it was read, while the
-// zone's deletions are as they were read.
-func (box *Outbox) sweepDeleted(ctx context.Context) error {
-	standing := map[string]*law.Holding{}
-	for _, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
-		standing[h.UID] = h
-	}
-	room, before := box.mem.Layout.Room("deletions"), box.mem.Now().Unix()-deletedKept
-	var rev int64
-	return etcd.EachPage(ctx, box.mem.Client, room, &rev, func(deletions string, data []byte, mod int64) error {
-		uid := strings.TrimSuffix(strings.TrimPrefix(deletions, room), "/")
-		h := standing[uid]
-		var d law.Deletions
-		if h == nil || layout.Decode(data, &d) != nil {
-			return nil // it is purged with its zone, or fsck says so
-		}
-		stale := d.Stale(h, before)
-		cmps, ops := []clientv3.Cmp{etcd.RevisionIs(deletions, mod)}, []clientv3.Op(nil)
-		send := func() error {
-			if len(ops) == 0 {
-				return nil
-			}
-			_, err := box.mem.Client.Txn(ctx).If(cmps...).Then(ops...).Commit() // where something has changed they have their turn in an hour
-			cmps, ops = cmps[:1], nil
-			return err
-		}
-		var at int64
-		if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
-			var marks law.Deleted
-			if layout.Decode(data, &marks) != nil || !stale && (len(d.Bases) == 0 || marks.Counts(d.Bases[0].N)) {
-				return nil
-			}
-			cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, clientv3.OpDelete(key))
-			if len(ops) < sweptAtOnce {
-				return nil
-			}
-			return send()
-		}); err != nil {
-			return err
-		}
-		return send()
-	})
-}
-
 // SweepCondensed removes what is condensed of zones that have settled since, or are gone, and parts that no key
 // names. A step that is condensed meanwhile has another revision.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {

@@ -25,7 +25,7 @@ const (
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
 	// MaxAddresses is how many addresses all validateNameServers have, which one transaction changes.
-	MaxAddresses = 512
+	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.4).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
 	// MaxVerifyRequest is the maximum length, in octets, of the annotation that requests a comparison.

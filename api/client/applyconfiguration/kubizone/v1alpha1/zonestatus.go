@@ -52,6 +52,8 @@ type ZoneStatusApplyConfiguration struct {
 	// dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone
 	// ends.
 	DNSSEC *ZoneDNSSECStatusApplyConfiguration `json:"dnssec,omitempty"`
+	// deletions are the numbers by which the server finds a mass deletion; absent until it counts.
+	Deletions *ZoneDeletionsApplyConfiguration `json:"deletions,omitempty"`
 }
 
 // ZoneStatusApplyConfiguration constructs a declarative configuration of the ZoneStatus type for use with
@@ -174,5 +176,13 @@ func (b *ZoneStatusApplyConfiguration) WithRRsetCount(value int64) *ZoneStatusAp
 // If called multiple times, the DNSSEC field is set to the value of the last call.
 func (b *ZoneStatusApplyConfiguration) WithDNSSEC(value *ZoneDNSSECStatusApplyConfiguration) *ZoneStatusApplyConfiguration {
 	b.DNSSEC = value
+	return b
+}
+
+// WithDeletions sets the Deletions field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Deletions field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithDeletions(value *ZoneDeletionsApplyConfiguration) *ZoneStatusApplyConfiguration {
+	b.Deletions = value
 	return b
 }
