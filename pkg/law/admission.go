@@ -30,7 +30,8 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	var mark marks
 	admitted, refusal := z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
-		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
+		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)",
+			p.fqdn, z.FQDN())
 	}
 	if refusal != nil && x.mayEvict(c) {
 		x.evicts = c.namespace
@@ -87,7 +88,8 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	}
 	records := x.records
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
-		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
+		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete "+
+				"some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
 			marks{keys: []Key{CountKey(z.UID, ns)}}
 	}
 	x.warnOfMixing(c, admitted.admission, plan)
@@ -107,15 +109,18 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 	h, _ := get[Holders](&x.reading, HoldersKey(z.UID, base))
 	switch {
 	case own && c.cut && c.namespace != z.Namespace:
-		warn("%s of zone %s lies below the NS records at %s, and belonged to the namespace that holds %s until now (S4.6)", base, z.FQDN(), c.above, c.above)
+		warn("%s of zone %s lies below the NS records at %s, and belonged to the namespace that holds %s until now (S4.6)", base, z.FQDN(),
+			c.above, c.above)
 	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
-		warn("%s of zone %s was held until now by a wildcard or an underscore name that another namespace has above it (S4.6)", base, z.FQDN())
+		warn("%s of zone %s was held until now by a wildcard or an underscore name that another namespace has above it (S4.6)", base,
+			z.FQDN())
 	case own && c.namespace != "" && c.namespace != z.Namespace:
 		below := ""
 		if x.storedOwner(base).hasType(rdata.NS) || come.Type == rdata.NS && come.Owner == base {
 			below = ", and free names below its NS records are the zone's alone (S4.6)"
 		}
-		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)%s", base, z.FQDN(), below)
+		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)%s", base, z.FQDN(),
+			below)
 	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(h Holder) bool { return h.Namespace == z.Namespace }):
 		warn("the zone's own namespace has records at %s of zone %s, too (S4.5)", base, z.FQDN())
 	case x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
@@ -162,11 +167,16 @@ func (x *delta) warnOfHosts(plan *Plan) {
 		case !known:
 		case cut && encloses(come.Owner, host) && (c.namespace == "" || c.yields): // it is below the cut, and no record holds it
 		case cut && c.namespace == "":
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the namespace that first writes an address there controls all that is delegated to it; write one (S6.2)", come.Type, p.fqdn, at))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: "+
+				"the namespace that first writes an address there controls all that is delegated to it; write one (S6.2)", come.Type,
+				p.fqdn, at))
 		case (cut && c.namespace != x.ask.Namespace || own) && c.namespace != "" && c.namespace != z.Namespace:
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: "+
+				"it stays with that one (S6.2)", come.Type, p.fqdn, at))
 		case !own && c.namespace == "":
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the namespace that first writes an address there says where it leads; write one, or have the zone's own namespace name it (S6.2)", come.Type, p.fqdn, at))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: "+
+				"the namespace that first writes an address there says where it leads; write one, "+
+				"or have the zone's own namespace name it (S6.2)", come.Type, p.fqdn, at))
 		}
 	}
 }
@@ -239,7 +249,8 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 		}
 	}
 	if foreign {
-		return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S3.6; choose a name of your own)", come.Type, p.fqdn, z.FQDN())
+		return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S3.6; "+
+			"choose a name of your own)", come.Type, p.fqdn, z.FQDN())
 	}
 	return nil
 }
@@ -260,7 +271,8 @@ func (x *delta) refuseSigning() *Refusal {
 	if !known || child == nil || child.Namespace == x.ask.Namespace {
 		return nil
 	}
-	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can write it, or the owner of zone %s)", p.fqdn, x.zone.FQDN())
+	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can "+
+		"write it, or the owner of zone %s)", p.fqdn, x.zone.FQDN())
 }
 
 // checkCoexistence refuses what may not stand beside what (S5.5). at is the owner in the way.
@@ -374,7 +386,8 @@ func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, at na
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
 		if o.hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
-			return false, up, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn, x.nameOf(up))
+			return false, up, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn,
+				x.nameOf(up))
 		}
 		below = below || !up.IsApex() && o.hasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
 	}
@@ -413,7 +426,8 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Any || beside {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses (S5.5)", fqdn))
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
+			"and glue addresses (S5.5)", fqdn))
 	}
 	return true
 }
@@ -425,7 +439,8 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !isWildcard(owner):
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s that name it (S5.5)", t, fqdn, x.zone.FQDN()))
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, "+
+			"for NS records of zone %s that name it (S5.5)", t, fqdn, x.zone.FQDN()))
 	case below || beside:
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, fqdn))
 	}
@@ -461,7 +476,9 @@ func (c *Contribution) checkSigning() *Refusal {
 	if !ok || !c.Owner.IsApex() || !slices.ContainsFunc(c.Values, func(v rdata.Value) bool { return v.Text != request }) {
 		return nil
 	}
-	return invalid("spec.domainName", nil, ReasonValidationFailed, "%s at a zone's own apex is made by the server that signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", c.Type, request)
+	return invalid("spec.domainName", nil, ReasonValidationFailed, "%s at a zone's own apex is made by the server that signs the zone, "+
+		"and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, "+
+		"as %q (S5.5, RFC 8078 §4)", c.Type, request)
 }
 
 // refuseSeveral refuses more than one value of a type that a name may have once.
@@ -471,13 +488,15 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *Refusal {
 
 // refuseManyTypes refuses one more type at a name: BIND takes no zone with it by transfer.
 func refuseManyTypes(fqdn name.Name) *Refusal {
-	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
+	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, "+
+		"those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
 }
 
 // isGlue reports whether data of type t at owner is an address of one of the name
 // servers that cut has, written absolute or relative to the zone.
 func isGlue(cut *Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
-	return (t == rdata.A || t == rdata.AAAA) && (cut.hasValue(rdata.NS, DigestOf(fqdn.String())) || cut.hasValue(rdata.NS, DigestOf(owner.String())))
+	return (t == rdata.A || t == rdata.AAAA) && (cut.hasValue(rdata.NS, DigestOf(fqdn.String())) ||
+		cut.hasValue(rdata.NS, DigestOf(owner.String())))
 }
 
 func encloses(up, sub name.Rel) bool {
@@ -496,16 +515,20 @@ func (x *delta) warnOfValues(plan *Plan) {
 	if ttl := others.rrsetTTL(come.Type); ttl != nil {
 		mine := come.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.8)", come.Type, p.fqdn))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.8)",
+				come.Type, p.fqdn))
 		}
 	}
 	for _, v := range come.Values {
 		if others.hasValue(come.Type, DigestOf(v.Text)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, until the last record with it goes (S5.8)", come.Type, v.Text, p.fqdn))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, "+
+				"until the last record with it goes (S5.8)", come.Type, v.Text, p.fqdn))
 		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.hasValue(come.Type, DigestOf(abs)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, abs))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
+				"two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, abs))
 		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.hasValue(come.Type, DigestOf(rel)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, rel))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
+				"two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, rel))
 		}
 		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
 			continue
@@ -516,7 +539,8 @@ func (x *delta) warnOfValues(plan *Plan) {
 		}
 		if rel, ok := target.Rel(z.FQDN()); ok {
 			if o := x.storedOwner(rel); o.hasType(rdata.CNAME) {
-				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.8, RFC 2181 §10.3)", come.Type, p.fqdn, target))
+				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.8, RFC 2181 §10.3)",
+					come.Type, p.fqdn, target))
 			}
 		}
 	}
@@ -566,9 +590,11 @@ func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	var why string
 	switch {
 	case values > most && values > was:
-		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset, beside)
+		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.6)", t, owner,
+			values, MaxValuesInRRset, beside)
 	case len(after.Values) > MaxValuesAtName && len(after.Values) > wasAll:
-		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.6; give the Records of an RRset one ttl)", owner, MaxValuesAtName)
+		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.6; "+
+			"give the Records of an RRset one ttl)", owner, MaxValuesAtName)
 	case octets > MaxRRsetOctets && octets > wasOctets:
 		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
 	}

@@ -366,7 +366,8 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		}
 	}
 	if after != nil {
-		plan.Delegation = &DelegationPlacement{Zone: &z.Ref, Reason: ReasonAccepted, Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
+		plan.Delegation = &DelegationPlacement{Zone: &z.Ref, Reason: ReasonAccepted,
+			Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
 		if !ask.Cascade {
 			warnOfDeadPatterns(plan, z, *after)
 		}
@@ -448,7 +449,8 @@ func (d *delegationDecision) writeRules(plan *Plan, z *Zone, before, after *Rule
 		}
 		if octets > MaxDelegatedOctets && octets > was {
 			return nil, &Refusal{Kind: Invalid, Field: "spec.namespaces", Value: ns, Reason: ReasonLimitExceeded, Message: fmt.Sprintf(
-				"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.8; replace several patterns by one with *, or delegate a child zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)}
+				"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.8; "+
+					"replace several patterns by one with *, or delegate a child zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)}
 		}
 		changed = append(changed, ns)
 		var value any
@@ -527,7 +529,8 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed [
 	if !ok {
 		return nil
 	}
-	w := &Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace, Since: ask.Now.Unix(), Unmarked: true}
+	w := &Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
+		Since: ask.Now.Unix(), Unmarked: true}
 	if standing != nil {
 		*w = *standing
 		w.Scans = slices.Clone(w.Scans)
@@ -569,7 +572,8 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed [
 		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
 	}
 	if len(w.Scans) > maxOwed || namespaces > maxOwed {
-		return &Refusal{Kind: Later, Message: "the last changes of this Delegation are still being carried out; change it again when they are through"}
+		return &Refusal{Kind: Later, Message: "the last changes of this Delegation are still being carried out; " +
+			"change it again when they are through"}
 	}
 	plan.Work = w
 	return nil
@@ -581,6 +585,9 @@ func warnOfMassDeletion(plan *Plan, z *Zone, h *Holding, now int64, before *Zone
 	if z.Grace > 0 || !z.counts(before, now) {
 		return
 	}
-	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has go with it, "+
-		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, ToPublish(before.settledAt(h), before.Publish)))
+	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that "+
+		"the zone has go with it, "+
+		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", "+
+		"which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, ToPublish(before.settledAt(h),
+		before.Publish)))
 }

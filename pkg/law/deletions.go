@@ -223,7 +223,8 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 func (c *ZoneChange) releaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, which kubi.zone/publish-deletions: \"%d\" "+
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, "+
+			"which kubi.zone/publish-deletions: \"%d\" "+
 			"does not let through: it is older than the deletions, or names none of the serials since they began; name %d (S7.5)",
 			z.FQDN(), *z.Publish, ToPublish(held.Serial, z.Publish)))
 	}

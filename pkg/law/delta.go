@@ -438,7 +438,8 @@ func (x *delta) writeKeys() {
 // false: facts are needed.
 func (x *delta) wakeZones() bool {
 	for _, o := range x.owners[:x.named] {
-		if o.before.hasType(rdata.DNAME) == o.after.hasType(rdata.DNAME) && (o.at.IsApex() || o.before.hasType(rdata.NS) == o.after.hasType(rdata.NS)) {
+		if o.before.hasType(rdata.DNAME) == o.after.hasType(rdata.DNAME) &&
+			(o.at.IsApex() || o.before.hasType(rdata.NS) == o.after.hasType(rdata.NS)) {
 			continue
 		}
 		below, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.zone.View, Name: x.nameOf(o.at)})
@@ -479,7 +480,8 @@ func (x *delta) wakeAwaited() *Holding {
 
 // changesNothing reports whether a cascade decides a record anew that stays as it is.
 func (x *delta) changesNothing() bool {
-	return x.ask.Cascade && x.memberBefore != nil && x.member != nil && x.gone.Owner == x.come.Owner && x.diff.empty() && *x.memberBefore == *x.member
+	return x.ask.Cascade && x.memberBefore != nil && x.member != nil && x.gone.Owner == x.come.Owner && x.diff.empty() &&
+		*x.memberBefore == *x.member
 }
 
 // planStep writes the step of the zone into the plan, and what it owes elsewhere. holding is that of the zone
@@ -494,7 +496,8 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 			by = ask.WorkBy // what a cascade sets off is its causer's too: no other namespace freezes a delivery (S7.2)
 		}
 		// The zone is named for its own namespace to come first (S2.7); it is not marked before a step touches it.
-		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("names in zone %s became free or are cut differently", z.FQDN()), View: z.View, Scans: x.retry,
+		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("names in zone %s became free or are cut differently", z.FQDN()),
+			View: z.View, Scans: x.retry,
 			Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}, By: by, Since: ask.Now.Unix()}
 	}
 	change := &ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())}
@@ -520,14 +523,16 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 	}
 	plan.Zone = change
 	if x.place != nil {
-		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() && (change.Servable == nil || change.Servable.Status == "True"))
+		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() &&
+			(change.Servable == nil || change.Servable.Status == "True"))
 	}
 	return plan, nil
 }
 
 // adoptedPlacement says that the record stands in the zone, which is z after the write.
 func (x *delta) adoptedPlacement(z *Zone, served bool) *Placement {
-	return &Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: x.zone.HasClass, Served: served,
+	return &Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: ReasonAdopted,
+		HasClass: x.zone.HasClass, Served: served,
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 

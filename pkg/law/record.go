@@ -143,7 +143,8 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 		return p, nil
 	}
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
-		return nil, invalid("spec.domainName", r.DomainName, ReasonCNAMEConflict, "DS stands at a delegation, in the parent of %s, not at the zone's own apex (S5.5; drop zoneRef or refer to the parent zone)", target.FQDN())
+		return nil, invalid("spec.domainName", r.DomainName, ReasonCNAMEConflict, "DS stands at a delegation, in the parent of %s, "+
+			"not at the zone's own apex (S5.5; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
 	start, ok := p.fqdn, true
 	if r.Type == rdata.DS {
@@ -166,7 +167,8 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 		return nil, nil
 	}
 	if target != nil && z.UID != target.UID {
-		return nil, forbidden(ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, or refer to the longer zone)", p.fqdn, at, target.FQDN())
+		return nil, forbidden(ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
+			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
 	given, known := d.ruledFor(z, r.Namespace)
@@ -218,7 +220,8 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 		return nil, true, invalid("spec.domainName", r.DomainName, ReasonNameTooLong, "%v", err)
 	}
 	if !z.FQDN().Encloses(n) {
-		return nil, true, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, the zone that zoneRef names (S1.1)", z.FQDN())
+		return nil, true, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, "+
+			"the zone that zoneRef names (S1.1)", z.FQDN())
 	}
 	p.fqdn = n
 	return z, true, nil
@@ -359,7 +362,8 @@ func (a *RecordAsk) stoodAt() (n name.Name) {
 // leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
 // waits for (S2.9). mark has the keys of what was in its way. The write that removes that finds the mark at these keys,
 // and owes the record another decision (S2.7). A client's write for which no key would do that is refused.
-func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
+func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan,
+	*Refusal) {
 	r := d.ask.After
 	if p == nil {
 		p = &place{view: r.View}
@@ -423,7 +427,8 @@ func stepOf(z, set *Zone) uint64 {
 func advanceZone(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {
-		return &Refusal{Kind: Invalid, Field: "status.contentState", Reason: ReasonInvalid, Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
+		return &Refusal{Kind: Invalid, Field: "status.contentState", Reason: ReasonInvalid,
+			Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
 	}
 	n, from, next, used := stepOf(z, set), z.Serial, z.Serial, false
 	if n == z.N {
@@ -438,8 +443,10 @@ func advanceZone(change *ZoneChange, z, set *Zone, df *diff, now time.Time, reco
 		change.Holding = &h
 	}
 	after := *z
-	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed), z.RRsets+df.rrsetGrowth(), n
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed),
+		z.RRsets+df.rrsetGrowth(), n
 	change.Zone = &after
-	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
+	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls,
+		Record: record, By: by, Time: now.Unix()}
 	return nil
 }

@@ -29,7 +29,8 @@ import (
 func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := box.payCut(ctx, d); err != nil {
-			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
+			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name,
+				"child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
 		}
 	}
 }
@@ -299,7 +300,8 @@ func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[stri
 		}
 		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // whose writer would have
 		if err := box.payCut(by, d); err != nil {
-			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
+			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
+				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
 		}
 	}
 	return now

@@ -32,7 +32,8 @@ func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) er
 		return fmt.Errorf("more than %d records: %w: %w", MaxDamaged, facts.ErrDamaged, cause)
 	}
 	s.damaged = append(s.damaged, record)
-	klog.FromContext(ctx).Error(cause, "a cascade leaves out a record that cannot be read; run kubizone fsck", "record", record.Namespace+"/"+record.Name, "why", s.Work.Reason)
+	klog.FromContext(ctx).Error(cause, "a cascade leaves out a record that cannot be read; run kubizone fsck", "record", record.Namespace+
+		"/"+record.Name, "why", s.Work.Reason)
 	return nil
 }
 

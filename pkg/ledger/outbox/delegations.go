@@ -23,7 +23,8 @@ import (
 )
 
 // DelegationTx is the write of a decision about a Delegation; placed is set to the object as it will stand.
-func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write, placed **v1alpha1.Delegation) {
+func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
+	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
 	if spec == nil {
 		spec, of = ask.Before, before
@@ -92,7 +93,8 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 		names := map[string]bool{}
 		var rev int64
 		if s.Work.Purge != "" {
-			if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Rules(s.Work.Purge), &rev, func(key string, data []byte, _ int64) error {
+			if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Rules(s.Work.Purge), &rev, func(key string, data []byte,
+				_ int64) error {
 				var rules law.NamespaceRules
 				if err := layout.Decode(data, &rules); err != nil {
 					return layout.Unreadable(key, err)
@@ -165,7 +167,8 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
-		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
+			mod int64) error {
 			o := &v1alpha1.Record{}
 			if err := box.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
 				_, object, _ := box.mem.Layout.ObjectName(key)
@@ -199,7 +202,8 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 				return fmt.Errorf("%s cannot be read: %w", key, err)
 			}
 			if spec.Waiting().For(&scan) {
-				found(candidate{letter: layout.WaitingZone, namespace: namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+				found(candidate{letter: layout.WaitingZone, namespace: namespace, object: o.Name, uid: string(o.UID),
+					created: o.CreationTimestamp.Unix()})
 			}
 			return nil
 		}); err != nil {

@@ -25,7 +25,8 @@ func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	room, rev := box.mem.Layout.Room("condensed"), int64(0)
 	found := map[string][]stored{} // by uid, the key that names the parts first
 	for from, more := room, true; more; {
-		r, err := box.mem.Client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(etcd.PurgePage), clientv3.WithKeysOnly(), clientv3.WithRev(rev))
+		r, err := box.mem.Client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(etcd.PurgePage),
+			clientv3.WithKeysOnly(), clientv3.WithRev(rev))
 		if err != nil || len(r.Kvs) == 0 {
 			return err
 		}

@@ -57,7 +57,8 @@ func (box *Outbox) noteLeft(ctx context.Context, namespace string) error {
 		if err != nil {
 			return err
 		}
-		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades took in nothing that is in namespace %s, which terminates", namespace), Left: namespace, By: namespace, Since: box.mem.Now().Unix()}
+		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades took in nothing that is in namespace %s, which terminates",
+			namespace), Left: namespace, By: namespace, Since: box.mem.Now().Unix()}
 		mod := int64(0)
 		if len(r.Kvs) > 0 {
 			mod = r.Kvs[0].ModRevision
@@ -100,7 +101,8 @@ func (box *Outbox) collectLeft(ctx context.Context, s *standing, add func(candid
 			return err
 		}
 		if o.Status.FQDN == "" {
-			add(candidate{letter: layout.WaitingZone, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+			add(candidate{letter: layout.WaitingZone, namespace: o.Namespace, object: o.Name, uid: string(o.UID),
+				created: o.CreationTimestamp.Unix()})
 		}
 		return nil
 	})

@@ -37,9 +37,11 @@ type Outbox struct {
 }
 
 // New returns an Outbox over these packages. terminating says whether a namespace is being deleted; nil: none is.
-func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
-	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
-		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
+func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, serialsEvery,
+	usageEvery time.Duration, maxLeftBy int) *Outbox {
+	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, serialsEvery: serialsEvery, usageEvery: usageEvery,
+		maxLeftBy: maxLeftBy,
+		lanes:     lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
 }
 
 // standing is a work in progress.
@@ -130,7 +132,8 @@ func yieldToClients(ctx context.Context, d time.Duration, cascades int) {
 }
 
 // writeZone commits a decision about a zone object that no client requested.
-func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
+func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (
+	commit.Outcome, *commit.Write, error) {
 	w := box.com.WriteOf("zones", o, mod)
 	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.itemOf(), ask
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
