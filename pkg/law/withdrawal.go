@@ -214,7 +214,7 @@ func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, refusal *Refusal, mark marks) (*Plan, *Refusal) {
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
-	if ask.Yields.IsZero() || ask.Yields != Base(ask.Before.Owner) {
+	if base := Base(ask.Before.Owner); ask.Yields.IsZero() || ask.Yields != base {
 		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: z, namespace: ask.Namespace, newly: ask.Before.EndsAt == 0,
 			grace: z.Grace,
 			by:    ask.WorkBy, cause: ask.Cause, now: ask.Now})
@@ -224,6 +224,12 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 		if !release {
 			plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
 				Reason: ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.5)"}
+			if h, known := get[Holders](&d.reading, HoldersKey(z.UID, base)); known && h != nil && h.Waited && ask.Before.EndsAt == 0 {
+				at, _ := base.In(z.FQDN())
+				plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("a rule may give a name of zone %s to another namespace", z.FQDN()),
+					View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Unmarked: true,
+					Scans: []Scan{{Kind: ScanWaiting, View: z.View, Name: at}}}
+			}
 			return plan, nil
 		}
 		ask.Uncounted = ask.Uncounted || w.uncounted()
