@@ -12,6 +12,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -68,18 +69,31 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
 	if t.records+t.zones == 0 {
 		return
 	}
-	number := fmt.Sprintf("%d Records and %d zones", t.records, t.zones)
+	var numbers []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{t.records, "Record"}, {t.zones, "zone"}} {
+		switch {
+		case n.count == 1:
+			numbers = append(numbers, "1 "+n.what)
+		case n.count > 1:
+			numbers = append(numbers, fmt.Sprintf("%d %ss", n.count, n.what))
+		}
+	}
+	number := strings.Join(numbers, " and ")
 	if t.more {
 		number = "at least " + number
 	}
 	namespaces := slices.Sorted(maps.Keys(t.namespaces))
-	when := "they go at once (withdrawalGracePeriod: 0s)"
+	when := "that goes at once (withdrawalGracePeriod: 0s)"
 	if c.zone.Grace > 0 {
 		period := time.Duration(c.zone.Grace) * time.Second
-		when = fmt.Sprintf("they stay for %s, until about %s, and %s: %s on the Zone or the Delegation releases them now", period,
-			l.mem.Now().Add(period).UTC().Format(time.RFC3339), v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
+		when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
+			"releases it now",
+			duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339), v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
 	}
-	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow %s no more that stand in it (%s); %s (S2.5)", c.zone.FQDN(), number,
+	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s (%s); %s (S2.5)", c.zone.FQDN(), number,
 		strings.Join(t.names, ", "), when)})
 }
 

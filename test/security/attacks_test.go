@@ -97,7 +97,7 @@ var attacks = []attack{
 	{58, "T", "one record changed as fast as it goes", "a serial for each change, and bounded work for all who follow", busyRecord, []string{"pkg/primary TestNotify_coalescesAndSendsOneAtATime"}},
 	{59, "T", "hundreds of watches that nobody reads", "ended, little is held for them, others are served", unreadWatches, nil},
 	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
-	{62, "T", "a deleted Record that a finalizer holds in the zone", "released as any other when its rule goes (S2.5), and never adopted anew", nil, nil},
+	{62, "T", "a deleted Record that a finalizer holds in the zone", "released when its rule is gone, and never adopted anew", nil, nil},
 	{63, "T", "a child zone that goes on after its delegation was withdrawn", "it ends after the period of the zone above, with those below it, whatever its owner does", nil, nil},
 	{64, "T", "names and challenges below another's wildcard, addresses below another's NS records", "403", belowAWildcard, nil},
 	{65, "T", "a name that several feed by a shared rule", "403 but by that rule", sharedName, nil},

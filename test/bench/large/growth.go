@@ -133,7 +133,7 @@ func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string)
 
 // masses are one write of a zone each.
 var masses = []struct{ what, patch string }{
-	{"withdraw", `{"spec":{"delegations":[]}}`},
+	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
 // measureMass changes the zone in a way that concerns all its records: how soon the zone itself has changed, at which

@@ -28,7 +28,7 @@ type plan struct {
 	Rounds, Writes, Burst int
 	// Rest is how long a process is left alone before its memory is looked at.
 	Rest time.Duration
-	// Mass is how many records a rename and a withdrawn delegation concern; 0: neither is done.
+	// Mass is how many records a withdrawn delegation concerns; 0: none is withdrawn.
 	Mass int
 	// Program is the kubizone that is measured.
 	Program string
@@ -61,7 +61,7 @@ func main() {
 	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second}
 	sizes := flag.String("sizes", "1000,10000,100000,1000000", "records of the one zone, ascending; the first is what the others are compared with")
 	flag.IntVar(&p.Zones, "zones", 100000, "zones of ten records each; 0 leaves them out")
-	flag.IntVar(&p.Mass, "mass", 100000, "records that a rename and a withdrawn delegation concern; 0 leaves both out")
+	flag.IntVar(&p.Mass, "mass", 100000, "records that a withdrawn delegation concerns; 0 leaves it out")
 	flag.StringVar(&p.Program, "kubizone", "bin/kubizone", "the program that is measured")
 	flag.StringVar(&p.Fixtures, "fixtures", filepath.Join(cache, "kubizone", "large"), "where filled stores are kept between runs")
 	flag.StringVar(&p.Dir, "dir", os.TempDir(), "where servers work on copies of them")
