@@ -33,9 +33,10 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)",
 			p.fqdn, z.FQDN())
 	}
-	if refusal != nil && x.mayEvict(c) {
-		x.evicts = c.namespace
-		return nil, marks{}
+	var evicts string
+	if refusal != nil && x.mayEvict(c) { // what else is in its way refuses it before the other one loses the name
+		evicts, c = c.namespace, claim{}
+		admitted, refusal = z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
 	}
 	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
@@ -79,18 +80,24 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal, marks{}
 	}
-	at, refusal := x.checkCoexistence(plan)
-	if len(x.needs) > 0 {
-		return nil, marks{}
-	}
-	if refusal != nil {
-		return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
+	if evicts == "" { // else it is decided when the name is free
+		at, refusal := x.checkCoexistence(plan)
+		if len(x.needs) > 0 {
+			return nil, marks{}
+		}
+		if refusal != nil {
+			return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
+		}
 	}
 	records := x.records
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete "+
 				"some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
 			marks{keys: []Key{CountKey(z.UID, ns)}}
+	}
+	if evicts != "" {
+		x.evicts = evicts
+		return nil, marks{}
 	}
 	x.warnOfMixing(c, admitted.admission, plan)
 	x.warnOfHosts(plan)

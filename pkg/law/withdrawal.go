@@ -226,7 +226,8 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 				Reason: ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.5)"}
 			if h, known := get[Holders](&d.reading, HoldersKey(z.UID, base)); known && h != nil && h.Waited && ask.Before.EndsAt == 0 {
 				at, _ := base.In(z.FQDN())
-				plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("a rule may give a name of zone %s to another namespace", z.FQDN()),
+				id := "gives-" + z.UID + "-" + base.String() // one for all records of the name: they are tried after this cascade
+				plan.Work = &Work{ID: id, Reason: fmt.Sprintf("a rule may give a name of zone %s to another namespace", z.FQDN()),
 					View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Unmarked: true,
 					Scans: []Scan{{Kind: ScanWaiting, View: z.View, Name: at}}}
 			}
@@ -251,7 +252,12 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 // neighbour takes a name that lost its rule by accident. false, too: facts are needed.
 func (x *delta) mayEvict(c claim) bool {
 	z, base := x.zone, Base(x.come.Owner)
-	if c.namespace == "" || c.namespace == z.Namespace || c.yields || x.ask.Before != nil || slices.Contains(z.MadeNames, base) {
+	if c.namespace == "" || c.namespace == z.Namespace || c.yields || x.ask.Before != nil || x.ask.Yields == base ||
+		slices.Contains(z.MadeNames, base) {
+		return false
+	}
+	h, known := get[Holders](&x.reading, HoldersKey(z.UID, base))
+	if !known || h == nil || slices.ContainsFunc(h.List, func(h Holder) bool { return h.Namespace != c.namespace }) {
 		return false
 	}
 	grants := z.findGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
@@ -262,6 +268,10 @@ func (x *delta) mayEvict(c claim) bool {
 	at, err := base.In(z.FQDN())
 	return known && err == nil && !given.allowsName(at, c.namespace)
 }
+
+// yieldWorkID is the id of the outbox item that has a namespace give a base name of a zone away. All that want the name
+// owe this one item.
+func yieldWorkID(zone string, base name.Rel) string { return "yields-" + zone + "-" + base.String() }
 
 // awaitEviction has the records of the namespace from go that stand at the name, and the new record tried again after
 // that: a transaction changes one record (I1).
@@ -275,10 +285,20 @@ func (x *delta) awaitEviction(plan *Plan, from string) *Plan {
 	if !ask.Cascade {
 		plan.Warnings = []string{plan.Record.Message}
 	}
-	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("a name of zone %s goes to another namespace", x.zone.FQDN()), View: p.view,
-		By: x.zone.Namespace, Since: ask.Now.Unix(), Unmarked: true, Yields: Base(x.come.Owner), Scans: []Scan{
-			{Kind: ScanMembers, Zone: x.zone.UID, Owner: Base(x.come.Owner), Namespaces: []string{from}},
-			{Kind: ScanWaiting, View: p.view, Name: p.fqdn, Exact: true},
+	base := Base(x.come.Owner)
+	id := yieldWorkID(x.zone.UID, base)
+	standing, known := get[Work](&x.reading, WorkKey(id))
+	if !known {
+		return nil
+	}
+	at, _ := base.In(x.zone.FQDN())
+	plan.Work = &Work{ID: id, Reason: fmt.Sprintf("a name of zone %s goes to another namespace", x.zone.FQDN()), View: p.view,
+		By: x.zone.Namespace, Since: ask.Now.Unix(), Unmarked: true, Yields: base, Scans: []Scan{
+			{Kind: ScanMembers, Zone: x.zone.UID, Owner: base, Namespaces: []string{from}},
+			{Kind: ScanWaiting, View: p.view, Name: at},
 		}}
+	if standing != nil { // the server that carries it out begins again
+		plan.Work.Times, plan.Work.Runner = standing.Times+1, standing.Runner
+	}
 	return plan
 }

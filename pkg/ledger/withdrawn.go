@@ -90,8 +90,8 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
 	if c.zone.Grace > 0 {
 		period := time.Duration(c.zone.Grace) * time.Second
 		when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
-			"releases it now",
-			duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339), v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
+			"releases it now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
+			v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
 	}
 	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s (%s); %s (S2.5)", c.zone.FQDN(), number,
 		strings.Join(t.names, ", "), when)})
@@ -120,6 +120,14 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 	}
 	looked := 0
 	for _, namespace := range namespaces {
+		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone.UID, namespace)), clientv3.WithKeysOnly())
+		if err != nil {
+			return err
+		}
+		has := slices.ContainsFunc(slices.Collect(maps.Values(children)), func(h *law.Holding) bool { return h.Namespace == namespace })
+		if len(r.Kvs) == 0 && !has {
+			continue // what it has elsewhere is none of the zone's (S1.7)
+		}
 		delegated, err := l.readRules(ctx, c.zone.UID, namespace)
 		if err != nil {
 			return err

@@ -41,6 +41,7 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	having := func(own []string, team ...string) []string { return makeLines(append(slices.Clone(own), team...)...) }
 	must.Get(w.api.Zones("infra").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+		WithdrawalGracePeriod: &metav1.Duration{}, // what goes at the end of a period is not held (S7.5)
 	}}, metav1.CreateOptions{}))(t)
 	w.patchZone(rulesOfBoth)
 	w.runEach(records, func(i int) error { return w.makeRecord("infra", own[i]) })
