@@ -4,10 +4,14 @@
 package apiserver
 
 import (
+	"context"
 	"strings"
+	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -19,19 +23,69 @@ import (
 const (
 	// actionHold is what Events of Zones that a mass deletion holds back say was done, as events.k8s.io/v1 asks for.
 	actionHold = "Hold"
+	// actionWithdraw and actionRestore are the same for what the rules of a zone allow no more, and again.
+	actionWithdraw, actionRestore = "Withdraw", "Restore"
+	reasonRestored                = "DelegationRestored"
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
+	// maxQueued bounds the Events of withdrawals that wait, and queuedRate how many a second are written: admission asks
+	// kube-apiserver by the same client. More than that are dropped, since the status of each object says the same.
+	maxQueued  = 1000
+	queuedRate = 10
 )
 
 // announcer writes Events at kube-apiserver. A standalone server writes them to the log.
 type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
+	queue       chan queuedEvent
+}
+
+// queuedEvent is an Event of a withdrawal.
+type queuedEvent struct {
+	about                      *corev1.ObjectReference
+	kind, reason, action, note string
 }
 
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	return announcer{b, b.NewRecorder(scheme.Scheme, Component)}
+	return announcer{b, b.NewRecorder(scheme.Scheme, Component), make(chan queuedEvent, maxQueued)}
+}
+
+// announceWithdrawn tells the owner of a Record or Zone when it ends, or with 0 that it does not any more (S2.5, S3.4).
+// The reference has no resourceVersion, so that rules which come and go make one series of Events.
+func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
+	if a.recorder == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record",
+		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+	if _, ok := o.(*v1alpha1.Zone); ok {
+		about.Kind = "Zone"
+	}
+	e := queuedEvent{about, corev1.EventTypeNormal, reasonRestored, actionRestore, "rules allow it again, and it does not end: " + message}
+	if endsAt != 0 {
+		at := "about " + time.Unix(endsAt, 0).UTC().Format(time.RFC3339)
+		e = queuedEvent{about, corev1.EventTypeWarning, v1alpha1.ReasonDelegationWithdrawn, actionWithdraw,
+			strings.Replace(message, "about status.endsAt", at, 1)}
+	}
+	select {
+	case a.queue <- e:
+	default:
+	}
+}
+
+// writeQueued writes the Events of withdrawals, until ctx ends.
+func (a *announcer) writeQueued(ctx context.Context) {
+	limit := rate.NewLimiter(queuedRate, queuedRate)
+	for limit.Wait(ctx) == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-a.queue:
+			a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", note(e.note))
+		}
+	}
 }
 
 // announceHeld tells the owner of a Zone that it is not delivered any more, and how to let it through (S7.5).

@@ -6,6 +6,8 @@ package apiserver
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,4 +28,36 @@ func TestHeld_isTold_S7_5(t *testing.T) {
 		t.Errorf("%d octets: %.60s", len(got), got)
 	}
 	(&announcer{}).announceHeld(zone) // standalone: to the log
+}
+
+// S2.5: an Event says what the rules allow no more, and when that ends. A thousand of them wait for their turn, and what
+// is more is dropped: nothing waits for them.
+func TestWithdrawn_isTold_S2_5(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := events.NewFakeRecorder(2 * maxQueued)
+		a := announcer{recorder: recorder, queue: make(chan queuedEvent, maxQueued)}
+		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "r"}}
+		a.announceWithdrawn(record, 1<<31, "it stays until about status.endsAt (S2.5)")
+		a.announceWithdrawn(&v1alpha1.Zone{}, 0, "by zone a")
+		for range 2 * maxQueued {
+			a.announceWithdrawn(record, 1<<31, "")
+		}
+		go a.writeQueued(t.Context())
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := len(recorder.Events); n < 9*queuedRate || n > 12*queuedRate {
+			t.Errorf("%d Events in 10 seconds", n)
+		}
+		time.Sleep(time.Hour)
+		if n := len(recorder.Events); n != maxQueued {
+			t.Errorf("%d Events in all", n)
+		}
+		for _, want := range []string{"Warning DelegationWithdrawn it stays until about 2038-01-19T03:14:08Z (S2.5)",
+			"Normal DelegationRestored rules allow it again, and it does not end: by zone a"} {
+			if got := <-recorder.Events; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	})
+	(&announcer{}).announceWithdrawn(&v1alpha1.Record{}, 1, "") // standalone: nothing
 }

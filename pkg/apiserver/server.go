@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -114,6 +115,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
 		Terminating:  s.namespaces.isTerminating,
 		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
+		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
 	})
 	if err != nil {
@@ -350,6 +352,7 @@ func (s *Server) runCascades(ctx context.Context) error {
 			return fmt.Errorf("recording Events: %w", err)
 		}
 		defer b.Shutdown()
+		go s.announcer.writeQueued(ctx)
 	}
 	return s.ledger.Run(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,6 +61,38 @@ func setRules(s *store.Server, d []v1alpha1.DelegationRule) {
 	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { z.Spec.Delegations = d }))
 }
 
+// announced counts what Config.Withdrawn is told.
+type announced struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (a *announced) note(o metav1.Object, endsAt int64, _ string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.count == nil {
+		a.count = map[string]int{}
+	}
+	kind := fmt.Sprintf("%T %%d", o)
+	if endsAt == 0 {
+		kind += " back"
+	}
+	a.count[kind]++
+}
+
+// take returns what was told since it was last called.
+func (a *announced) take() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []string
+	for kind, n := range a.count {
+		all = append(all, fmt.Sprintf(kind, n))
+	}
+	a.count = nil
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
 func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
 // What rules allow no more stays for the period of the zone: Records and zones say until when, an edit is refused, a
@@ -69,7 +102,8 @@ func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", nam
 func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	s := st.Server()
+	told := &announced{}
+	s := st.Server(func(c *ledger.Config) { c.Withdrawn = told.note })
 	s.Run()
 	ctx := withDeadline(t)
 	allow, none := makeKidsZone(t, s, time.Hour)
@@ -120,12 +154,18 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	if left := time.Until(stays(true)); left < 50*time.Minute || left > time.Hour {
 		t.Errorf("it says that it goes in %s", left)
 	}
+	if got := told.take(); got != "*v1alpha1.Record 3, *v1alpha1.Zone 1" {
+		t.Errorf("announced is the end of %s", got)
+	}
 	if _, err := s.UpdateRecord(ctx, "team-a", "r0", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.9"} }); !apierrors.IsForbidden(err) ||
 		!strings.Contains(err.Error(), "as it stands it stays until about") {
 		t.Errorf("an edit: %v", err)
 	}
 	setRules(s, allow)
 	stays(false)
+	if got := told.take(); got != "*v1alpha1.Record 3 back, *v1alpha1.Zone 1 back" {
+		t.Errorf("announced is %s", got)
+	}
 	setRules(s, none)
 	stays(true)
 	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "r1"))

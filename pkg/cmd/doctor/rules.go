@@ -52,7 +52,7 @@ func Rules() []Rule {
 			Purpose: "priority and fairness has no configuration"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
 		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which zones a mass deletion " +
-			"holds back"},
+			"holds back, or what the rules of a zone allow no more"},
 		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"),
 			apiServices[:]...), Purpose: "caBundle is not written", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"),

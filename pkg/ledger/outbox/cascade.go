@@ -289,6 +289,7 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 			return nil, err
 		}
 		if out.OK {
+			box.announceRecord(o, w.Plan)
 			box.PayNow(ctx, w.Plan.PendingCuts)
 			return w.Plan, nil
 		}
@@ -433,6 +434,7 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			if c := tx.Plan.Zone; c != nil && c.Holding != nil {
 				*h = *c.Holding
 			}
+			box.announceZone(o, tx.Plan)
 			box.PayNow(ctx, tx.Plan.PendingCuts)
 			return nil
 		}

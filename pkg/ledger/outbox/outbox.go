@@ -31,17 +31,19 @@ type Outbox struct {
 	terminating              func(namespace string) bool // of ledger.Config
 	serialsEvery, usageEvery time.Duration
 	maxLeftBy                int
+	announce                 Announce
 	foreign                  map[string]foreignWork // as the last sweep saw it
 	lanes                    lanes
 	failed                   failures
 }
 
 // New returns an Outbox over these packages. terminating says whether a namespace is being deleted; nil: none is.
-func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, serialsEvery,
-	usageEvery time.Duration, maxLeftBy int) *Outbox {
+// announce may be nil.
+func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, announce Announce,
+	serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, serialsEvery: serialsEvery, usageEvery: usageEvery,
-		maxLeftBy: maxLeftBy,
-		lanes:     lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
+		maxLeftBy: maxLeftBy, announce: announce,
+		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
 }
 
 // standing is a work in progress.

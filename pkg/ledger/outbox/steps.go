@@ -37,7 +37,9 @@ const (
 // step is a candidate with its record as it was read.
 type step struct {
 	candidate
+	// w is its write, and o the record as it was read.
 	w *commit.Write
+	o *v1alpha1.Record
 	// zone is the key of the zone that the step probably changes, "" for none. stands says that the record is in that
 	// zone.
 	zone   string
@@ -225,7 +227,7 @@ func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 			return nil, err
 		}
 		var err error
-		st := &step{candidate: c}
+		st := &step{candidate: c, o: o}
 		if st.w, err = box.stepOf(s, c, o, kv.ModRevision); err != nil {
 			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
 				return nil, err
@@ -262,6 +264,7 @@ func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside
 			case a.Out.OK:
 				st.done = true
 				st.noteResult(st.w.Plan)
+				box.announceRecord(st.o, st.w.Plan)
 				box.PayNow(ctx, st.w.Plan.PendingCuts)
 			case first == nil:
 				first = a
@@ -316,7 +319,7 @@ func (box *Outbox) readAgain(ctx context.Context, s *standing, inside bool, step
 		if i < 0 {
 			continue
 		}
-		st.w = found[i].w
+		st.w, st.o = found[i].w, found[i].o
 		if st.stands = found[i].stands; st.stands || !inside {
 			left = append(left, st)
 		}

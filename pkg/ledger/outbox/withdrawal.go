@@ -8,6 +8,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -26,6 +27,28 @@ const (
 	// maxCounted bounds the withdrawals that one sweep writes; the others have their turn in the next.
 	maxCounted = 100
 )
+
+// Announce is called for each Record and Zone that the rules allow no more since a cascade came to it, with the time at
+// which it ends, and with 0 where a rule came back (S2.5, S3.4). It must not wait.
+type Announce func(o metav1.Object, endsAt int64, message string)
+
+// announceRecord announces what a committed plan says of a Record; o is the Record before it.
+func (box *Outbox) announceRecord(o *v1alpha1.Record, plan *law.Plan) {
+	p := plan.Record
+	if box.announce == nil || p == nil || p.Zone == nil || (p.EndsAt != 0) == (o.Status.EndsAt != nil) {
+		return
+	}
+	box.announce(o, p.EndsAt, p.Message)
+}
+
+// announceZone is announceRecord for a Zone.
+func (box *Outbox) announceZone(o *v1alpha1.Zone, plan *law.Plan) {
+	c := plan.Zone
+	if box.announce == nil || c == nil || c.Zone.Pending || c.Delegated == nil || (c.Holding.Withdrawn != "") == (o.Status.EndsAt != nil) {
+		return
+	}
+	box.announce(o, c.EndsAt, c.Delegated.Message)
+}
 
 // counted is a withdrawal as this server first met it.
 type counted struct {
