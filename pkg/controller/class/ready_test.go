@@ -334,14 +334,14 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
 		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
 			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
-		// S3.4: a zone that ends does not come to be servable by itself, so its Records say what their Zone says.
+		// S3.4: a zone that the rules allow no more is delegated and served until it ends.
 		r.changeZone(func(zone *v1alpha1.Zone) {
 			zone.Status.EndsAt = &metav1.Time{Time: time.Now().Add(time.Hour)}
-			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionFalse, Reason: "DelegationWithdrawn"})
+			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated,
+				Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDelegationWithdrawn})
 		})
 		r.passTime(time.Minute)
-		if zone, record := r.readConditions(); describeCondition(zone) != "False NotDelegatedOrServable" ||
-			describeCondition(record) != "False NotDelegatedOrServable" {
+		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
 			t.Errorf("of a zone that ends, the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
 		r.stop()

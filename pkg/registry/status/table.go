@@ -33,12 +33,13 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message is the cell with the reason and message of the first condition, in the order of types, that is not True.
+// Message is the cell with the reason and message of the first condition, in the order of types, that is not True, or
+// that says that the object ends.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)
 		switch {
-		case condition == nil || condition.Status == metav1.ConditionTrue:
+		case condition == nil || condition.Status == metav1.ConditionTrue && condition.Reason != v1alpha1.ReasonDelegationWithdrawn:
 		case condition.Message == "":
 			return condition.Reason
 		default:

@@ -94,6 +94,16 @@ func TestRow_saysTheHoldFirst_S7_5(t *testing.T) {
 	}
 }
 
+// S3.4: a zone that ends says so, though it is delegated until then.
+func TestRow_saysThatItEnds_S3_4(t *testing.T) {
+	zone := exampleZone(7)
+	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonDelegationWithdrawn, Message: "it ends"}}
+	if cells := zoneRow(zone); cells[len(cells)-1] != "DelegationWithdrawn: it ends" {
+		t.Errorf("it says %q", cells[len(cells)-1])
+	}
+}
+
 // S3.2: the resourceName is the fqdn without trailing dot, "." for the root, behind the view.
 func TestResourceName(t *testing.T) {
 	for _, test := range []struct{ domainName, view, want string }{

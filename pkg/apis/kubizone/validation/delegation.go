@@ -28,7 +28,7 @@ const splitDelegation = "write several Delegations, or replace several patterns 
 func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delegation.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, DelegationSize(delegation, nil)...)
-	return append(errs, validateDelegationSpec(&delegation.Spec)...)
+	return append(errs, validateDelegationSpec(delegation)...)
 }
 
 // DelegationUpdate validates the change from before to after.
@@ -40,8 +40,8 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 				before.Spec.ZoneRef.Name)))
 	}
 	errs = append(errs, DelegationSize(after, before)...)
-	return append(errs, onlyNewErrors(validateDelegationSpec(&after.Spec),
-		func() field.ErrorList { return validateDelegationSpec(&before.Spec) })...)
+	return append(errs, onlyNewErrors(validateDelegationSpec(after),
+		func() field.ErrorList { return validateDelegationSpec(before) })...)
 }
 
 // DelegationSize reports a Delegation that is too large, as ZoneSize does.
@@ -56,8 +56,9 @@ func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	return validateSize("Delegation", is, was, MaxDelegationOctets, splitDelegation)
 }
 
-func validateDelegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
-	var errs field.ErrorList
+func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
+	spec := &delegation.Spec
+	errs := validateReleaseNow(delegation)
 	path := specPath.Child("zoneRef", "name")
 	if spec.ZoneRef.Name == "" {
 		errs = append(errs, field.Required(path, "the metadata.name of a Zone in the namespace of the Delegation"))

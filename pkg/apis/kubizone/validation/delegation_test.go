@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
@@ -104,5 +105,31 @@ func TestDelegationWarnings(t *testing.T) {
 	}
 	if got := DelegationWarnings(newDelegation(nil)); len(got) != 0 {
 		t.Errorf("an ordinary one: %q", got)
+	}
+}
+
+// S2.5: the annotation that releases at once names namespaces, on Zones and Delegations; a value that stays keeps no
+// other change back.
+func TestReleaseNow_namesNamespaces_S2_5(t *testing.T) {
+	many := strings.TrimSuffix(strings.Repeat("a,", MaxReleaseNow), ",")
+	for value, want := range map[string]string{
+		"team-a": "", "team-a,team-b": "", "team-a, team-b": "", many: "",
+		many + ",a": "Too many", "": "team-a,team-b", "team-a,": "commas", "team-a team-b": "commas", "Team": "commas", "*": "commas",
+		strings.Repeat("a", 64): "commas",
+	} {
+		annotations := map[string]string{v1alpha1.AnnotationReleaseNow: value}
+		d, z := newDelegation(nil), newZone(nil)
+		d.Annotations, z.Annotations, d.ResourceVersion, z.ResourceVersion = annotations, annotations, "1", "1"
+		plainD, plainZ := d.DeepCopy(), z.DeepCopy()
+		plainD.Annotations, plainZ.Annotations = nil, nil
+		for _, errs := range []field.ErrorList{Zone(z), ZoneUpdate(z, plainZ), Delegation(d), DelegationUpdate(d, plainD)} {
+			if (want == "") != (len(errs) == 0) || want != "" &&
+				(errs[0].Field != "metadata.annotations[kubi.zone/release-now]" || !strings.Contains(errs[0].Error(), want)) {
+				t.Errorf("%q: %v", value, errs)
+			}
+		}
+		if errs := append(ZoneUpdate(z, z), DelegationUpdate(d, d)...); len(errs) > 0 {
+			t.Errorf("%q that stays: %v", value, errs)
+		}
 	}
 }

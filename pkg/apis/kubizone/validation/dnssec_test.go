@@ -97,7 +97,8 @@ func TestZone_dnssec_S12_1(t *testing.T) {
 		if (zones == nil) != (len(errs) == 1 && errs[0].Field == "spec.delegations[0].ds") {
 			t.Errorf("ds with zones %v: %v", zones, errs)
 		}
-		errs = validateDelegationSpec(&v1alpha1.DelegationSpec{ZoneRef: v1alpha1.DelegatedZone{Name: "org"}, Namespaces: []string{"team"}, Zones: zones, DS: true})
+		errs = validateDelegationSpec(&v1alpha1.Delegation{Spec: v1alpha1.DelegationSpec{ZoneRef: v1alpha1.DelegatedZone{Name: "org"},
+			Namespaces: []string{"team"}, Zones: zones, DS: true}})
 		if (zones == nil) != (len(errs) == 1 && errs[0].Field == "spec.ds") {
 			t.Errorf("ds of a Delegation with zones %v: %v", zones, errs)
 		}

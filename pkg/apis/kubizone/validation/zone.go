@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -28,6 +29,8 @@ const (
 	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.4).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
+	// MaxReleaseNow is how many namespaces the annotation kubi.zone/release-now names (S2.5).
+	MaxReleaseNow = 16
 	// MaxVerifyRequest is the maximum length, in octets, of the annotation that requests a comparison.
 	MaxVerifyRequest = 64
 	maxSerial        = math.MaxUint32
@@ -101,10 +104,31 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "",
 			MaxVerifyRequest))
 	}
+	errs = append(errs, validateReleaseNow(zone)...)
 	errs = append(errs, validateZoneDNSSEC(spec.DNSSEC)...)
 	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete,
 		v1alpha1.DeletionPolicyRetain)...)
 	return errs
+}
+
+// validateReleaseNow judges the annotation that ends the period of namespaces (S2.5).
+func validateReleaseNow(o metav1.Object) field.ErrorList {
+	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
+	if !ok {
+		return nil
+	}
+	path := field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationReleaseNow)
+	namespaces := strings.Split(text, ",")
+	if len(namespaces) > MaxReleaseNow {
+		return field.ErrorList{field.TooMany(path, len(namespaces), MaxReleaseNow)}
+	}
+	for _, ns := range namespaces {
+		if len(apivalidation.ValidateNamespaceName(strings.TrimSpace(ns), false)) > 0 {
+			return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("%q is no name of a namespace: "+
+				`give those to release now, with commas between, as "team-a,team-b" (S2.5)`, cut(ns)))}
+		}
+	}
+	return nil
 }
 
 func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
