@@ -58,7 +58,7 @@ func BenchmarkWithdrawal(b *testing.B) {
 		done := make(chan time.Duration, 1)
 		go func() {
 			for !st.Quiet() {
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(50 * time.Millisecond)
 			}
 			done <- time.Since(began)
 		}()
