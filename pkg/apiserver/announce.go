@@ -28,8 +28,8 @@ const (
 	reasonRestored                = "DelegationRestored"
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
-	// maxQueued bounds the Events of withdrawals that wait, and queuedRate how many a second are written: admission asks
-	// kube-apiserver by the same client. More than that are dropped, since the status of each object says the same.
+	// maxQueued bounds the Events of withdrawals that wait, and queuedRate how many a second are written: admission
+	// asks kube-apiserver by the same client. What is more is dropped, since the status of each object says the same.
 	maxQueued  = 1000
 	queuedRate = 10
 )

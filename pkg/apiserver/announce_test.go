@@ -30,8 +30,8 @@ func TestHeld_isTold_S7_5(t *testing.T) {
 	(&announcer{}).announceHeld(zone) // standalone: to the log
 }
 
-// S2.5: an Event says what the rules allow no more, and when that ends. A thousand of them wait for their turn, and what
-// is more is dropped: nothing waits for them.
+// S2.5: an Event says what the rules allow no more, and when that ends. A thousand of them wait for their turn, and
+// what is more is dropped: nothing waits for them.
 func TestWithdrawn_isTold_S2_5(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)

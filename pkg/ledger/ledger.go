@@ -50,8 +50,8 @@ type Config struct {
 	// Held is called for each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
 	// It must not wait. Optional.
 	Held func(*v1alpha1.Zone)
-	// Withdrawn is called by the server whose cascade withdrew a Record or Zone, or whose cascade kept it because a rule
-	// came back (S2.5, S3.4). It must not wait. Optional.
+	// Withdrawn is called by the server whose cascade withdrew a Record or Zone, or whose cascade kept it because a
+	// rule came back (S2.5, S3.4). It must not wait. Optional.
 	Withdrawn outbox.Announce
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

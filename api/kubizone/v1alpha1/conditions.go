@@ -150,8 +150,8 @@ const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
 // AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". What the rules of the
-// zone allow these no more is released when the annotation begins to name them, before the withdrawalGracePeriod is over
-// (S2.5).
+// zone allow these no more is released when the annotation begins to name them, before the withdrawalGracePeriod is
+// over (S2.5).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
 // AnnotationDelete of a Zone has the uid of that Zone as its value. Only with it a Zone is deleted that has Records or

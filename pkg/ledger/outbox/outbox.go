@@ -39,8 +39,8 @@ type Outbox struct {
 
 // New returns an Outbox over these packages. terminating says whether a namespace is being deleted; nil: none is.
 // announce may be nil.
-func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, announce Announce,
-	serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
+func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
+	announce Announce, serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, serialsEvery: serialsEvery, usageEvery: usageEvery,
 		maxLeftBy: maxLeftBy, announce: announce,
 		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
