@@ -57,7 +57,7 @@ func (w *world) carryOut(work *law.Work) {
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
-	if len(work.Releases) > 0 {
+	for ; len(work.Releases) > 0; work.Releases = work.Releases[min(len(work.Releases), law.MaxReleases):] {
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideReleased(s, work) })
 		w.applyPlan(object{}, true, out.Plan, nil)
 	}

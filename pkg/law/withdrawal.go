@@ -144,11 +144,15 @@ func releaseNow(plan *Plan, z *Zone, before, after []string, workID string, now 
 	}
 }
 
-// DecideReleased ends the withdrawals whose release is through. One that began anew meanwhile stays.
+// MaxReleases bounds the withdrawals that one transaction ends.
+const MaxReleases = 16
+
+// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew meanwhile
+// stays.
 func DecideReleased(seen *Seen, work *Work) Outcome {
 	d := new(beginReading(seen))
 	plan := &Plan{}
-	for _, ns := range work.Releases {
+	for _, ns := range work.Releases[:min(len(work.Releases), MaxReleases)] {
 		key := WithdrawalKey(work.Releasing, ns)
 		if w, known := get[Withdrawal](d, key); known && w != nil && w.Over() {
 			plan.Writes = append(plan.Writes, Write{Key: key})

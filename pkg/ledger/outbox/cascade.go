@@ -459,7 +459,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 		rest := s.Work
 		releases := len(rest.Releases) > 0
 		if releases { // they end first, in a transaction of their own
-			rest.Releasing, rest.Releases = "", nil
+			rest.Releases = rest.Releases[min(len(rest.Releases), law.MaxReleases):]
 		}
 		var place *law.Place
 		if n := len(rest.Zones); n > 0 && !releases {

@@ -110,7 +110,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
-		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount", "dnssec",
+		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount", "dnssec", "deletions",
 	}
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
