@@ -600,8 +600,12 @@ func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	return out.Plan, nil
 }
 
-// hasForeign reports whether records of other namespaces stand in the zone, or it delegates zones to them.
+// hasForeign reports whether records of other namespaces stand in the zone, or it delegates zones to them. A pending zone
+// has nothing: what it had until it ended is being released.
 func (w *world) hasForeign(z *law.Zone) bool {
+	if z.Pending {
+		return false
+	}
 	for o, r := range w.records {
 		if o.Namespace != z.Namespace && r.placed.Zone != nil && r.placed.Zone.UID == z.UID {
 			return true
