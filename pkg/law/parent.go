@@ -53,13 +53,16 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	}
 	var endsAt int64
 	if x.withdrawn {
-		grace := x.parent.Grace
-		if ask.Removed {
+		grace, by := x.parent.Grace, ask.By
+		switch {
+		case ask.Removed:
 			grace = defaultGrace
+		case holding.Parent == nil || holding.Parent.UID != x.parent.UID:
+			by = "" // its rules never gave this zone, so no write of its own namespace takes it
 		}
 		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace,
 			newly: holding.Withdrawn != x.parent.UID,
-			grace: grace, by: ask.By, cause: ask.Cause, now: ask.Now})
+			grace: grace, by: by, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil
 		}

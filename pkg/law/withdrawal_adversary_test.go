@@ -1,0 +1,438 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+var (
+	foes     = []string{"a", "b", "c"} // c acts, too, where a or b let it in
+	foeNames = []string{"x", "y", "y.x", "z.x", "z.y", "z.y.x", "y.z.x", "x.z.y.x", "y.y.y.x", "x.x.z.y.x", "w.x.x.z.y.x", "w.w"}
+	graces   = []int64{0, 3600, 86400, 30 * 86400}
+	// What the owner allows: zones and Records, which go and come apart from each other.
+	foeZones   = [][]string{{"x"}, {"*"}, {"x", "*.x"}, {"*.x", "y"}, {"x", "z.y.x"}, {"**"}}
+	foeRecords = [][]string{{"*"}, {"x", "*.x"}, {"w.w", "y"}}
+)
+
+// siege is an owner who withdraws, namespaces that would keep what they have, and what the law promises both. ran is
+// the time that servers ran, in seconds, and all other times are on that clock.
+type siege struct {
+	*world
+	t   *rapid.T
+	ran int64
+
+	zones, records bool // what the owner allows now
+	byDelegation   bool
+	zoneRule       law.Rule
+	recordRule     law.Rule
+	grace          int64
+
+	// gone is when nothing that was withdrawn stands any more: one period after the cascade of the last withdrawal.
+	gone int64
+	// starts are the cascades that begin a period, with its length.
+	starts map[string]int64
+	// safe is until when what stood at the withdrawal stays, by uid.
+	safe map[string]*safety
+	// through are the namespaces which the owner releases now.
+	through map[string]bool
+}
+
+// safety is what may not end before a time.
+type safety struct {
+	object
+	record bool
+	at     name.Name
+	from   string // the zone of a Record
+	until  int64
+	above  []string // the zones above but the owner's
+	why    string   // a withdrawal that is not carried out yet, and takes the grace of then
+}
+
+func newSiege(t *rapid.T) *siege {
+	s := &siege{world: newWorld(), t: t, starts: map[string]int64{}, safe: map[string]*safety{}, through: map[string]bool{},
+		byDelegation: rapid.Bool().Draw(t, "by Delegation")}
+	s.quick = true
+	to := slices.Clone(rapid.SampledFrom([][]string{{"a"}, {"a", "b"}}).Draw(t, "to"))
+	s.zoneRule = law.Rule{Namespaces: to, Zones: s.parse(rapid.SampledFrom(foeZones).Draw(t, "zones"))}
+	s.recordRule = law.Rule{Namespaces: to}
+	texts := rapid.SampledFrom(foeRecords).Draw(t, "records")
+	for i, p := range s.parse(texts) {
+		s.recordRule.Records = append(s.recordRule.Records, law.RecordRule{Pattern: p, Text: texts[i]})
+	}
+	s.rule(true, true, rapid.SampledFrom(graces[1:]).Draw(t, "grace"), nil)
+	return s
+}
+
+func (s *siege) parse(texts []string) (out []pattern.Pattern) {
+	for _, text := range texts {
+		p, err := pattern.Parse(strings.Replace(text, "**", "*", 1))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (s *siege) top() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
+
+// rule is the write of the owner: what it allows from now on, and whom it releases now.
+func (s *siege) rule(zones, records bool, grace int64, now []string) {
+	takes := s.zones && !zones || s.records && !records
+	if takes {
+		s.promise(s.zones && !zones, s.records && !records, grace)
+	}
+	for _, p := range s.safe { // a withdrawal that is not carried out yet takes the period of then
+		if s.owes(p.why) {
+			p.until = min(p.until, s.ran+grace)
+		}
+	}
+	for id, period := range s.starts {
+		s.starts[id] = max(period, grace)
+	}
+	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
+		ZoneSettings: makeSettings(nil, grace, 100)}
+	spec.ReleaseNow = now
+	every := s.parse([]string{"*"})
+	spec.Rules = append(spec.Rules, law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{{Pattern: every[0], Text: "*"}}})
+	if records {
+		spec.Rules = append(spec.Rules, s.recordRule)
+	}
+	if zones && !s.byDelegation {
+		spec.Rules = append(spec.Rules, s.zoneRule)
+	}
+	for _, ns := range now {
+		s.through[ns] = true
+	}
+	plan, refusal := s.putZone(spec, true)
+	if refusal != nil {
+		s.t.Fatal(refusal)
+	}
+	works := []*law.Work{plan.Work}
+	if s.byDelegation && zones != s.zones {
+		given := law.Rule{Namespaces: s.zoneRule.Namespaces}
+		if zones {
+			given = s.zoneRule
+		}
+		if plan, refusal = s.putDelegation(object{"owner", "zones"}, law.DelegationSpec{Zone: "top", Rule: given}); refusal != nil {
+			s.t.Fatal(refusal)
+		}
+		works = append(works, plan.Work)
+	}
+	s.zones, s.records, s.grace = zones, records, grace
+	for _, w := range works {
+		if w != nil && takes {
+			s.starts[w.ID] = max(s.starts[w.ID], grace)
+			for _, p := range s.safe {
+				if p.why == "new" {
+					p.why = w.ID
+				}
+			}
+		}
+	}
+}
+
+func (s *siege) owes(id string) bool {
+	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
+}
+
+// promise notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its own.
+func (s *siege) promise(zones, records bool, grace int64) {
+	for _, o := range sortedObjects(s.world.zones) {
+		z := s.world.zones[o].zone
+		if z.Pending || o.Namespace == "owner" || !zones || s.through[o.Namespace] {
+			continue
+		}
+		h := s.holdingOf(z)
+		if h.Withdrawn != "" || !s.delegated(z) || s.vacates(z.FQDN()) {
+			continue
+		}
+		s.safe[z.UID] = &safety{object: o, at: z.FQDN(), until: s.ran + grace, above: s.foesAbove(z.FQDN(), false), why: "new"}
+	}
+	for _, o := range sortedObjects(s.world.records) {
+		r := s.world.records[o]
+		if in := r.placed.Zone; in != nil && in.UID == s.top().UID && len(s.foesAbove(r.placed.FQDN, true)) == 0 && o.Namespace != "owner" && records && r.placed.EndsAt == 0 && s.allowed(r) && !s.through[o.Namespace] {
+			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: in.UID, until: s.ran + grace, why: "new"}
+		}
+	}
+}
+
+// foesAbove returns the zones above a name that are not the owner's, for a Record those at the name, too.
+func (s *siege) foesAbove(at name.Name, also bool) (uids []string) {
+	for up, ok := at, true; ok; up, ok = up.Parent() {
+		if h := s.zoneOf("", up); h != nil && h.Namespace != "owner" && (also || up != at) {
+			uids = append(uids, h.UID)
+		}
+	}
+	return uids
+}
+
+// vacates reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that went:
+// that one may be the first to find it withdrawn.
+func (s *siege) vacates(at name.Name) bool {
+	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool {
+		return w.Purge != "" && slices.ContainsFunc(w.Scans, func(x law.Scan) bool {
+			return x.Kind == law.ScanZones && x.Name.Encloses(at)
+		})
+	})
+}
+
+// delegated reports whether the nearest zone above delegates the zone.
+func (s *siege) delegated(z *law.Zone) bool {
+	up, ok := z.FQDN().Parent()
+	h := s.findEnclosing("", up)
+	return ok && h != nil && s.uniteRules(s.world.zones[object{h.Namespace, h.Ref.Name}].zone).DelegatesZone(z.FQDN(), z.Namespace)
+}
+
+func (s *siege) allowed(r *recordObject) bool {
+	return s.uniteRules(s.top()).AllowsRecord(r.placed.FQDN, r.record.Type, r.record.Namespace)
+}
+
+// forfeit ends the promises about what is below a name: a namespace changed what stands there.
+func (s *siege) forfeit(at name.Name, also bool) {
+	for uid, p := range s.safe {
+		if at.Encloses(p.at) && (also || p.at != at) {
+			delete(s.safe, uid)
+		}
+	}
+}
+
+// step carries out what is owed: the cascades of one namespace follow each other, those of several do not.
+func (s *siege) step() {
+	var by []string
+	for _, w := range s.outbox {
+		if !slices.Contains(by, w.By) {
+			by = append(by, w.By)
+		}
+	}
+	next := by[0]
+	if len(by) > 1 {
+		next = rapid.SampledFrom(by).Draw(s.t, "of")
+	}
+	i := slices.IndexFunc(s.outbox, func(w *law.Work) bool { return w.By == next })
+	work := s.outbox[i]
+	s.carryOut(work)
+	s.outbox = slices.Delete(s.outbox, i, i+1)
+	if period, ok := s.starts[work.ID]; ok {
+		s.gone = max(s.gone, s.ran+period)
+		delete(s.starts, work.ID)
+	}
+	if len(s.outbox) == 0 {
+		clear(s.through)
+	}
+}
+
+func (s *siege) settle() {
+	for n := 0; len(s.outbox) > 0; n++ {
+		if n > 500 {
+			s.t.Fatalf("the cascades feed each other without end: %s", s.outbox[0].Reason)
+		}
+		s.step()
+	}
+}
+
+// check holds the promises, to the owner and to the others.
+func (s *siege) check(what string) {
+	for uid, p := range s.safe {
+		if s.through[p.Namespace] || s.ran >= p.until {
+			delete(s.safe, uid)
+			continue
+		}
+		if !slices.Equal(p.above, s.foesAbove(p.at, p.record)) { // what came between decides about it, or what went did
+			delete(s.safe, uid)
+			continue
+		}
+		stands := false
+		if r := s.world.records[p.object]; p.record && r != nil && r.record.UID == uid {
+			stands = r.placed.Zone != nil && r.placed.Zone.UID == p.from
+		} else if z := s.world.zones[p.object]; !p.record && z != nil && z.spec.UID == uid {
+			stands = !z.zone.Pending
+		}
+		if !stands {
+			s.t.Fatalf("%s: S3.4: %s at %s ended %d s before its time", what, p.object, p.at, p.until-s.ran)
+		}
+	}
+	if len(s.outbox) > 0 || s.ran < s.gone {
+		return
+	}
+	for o, z := range s.world.zones {
+		if !s.zones && !z.zone.Pending && !s.holdingOf(z.zone).Established && !s.delegated(z.zone) {
+			s.t.Fatalf("%s: S3.4: zone %s stands at %s, and its time was over %d s ago", what, o, z.zone.FQDN(), s.ran-s.gone)
+		}
+	}
+	for o, r := range s.world.records {
+		if in := r.placed.Zone; !s.records && in != nil && in.UID == s.top().UID && o.Namespace != "owner" && !s.allowed(r) {
+			s.t.Fatalf("%s: S2.5: Record %s stands at %s, and its time was over %d s ago", what, o, r.placed.FQDN, s.ran-s.gone)
+		}
+	}
+}
+
+// run has servers run for some seconds.
+func (s *siege) run(seconds int64) {
+	s.passTime(time.Duration(seconds) * time.Second)
+	s.ran += seconds
+}
+
+var someHeader = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+
+// makeOrEdit is a write of a zone by one of the others.
+func (s *siege) makeOrEdit(t *rapid.T) {
+	o := object{rapid.SampledFrom(foes).Draw(t, "namespace"), fmt.Sprint("z", rapid.IntRange(1, 6).Draw(t, "zone"))}
+	rules := []law.Rule{{Records: []law.RecordRule{{Pattern: s.parse([]string{"*"})[0], Text: "*"}}}}
+	for range rapid.IntRange(0, 2).Draw(t, "rules") {
+		rules = append(rules, law.Rule{Zones: s.parse([]string{rapid.SampledFrom([]string{"*", "*", "y", "*.z", "x"}).Draw(t, "pattern")}),
+			Namespaces: slices.Clone(rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"c"}}).Draw(t, "to"))})
+	}
+	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Header: someHeader,
+		ZoneSettings: makeSettings(rules, rapid.SampledFrom(graces).Draw(t, "grace"), 100),
+		DomainName:   rapid.SampledFrom(foeNames).Draw(t, "name") + ".org."}
+	if rapid.IntRange(0, 3).Draw(t, "refers") == 0 {
+		spec.ZoneRef = &law.Ref{Namespace: "owner", Name: "top"}
+	}
+	if was := s.world.zones[o]; was != nil {
+		spec.DomainName, spec.ZoneRef, spec.Terminating = was.spec.DomainName, was.spec.ZoneRef, was.spec.Terminating
+	}
+	spec.ReleaseNow = slices.Clone(rapid.SampledFrom([][]string{nil, nil, nil, {"a"}, {"c"}}).Draw(t, "release now"))
+	if _, refusal := s.putZone(spec, false); refusal != nil {
+		t.Logf("  refused: %s", refusal.Message)
+		return
+	}
+	if z := s.world.zones[o].zone; !z.Pending {
+		s.forfeit(z.FQDN(), false)
+	}
+}
+
+// TestWithdrawal_adversary_S3_4 has namespaces do what they can while an owner withdraws what it allows them: one
+// period later none of it stands, nobody else's time is shorter, and neither clocks nor servers that are off end
+// anything (attack 63).
+func TestWithdrawal_adversary_S3_4(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSiege(t)
+		act := func(what string, do func(*rapid.T)) func(*rapid.T) {
+			return func(t *rapid.T) {
+				s.t = t
+				s.now = s.now.Add(time.Second)
+				do(t)
+				s.check(what)
+			}
+		}
+		zone := func(t *rapid.T) object {
+			var all []object
+			for _, o := range sortedObjects(s.world.zones) {
+				if o.Namespace != "owner" {
+					all = append(all, o)
+				}
+			}
+			if len(all) == 0 {
+				t.Skip("no zones")
+			}
+			return rapid.SampledFrom(all).Draw(t, "object")
+		}
+		makes := act("zone", s.makeOrEdit)
+		runs := act("run", func(t *rapid.T) {
+			s.run(rapid.SampledFrom([]int64{60, 1800, 3600, 40000, 86400, 15 * 86400}).Draw(t, "seconds"))
+		})
+		settles := act("settle", func(*rapid.T) { s.settle() })
+		steps := act("step", func(t *rapid.T) {
+			if len(s.outbox) == 0 {
+				t.Skip("nothing owed")
+			}
+			s.step()
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"zone": makes, "zone too": makes, "another zone": makes, "run": runs, "run on": runs, "settle": settles, "step": steps, "step on": steps,
+			"remove": act("remove", func(t *rapid.T) {
+				o := zone(t)
+				z := s.world.zones[o].zone
+				s.world.zones[o].annotated = true
+				plan, refusal := s.tryDeleteZone(o)
+				if refusal != nil {
+					t.Skip("later")
+				}
+				delete(s.safe, z.UID)
+				if !z.Pending {
+					s.forfeit(z.FQDN(), true)
+				}
+				// Before the withdrawal is carried out a removed parent gives a day, or the owner's period where a cascade of
+				// the owner comes first (S3.4).
+				if plan.Work != nil && (s.zones || len(s.starts) > 0) {
+					s.starts[plan.Work.ID] = max(86400, s.grace)
+				}
+			}),
+			"terminate": act("terminate", func(t *rapid.T) {
+				o := zone(t)
+				s.world.zones[o].annotated = true
+				spec := s.world.zones[o].spec
+				spec.Terminating = true
+				_, _ = s.putZone(spec, false)
+			}),
+			"delegation": act("delegation", func(t *rapid.T) {
+				o := zone(t)
+				d := object{o.Namespace, rapid.SampledFrom([]string{"one", "two"}).Draw(t, "delegation")}
+				spec := law.DelegationSpec{Zone: o.Name, Rule: law.Rule{Namespaces: []string{"a", "b", "c"}, Zones: s.parse([]string{"*"})}}
+				if was := s.delegations[d]; was != nil {
+					s.forfeitAll(was.spec.Zone, d.Namespace)
+					s.deleteDelegation(d)
+					return
+				}
+				_, _ = s.putDelegation(d, spec)
+			}),
+			"record": act("record", func(t *rapid.T) {
+				v, _ := rdata.Parse(rdata.A, "192.0.2.1")
+				o := object{rapid.SampledFrom(foes).Draw(t, "namespace"), fmt.Sprint("r", rapid.IntRange(1, 4).Draw(t, "record"))}
+				if was := s.world.records[o]; was != nil {
+					delete(s.safe, was.record.UID)
+					s.deleteRecord(o)
+				}
+				_, _ = s.putRecord(law.Record{Namespace: o.Namespace, Name: o.Name, Type: rdata.A, Values: []rdata.Value{v},
+					DomainName: rapid.SampledFrom(foeNames).Draw(t, "owner") + ".org."})
+			}),
+			"clock": act("clock", func(t *rapid.T) {
+				s.now = s.now.Add(time.Duration(rapid.IntRange(-1000, 1000).Draw(t, "days")) * 24 * time.Hour)
+			}),
+			"owner": act("owner", func(t *rapid.T) {
+				var now []string
+				if rapid.IntRange(0, 7).Draw(t, "release now") == 0 {
+					now = []string{rapid.SampledFrom(foes).Draw(t, "for")}
+				}
+				s.rule(rapid.Bool().Draw(t, "zones"), rapid.Bool().Draw(t, "records"), rapid.SampledFrom(graces).Draw(t, "grace"), now)
+			}),
+		})
+		s.t = t
+		s.rule(false, false, s.grace, nil)
+		s.settle()
+		s.check("withdrawn")
+		s.run(max(0, s.gone-s.ran))
+		s.settle()
+		s.check("over")
+		for o, z := range s.world.zones {
+			if o.Namespace != "owner" && !z.zone.Pending {
+				t.Fatalf("S3.4: zone %s stands at %s", o, z.zone.FQDN())
+			}
+		}
+		for _, line := range append(s.checkAll(), s.checkSettled()...) {
+			t.Errorf("%s", line)
+		}
+	})
+}
+
+// forfeitAll ends the promises about what is below a zone of its namespace.
+func (s *siege) forfeitAll(zone, namespace string) {
+	if z := s.world.zones[object{namespace, zone}]; z != nil && !z.zone.Pending {
+		s.forfeit(z.zone.FQDN(), false)
+	}
+}
