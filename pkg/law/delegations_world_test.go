@@ -24,7 +24,7 @@ type delegationObject struct {
 // putDelegation is a client's create or update of a Delegation.
 func (w *world) putDelegation(o object, spec law.DelegationSpec) (*law.Plan, *law.Refusal) {
 	was := w.delegations[o]
-	ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now}
+	ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now, WorkID: w.makeUID("work")}
 	if was != nil {
 		ask.UID, ask.Before, ask.In, ask.Waits = was.uid, &was.spec, was.in, was.waits
 	} else {

@@ -92,6 +92,7 @@ func drawZone(t *rapid.T) law.ZoneSpec {
 		s.View = "inside"
 	}
 	s.Grace = rapid.SampledFrom([]int64{0, 3600, 86400}).Draw(t, "grace")
+	s.ReleaseNow = drawReleaseNow(t)
 	s.Header = content.Header{TTL: rapid.SampledFrom([]uint32{60, 360}).Draw(t, "ttl"), Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	for _, host := range []string{"ns1", "ns.example.net.", "ns1.b.example.org.", "@"} {
 		if rapid.IntRange(0, 5).Draw(t, host) == 0 {
@@ -107,6 +108,11 @@ func drawZone(t *rapid.T) law.ZoneSpec {
 		s.MinimumSerial = &m
 	}
 	return s
+}
+
+// drawReleaseNow draws the annotation kubi.zone/release-now (S2.5).
+func drawReleaseNow(t *rapid.T) []string {
+	return slices.Clone(rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "release now"))
 }
 
 func drawRecord(t *rapid.T) law.Record {
@@ -357,6 +363,28 @@ func TestForest(t *testing.T) {
 					}
 				})
 			},
+			"release now": func(t *rapid.T) { // of what stands, and nothing else changes
+				var all []object
+				for _, o := range sortedObjects(w.delegations) {
+					all = append(all, object{Namespace: o.Namespace, Name: "delegation " + o.Name})
+				}
+				if all = append(all, sortedObjects(w.zones)...); len(all) == 0 {
+					t.Skip("no zones")
+				}
+				o, now := rapid.SampledFrom(all).Draw(t, "object"), drawReleaseNow(t)
+				act("release now", func() {
+					if name, ok := strings.CutPrefix(o.Name, "delegation "); ok {
+						o.Name = name
+						spec := w.delegations[o].spec
+						spec.ReleaseNow = now
+						_, _ = w.putDelegation(o, spec)
+						return
+					}
+					spec := w.zones[o].spec
+					spec.ReleaseNow = now
+					_, _ = w.putZone(spec, false)
+				})
+			},
 			"delete delegation": func(t *rapid.T) {
 				if len(w.delegations) == 0 {
 					t.Skip("no delegations")
@@ -535,7 +563,7 @@ func sortedObjects[V any](m map[object]V) []object {
 func drawDelegation(t *rapid.T) (object, law.DelegationSpec) {
 	o := rapid.SampledFrom([]object{{"owner", "one"}, {"owner", "two"}, {"owner", "three"}, {"a", "one"}}).Draw(t, "delegation")
 	zones := slices.DeleteFunc(slices.Clone(someZones), func(z object) bool { return z.Namespace != o.Namespace })
-	spec := law.DelegationSpec{Zone: rapid.SampledFrom(zones).Draw(t, "of").Name}
+	spec := law.DelegationSpec{Zone: rapid.SampledFrom(zones).Draw(t, "of").Name, ReleaseNow: drawReleaseNow(t)}
 	spec.Rule.Namespaces = slices.Clone(rapid.SampledFrom([][]string{{"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
 	for range rapid.IntRange(0, 2).Draw(t, "patterns") {
 		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
