@@ -410,29 +410,37 @@ func (x *delta) checkBelow() (refusal *Refusal, known bool) {
 	}
 	x.standsBelow = below != nil && below.Any ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) })
-	// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
-	zones, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.place.view, Name: fqdn})
+	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.7).
+	zones, known := x.hasZonesBelow()
 	if !known {
 		return nil, false
 	}
-	if x.standsBelow || zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool { return b.CountedBy(z) }) {
+	if x.standsBelow || zones {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", fqdn), true
 	}
 	return nil, true
+}
+
+// hasZonesBelow reports whether a zone stands strictly below the record's name. known false: facts are needed.
+func (x *delta) hasZonesBelow() (has, known bool) {
+	fqdn := x.place.fqdn
+	zones, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.place.view, Name: fqdn})
+	return zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool { return b.FQDN != fqdn }), known
 }
 
 // warnOfCut warns of NS records that occlude what stands at their owner or below it. false: facts are needed.
 func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	below, known := get[OwnersBelow](&x.reading, Key{Kind: KindOwnersBelow, Zone: x.zone.UID, Owner: owner})
-	if !known {
+	zones, known1 := x.hasZonesBelow()
+	if !known || !known1 {
 		return false
 	}
 	after := x.mergeOwner()
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
-	if below != nil && below.Any || beside {
+	if below != nil && below.Any || zones || beside {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
 			"and glue addresses (S5.5)", fqdn))
 	}

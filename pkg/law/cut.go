@@ -32,7 +32,7 @@ func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && c
 
 // CountedBy reports whether parent counts the cut of the zone with the holding h.
 func (h *Holding) CountedBy(parent *Zone) bool {
-	return h.Parent != nil && h.Parent.UID == parent.UID && !h.ExternalCut
+	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
 // withDS returns c with these DS at the name of the child, in the place of those that it has. They have the TTL of the

@@ -108,9 +108,6 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		return nil, nil
 	}
 	x.writeKeys()
-	if !x.wakeZones() {
-		return nil, nil
-	}
 	after := x.wakeAwaited()
 	if x.changesNothing() { // nothing to write, and the zone need not be touched
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
@@ -432,25 +429,6 @@ func (x *delta) writeKeys() {
 	if x.member != nil {
 		x.keys.put(MemberKey(uid, x.come.Owner, x.ask.Namespace, x.ask.Name), x.member)
 	}
-}
-
-// wakeZones has the delegated zones below an external cut, or a DNAME, decided anew where that comes or goes (S3.5).
-// false: facts are needed.
-func (x *delta) wakeZones() bool {
-	for _, o := range x.owners[:x.named] {
-		if o.before.hasType(rdata.DNAME) == o.after.hasType(rdata.DNAME) &&
-			(o.at.IsApex() || o.before.hasType(rdata.NS) == o.after.hasType(rdata.NS)) {
-			continue
-		}
-		below, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.zone.View, Name: x.nameOf(o.at)})
-		if !known {
-			return false
-		}
-		if below != nil && slices.ContainsFunc(below.Zones, func(b ZoneBelow) bool { return b.UID != x.zone.UID }) {
-			x.retry = append(x.retry, Scan{Kind: ScanZones, View: x.zone.View, Name: x.nameOf(o.at)})
-		}
-	}
-	return true
 }
 
 // wakeAwaited is the holding without the hosts that the apex names no more, and without the marks of zones that lost

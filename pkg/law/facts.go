@@ -249,8 +249,6 @@ type Ancestry struct {
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed names the enclosing zone, whether that delegates this one or not; nil: no zone encloses it.
 	Enclosed *Enclosed `json:"enclosed,omitempty"`
-	// ExternalCut says that the parent has NS records above this zone's name, so it adds none for it (S3.5).
-	ExternalCut bool `json:"externalCut,omitempty"`
 	// DS says that a rule of the enclosing zone which delegates this one has that zone contain its DS (S4.9).
 	DS bool `json:"ds,omitempty"`
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 // ParentAsk is a cascade's request to decide anew which zone is the parent of a standing zone. No client made it, so
@@ -76,8 +75,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	}
 	h := *holding
 	x.noteIn(&h)
-	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil &&
-		h.Parent.UID != holding.Parent.UID
+	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
 		// The parent stays. Only what is said of the zone may differ.
 		if ask.Says != x.cond.Message {
@@ -100,9 +98,8 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 type parentage struct {
 	// parent encloses it; nil: standalone.
 	parent *Zone
-	// delegates says that the rules of the parent list the zone, and cut that the parent delegates a name above the
-	// zone away (S3.5).
-	delegates, cut bool
+	// delegates says that the rules of the parent list the zone.
+	delegates bool
 	// ds says that the parent is to contain the DS of the zone (S4.9).
 	ds bool
 	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.4).
@@ -113,7 +110,7 @@ type parentage struct {
 
 // noteIn notes it in the holding of the zone.
 func (x *parentage) noteIn(h *Holding) {
-	h.Parent, h.ExternalCut, h.Withdrawn, h.Enclosed, h.DS = nil, x.cut, "", x.enclosed, x.ds
+	h.Parent, h.Withdrawn, h.Enclosed, h.DS = nil, "", x.enclosed, x.ds
 	if x.delegates || x.withdrawn {
 		h.Parent = &x.parent.Ref
 	}
@@ -151,37 +148,17 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 		x.enclosed = &Enclosed{By: p.UID, N: p.N}
 	}
 	owner, _ := fqdn.Rel(p.FQDN())
-	var ks []Key
-	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
-		ks = append(ks, OwnerKey(p.UID, up))
-	}
-	if !r.askAll(ks) {
-		return nil, false
-	}
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
 		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+
 			"delegate it (%s)", p.FQDN(), hint)}
 		return x, true
 	}
-	by := rdata.NS
-	for _, k := range ks {
-		o, _ := get[Owner](r, k)
-		x.cut = x.cut || !k.Owner.IsApex() && o.hasType(rdata.NS)
-		if o.hasType(rdata.DNAME) {
-			x.cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
-		}
-	}
 	if !x.delegates {
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
 		x.cond = &Condition{Status: "True", Reason: ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it no more: "+
 			"it stands until about status.endsAt, and ends then (S3.4; %s)", p.FQDN(), hint)}
-		return x, true
-	}
-	if x.cut {
-		x.cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by "+
-			"%s records, so it adds none for this zone", p.FQDN(), by)}
 		return x, true
 	}
 	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}

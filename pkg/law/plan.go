@@ -284,7 +284,6 @@ const (
 	ReasonStandalone          = "Standalone"
 	ReasonDelegated           = "Delegated"
 	ReasonNotDelegated        = "NotDelegated"
-	ReasonExternalCut         = "ExternalCut"
 	ReasonInUse               = "InUse"
 	ReasonParentRenamed       = "ParentRenamed"
 	ReasonInvalid             = "Invalid"

@@ -123,7 +123,7 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 // recountParent owes the cut of the zone with the holding h, which loses names to a zone below it or gains them.
 // Another zone may now give the address of a name server of h, or h itself again (S6.1).
 func recountParent(plan *Plan, view string, fqdn name.Name, h *Holding) {
-	if h != nil && h.Parent != nil && !h.ExternalCut {
+	if h != nil && h.Parent != nil {
 		plan.oweCut(h.Parent, h.Ref, view, fqdn)
 	}
 }

@@ -403,7 +403,7 @@ func (w *world) checkHolds(report func(string, ...any)) {
 			report("S7.5: zone %s was held, and no transaction has ended that", z.zone.FQDN())
 			continue
 		}
-		if h.Parent != nil && !h.ExternalCut {
+		if h.Parent != nil {
 			if c := w.readCountedCut(h.Parent.UID, h.UID); c != nil {
 				parent, counted = h.Parent.UID, writeFingerprint(c)
 			}

@@ -249,23 +249,22 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace decides whether a zone may be made at its place (S1.6, S3.1, S3.2, S3.6). externalCut: the
-// parent delegates a name above it away (S3.5).
-func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, refusal *Refusal) {
+// checkPlace decides whether a zone may be made at its place (S1.6, S3.1, S3.2, S3.6).
+func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 	held, ok := get[Holding](&d.reading, HoldingKey(s.view, s.fqdn))
 	if !ok {
-		return false, nil
+		return nil
 	}
 	if held != nil && held.UID != d.ask.After.UID {
-		return false, &Refusal{Kind: Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: ReasonNameHeld,
+		return &Refusal{Kind: Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: ReasonNameHeld,
 			Message: fmt.Sprintf("a zone%s with this name exists already (S1.6)", inView(s.view))}
 	}
 	if s.parent == nil {
-		return false, d.checkEstablish(s)
+		return d.checkEstablish(s)
 	}
 	p, refusal := d.checkRules(s)
 	if p == nil || refusal != nil {
-		return false, refusal
+		return refusal
 	}
 	tenants, ok1 := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: p.UID, Owner: s.owner})
 	zones, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
@@ -274,16 +273,16 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, r
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
 	if !d.askAll(ks) || !ok1 || !ok2 {
-		return false, nil
+		return nil
 	}
 	if refusal = d.checkForeignNames(s, p, tenants, zones); refusal != nil || len(d.needs) > 0 {
-		return false, refusal
+		return refusal
 	}
 	if refusal = d.checkOwner(s, p, tenants); refusal != nil {
-		return false, refusal
+		return refusal
 	}
-	if externalCut, refusal = d.checkAbove(s, p); refusal != nil {
-		return false, refusal
+	if refusal = d.checkAbove(s, p); refusal != nil {
+		return refusal
 	}
 	if tenants != nil {
 		n := 0
@@ -295,7 +294,7 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, r
 				"allow them; the others are released (S3.7)", n, s.fqdn))
 		}
 	}
-	return externalCut, nil
+	return nil
 }
 
 // checkEstablish refuses a standalone zone without the right to establish it (S3.2).
@@ -403,24 +402,23 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 	return nil
 }
 
-// checkAbove refuses a zone below a DNAME of the zone p above it (S5.5). externalCut: it lies below NS records.
-func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) (externalCut bool, refusal *Refusal) {
+// checkAbove refuses a zone below a DNAME of the zone p above it (S5.5): no server loads its NS there.
+func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) *Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
 		if o.hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
-			return false, invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
+			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
 				"which replaces every name below it (S5.5)", s.fqdn, at)
 		}
-		externalCut = externalCut || !up.IsApex() && o.hasType(rdata.NS)
 	}
-	return externalCut, nil
+	return nil
 }
 
 // makeZone makes a new zone, or lets a pending one stand.
 func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask, spec := &d.ask, d.ask.After
-	cut, refusal := d.checkPlace(plan, s)
+	refusal := d.checkPlace(plan, s)
 	last, from, ok := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if !ok || len(d.needs) > 0 {
 		return nil, nil
@@ -448,7 +446,7 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	warnOfDeadPatterns(plan, z, z.Rules...)
 	z.Serial = from
 	h := &Holding{Ref: spec.Ref, Target: spec.ZoneRef}
-	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s, cut)}
+	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s)}
 	var losing string
 	var losingFQDN name.Name
 	scans := []Scan{{Kind: ScanReferring, Target: &Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
@@ -481,21 +479,17 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 }
 
 // setParent writes the parent into the holding and returns the Delegated condition (S6.7).
-func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition {
+func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", nil, false
 	if s.parent == nil {
-		h.Parent, h.ExternalCut = nil, false
+		h.Parent = nil
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
 	}
 	if p, known := d.ruledFor(s.parent, d.ask.After.Namespace); known {
 		h.DS = p.delegatesDS(s.fqdn, d.ask.After.Namespace)
 	}
 	h.Enclosed = &Enclosed{By: s.parent.UID, N: s.parent.N}
-	h.Parent, h.ExternalCut = &s.parent.Ref, cut
-	if cut {
-		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS "+
-			"records, so it adds none for this zone", s.parent.FQDN())}
-	}
+	h.Parent = &s.parent.Ref
 	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 

@@ -81,9 +81,6 @@ const (
 	ReasonStandalone = "Standalone"
 	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.3).
 	ReasonNotDelegated = "NotDelegated"
-	// ReasonExternalCut: NS records of the enclosing zone cut above this zone, so its own name servers are not added
-	// there (S3.5).
-	ReasonExternalCut = "ExternalCut"
 	// ReasonParentRenamed: the Zone of spec.zoneRef was made anew with another name, and this one keeps its name; the
 	// message says how to take it along (S1.5).
 	ReasonParentRenamed = "ParentRenamed"

@@ -202,10 +202,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 					return true
 				})
 		}},
-		{"an external cut that is none", "S3.5", func(v *vandal) string {
-			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
-				func(_ string, h *law.Holding) bool { h.ExternalCut = true; return true })
-		}},
 		{"other apex NS", "S6.2", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
 				h.ApexNS = append(h.ApexNS,

@@ -136,9 +136,6 @@ func (c *check) checkHolding(z *zone) {
 		c.reportDamage(key, "S1.5", "refers to "+have, "%s, as spec.zoneRef", want)
 	}
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	if external := cond != nil && cond.Reason == v1alpha1.ReasonExternalCut; external != h.ExternalCut {
-		c.reportDamage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)
-	}
 	if by := h.Withdrawn; by != "" && (h.Parent == nil || h.Parent.UID != by || cond == nil ||
 		cond.Reason != v1alpha1.ReasonDelegationWithdrawn) {
 		c.reportDamage(key, "S3.4", "withdrawn by zone "+by, "nothing: the condition Delegated or the parent says otherwise")

@@ -167,6 +167,7 @@ func (g *generator) addCuts() {
 		g.addRecord("c.cut", "CNAME", "a.cut")
 		g.addRecord("b.cut", "NS", "ns.b.cut") // a cut below a cut
 		g.addRecord("ns.b.cut", "A", "192.0.2.2")
+		g.addRecord("b.cut", "DS", "1 8 2 0000000000000000000000000000000000000000000000000000000000000000")
 		g.addRecord("d.cut", "DNAME", "example.net.")
 	}
 	g.addRecord("self", "NS", "self")
