@@ -3,11 +3,7 @@
 
 package law
 
-import (
-	"slices"
-
-	"kubi.zone/kubizone/pkg/dns/name"
-)
+import "kubi.zone/kubizone/pkg/dns/name"
 
 // reading collects the facts that a decision asks for and does not know.
 type reading struct {
@@ -129,26 +125,4 @@ func (r *reading) findEnclosing(view string, n name.Name) (name.Name, *Holding, 
 		}
 	}
 	return name.Name{}, nil, true
-}
-
-// leadsBack reports whether the zoneRefs from a pending zone on lead to self (S1.5), through zones that the namespace
-// of self knows. Other zones are to it as if they did not exist (S1.7), and zones that wait for each other do no
-// harm. known false: facts are needed.
-func (r *reading) leadsBack(z *Zone, self Ref) (cycle, known bool) {
-	seen := []Ref{}
-	for z != nil && z.Pending && z.knownTo(self.Namespace) && z.ZoneRef != nil {
-		at := Ref{Namespace: z.ZoneRef.Namespace, Name: z.ZoneRef.Name}
-		if at.Namespace == self.Namespace && at.Name == self.Name {
-			return true, true
-		}
-		if slices.Contains(seen, at) || len(seen) > 127 { // a name has at most 127 labels
-			return false, true
-		}
-		seen = append(seen, at)
-		var ok bool
-		if z, ok = get[Zone](r, ZoneKey(at.Namespace, at.Name)); !ok {
-			return false, false
-		}
-	}
-	return false, true
 }

@@ -201,17 +201,9 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 	if !known {
 		return nil, false, nil
 	}
-	if spec.ZoneRef.Namespace == spec.Namespace && spec.ZoneRef.Name == spec.Name {
-		return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "a zone cannot refer to itself (S1.5)")
-	}
 	if z == nil || z.Pending {
-		cycle, known := d.leadsBack(z, spec.Ref)
-		if cycle {
-			return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, "+
-				"so none of them gets a name (S1.5; give one of them an absolute domainName)")
-		}
 		s.pending = true
-		return nil, known, nil
+		return nil, true, nil
 	}
 	knows, known := d.zoneKnownTo(z, spec.Namespace)
 	if !known || !knows {
