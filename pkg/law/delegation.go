@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
@@ -19,7 +18,7 @@ import (
 // The rules of Delegations are stored beside those of the Zone (S4.8). Each namespace that they are for has one key
 // of the zone, with all its rules. So a decision about a namespace reads one key, however many Delegations the zone
 // has. These keys change only together with the Zone object, as every key of a zone does (I5). The holding has the
-// number of Delegations and of their listed names, so that a zone without any costs no fact.
+// number of Delegations, so that a zone without any costs no fact.
 
 // NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
 type NamespaceRules struct {
@@ -33,25 +32,12 @@ type DelegatedRule struct {
 	Rule Rule   `json:"r"`
 }
 
-// Listed says how many Delegations list a name with shared: true (S4.6).
-type Listed struct {
-	Delegations int `json:"n"`
-}
-
-// ListedBelow are the names strictly below one that Delegations list so.
-type ListedBelow struct{ Names []name.Rel }
-
 // MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.8).
 const MaxDelegatedOctets = 32 << 10
 
 // RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
-}
-
-// ListedKey asks how many Delegations of a zone list a name with shared: true: *Listed.
-func ListedKey(zone string, owner name.Rel) Key {
-	return Key{Kind: KindListed, Zone: zone, Owner: owner}
 }
 
 // WorkKey asks for an outbox item: *Work.
@@ -139,36 +125,9 @@ func (d *DelegatedRule) countOctets() int {
 	return n
 }
 
-// Lists are the names, relative to its zone, that a rule lists with shared: true (S4.6), each once. Patterns without
-// "*" of a Delegation are relative to the zone, so that another name of it changes none of them.
-func (r *Rule) Lists() (out []name.Rel) {
-	zone := name.Root // relative patterns make the same names in every zone
-	for i := range r.Records {
-		rr := &r.Records[i]
-		if !rr.Shared {
-			continue
-		}
-		if n, ok := rr.Pattern.Only(zone); ok {
-			if rel, ok := n.Rel(zone); ok && !slices.Contains(out, rel) {
-				out = append(out, rel)
-			}
-		}
-	}
-	return out
-}
-
-// given is what Delegations add to the rules of a zone, as far as the decision has asked for it.
-type given struct {
-	rules  []Rule
-	listed []name.Rel
-}
-
 // rules are those of the Zone, and those that Delegations give the namespace of the decision.
 func (z *Zone) rules() [2][]Rule {
-	if z.given == nil {
-		return [2][]Rule{z.Rules}
-	}
-	return [2][]Rule{z.Rules, z.given.rules}
+	return [2][]Rule{z.Rules, z.given}
 }
 
 // withoutGiven is the zone without what Delegations give. The stored and remembered zone has to hold for
@@ -182,23 +141,14 @@ func (z *Zone) withoutGiven() *Zone {
 	return &out
 }
 
-// withGiven is a copy of the zone with more of what Delegations give.
-func (z *Zone) withGiven(more given) *Zone {
-	out := *z
-	if z.given != nil {
-		more.rules, more.listed = append(slices.Clone(z.given.rules), more.rules...), append(slices.Clone(z.given.listed), more.listed...)
-	}
-	out.given = &more
-	return &out
-}
-
 // WithDelegated is a copy of the zone with rules that Delegations give a namespace.
 func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
-	var more given
+	out := *z
+	out.given = make([]Rule, len(delegated))
 	for i := range delegated {
-		more.rules = append(more.rules, delegated[i].Rule)
+		out.given[i] = delegated[i].Rule
 	}
-	return z.withoutGiven().withGiven(more)
+	return &out
 }
 
 // ruledFor returns the zone with the rules that Delegations give a namespace. known false: facts are needed.
@@ -217,39 +167,7 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	if !ok || f == nil {
 		return z, ok
 	}
-	var more given
-	for i := range f.List {
-		more.rules = append(more.rules, f.List[i].Rule)
-	}
-	return z.withGiven(more), true
-}
-
-// listedFor returns the zone with base, where Delegations list it with shared: true, and with the names that they
-// list below it, where below asks for these. known false: facts are needed.
-func (r *reading) listedFor(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
-	if h.Listed == 0 {
-		return z, true
-	}
-	ks := []Key{ListedKey(z.UID, base)}
-	if below {
-		ks = append(ks, Key{Kind: KindListedBelow, Zone: z.UID, Owner: base})
-	}
-	if !r.askAll(ks) {
-		return nil, false
-	}
-	var more given
-	if l, _ := get[Listed](r, ks[0]); l != nil {
-		more.listed = append(more.listed, base)
-	}
-	if below {
-		if l, _ := get[ListedBelow](r, ks[1]); l != nil {
-			more.listed = append(more.listed, l.Names...)
-		}
-	}
-	if len(more.listed) == 0 {
-		return z, true
-	}
-	return z.withGiven(more), true
+	return z.WithDelegated(f.List), true
 }
 
 // zoneKnownTo reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false:
@@ -356,10 +274,6 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		return plan, nil
 	}
 	h := *holding
-	gone, came := d.countListed(plan, z, &h, before, after)
-	if len(d.needs) > 0 {
-		return nil, nil
-	}
 	if (before == nil) != (after == nil) {
 		if h.Delegations++; after == nil {
 			h.Delegations -= 2
@@ -380,7 +294,7 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		warnOfMassDeletion(plan, z, &h, ask.Now.Unix(), z)
 	}
 	if !ask.Covered && !z.Terminating {
-		if refusal := d.oweScans(plan, z, &h, changed, before, after, gone); refusal != nil {
+		if refusal := d.oweScans(plan, z, changed, before, after); refusal != nil {
 			return nil, refusal
 		}
 		if len(d.needs) > 0 {
@@ -389,7 +303,7 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 	}
 	d.releaseNow(plan, z)
 	plan.Zone = &ZoneChange{Zone: z, Holding: &h}
-	if (before == nil) != (after == nil) || len(gone)+len(came) > 0 || len(h.Awaited) != len(holding.Awaited) {
+	if (before == nil) != (after == nil) {
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
 	}
 	return plan, nil
@@ -468,61 +382,15 @@ func sameRules(x, y []DelegatedRule) bool {
 	})
 }
 
-// countListed counts the names that the Delegation begins or ceases to list with shared: true (S4.6). came are names
-// that no other Delegation lists, and gone are names that no Delegation lists any longer.
-func (d *delegationDecision) countListed(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
-	var was, is []name.Rel
-	if before != nil {
-		was = before.Lists()
-	}
-	if after != nil {
-		is = after.Lists()
-	}
-	var ks []Key
-	for _, n := range append(slices.Clone(was), is...) {
-		if slices.Contains(was, n) != slices.Contains(is, n) {
-			ks = append(ks, ListedKey(z.UID, n))
-		}
-	}
-	if !d.askAll(ks) {
-		return nil, nil
-	}
-	for _, k := range ks {
-		have, _ := get[Listed](&d.reading, k)
-		next := &Listed{}
-		if have != nil {
-			*next = *have
-		}
-		switch {
-		case slices.Contains(is, k.Owner):
-			if next.Delegations++; next.Delegations == 1 {
-				h.Listed++
-				came = append(came, k.Owner)
-			}
-		default:
-			if next.Delegations--; next.Delegations == 0 {
-				h.Listed--
-				gone = append(gone, k.Owner)
-			}
-		}
-		var value any
-		if next.Delegations > 0 {
-			value = next
-		}
-		plan.Writes = append(plan.Writes, Write{Key: k, Value: value})
-	}
-	return gone, came
-}
-
 // maxOwed bounds the scans and the namespaces that one Delegation owes. Where the Delegation changes faster than that
 // is carried out, the next change waits.
 const maxOwed = 128
 
 // oweScans owes another decision about the records that the change may concern (S2.5): those of the namespaces whose
-// rules changed, and those that wait at a name which is listed no more. A standing item is extended, not put twice.
+// rules changed. A standing item is extended, not put twice.
 // It does not unsettle the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's
 // records.
-func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
+func (d *delegationDecision) oweScans(plan *Plan, z *Zone, changed []string, before, after *Rule) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)
 	standing, ok := get[Work](&d.reading, WorkKey(id))
@@ -557,15 +425,6 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed [
 	add(Scan{Kind: ScanNamespaces, Zone: z.UID, View: z.View, Name: z.FQDN(), Target: target, Namespaces: changed})
 	if before != nil && len(before.Zones) > 0 || after != nil && len(after.Zones) > 0 {
 		add(Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: changed})
-	}
-	for _, n := range gone {
-		if at, err := topmostName(n).In(z.FQDN()); err == nil {
-			add(Scan{Kind: ScanWaiting, View: z.View, Name: at})
-		}
-		if left, waits := h.letGo(n); waits {
-			*h = *left
-			add(pendingBelow(z.Ref, z.View, z.FQDN()))
-		}
 	}
 	namespaces := 0
 	for i := range w.Scans {

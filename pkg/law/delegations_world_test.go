@@ -4,11 +4,9 @@
 package law_test
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -121,8 +119,7 @@ func (w *world) uniteRules(z *law.Zone) *law.Zone {
 
 // checkDelegations recomputes what the keys of a zone say of Delegations.
 func (w *world) checkDelegations(standing map[string]*law.Zone, report func(string, ...any)) {
-	rules, listed := map[law.Key][]law.DelegatedRule{}, map[law.Key]int{}
-	inForce, names := map[string]int{}, map[string]int{}
+	rules, inForce := map[law.Key][]law.DelegatedRule{}, map[string]int{}
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]
 		if (d.in == "") != (d.waits != nil) {
@@ -145,53 +142,24 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 			k := law.RulesKey(d.in, ns)
 			rules[k] = append(rules[k], law.DelegatedRule{Name: o.Name, UID: d.uid, Rule: d.spec.Rule})
 		}
-		for _, n := range d.spec.Rule.Lists() {
-			if k := law.ListedKey(d.in, n); listed[k] == 0 {
-				names[d.in]++
-				listed[k] = 1
-			} else {
-				listed[k]++
-			}
-		}
 	}
 	for k, v := range w.facts {
 		if standing[k.Zone] == nil {
 			continue
 		}
-		switch fact := v.(type) {
-		case *law.NamespaceRules:
+		if fact, ok := v.(*law.NamespaceRules); ok {
 			if writeFingerprint(fact.List) != writeFingerprint(rules[k]) {
 				report("S4.8: %v says %s, its Delegations %s", k, writeFingerprint(fact.List), writeFingerprint(rules[k]))
 			}
 			delete(rules, k)
-		case *law.Listed:
-			if fact.Delegations != listed[k] {
-				report("S4.6: %v is listed by %d Delegations, and says %d", k, listed[k], fact.Delegations)
-			}
-			delete(listed, k)
 		}
 	}
 	for k := range maps.Keys(rules) {
 		report("S4.8: no key %v", k)
 	}
-	for k := range maps.Keys(listed) {
-		report("S4.6: no key %v", k)
-	}
 	for uid, z := range standing {
-		if h := w.holdingOf(z); h != nil && (h.Delegations != inForce[uid] || h.Listed != names[uid]) {
-			report("S4.8: zone %s has %d Delegations with %d listed names, and says %d and %d", z.FQDN(), inForce[uid], names[uid], h.Delegations, h.Listed)
+		if h := w.holdingOf(z); h != nil && h.Delegations != inForce[uid] {
+			report("S4.8: zone %s has %d Delegations, and says %d", z.FQDN(), inForce[uid], h.Delegations)
 		}
 	}
-}
-
-// listedBelow answers law.KindListedBelow.
-func (w *world) listedBelow(k law.Key) any {
-	out := &law.ListedBelow{}
-	for key := range w.facts {
-		if key.Kind == law.KindListed && key.Zone == k.Zone && key.Owner != k.Owner && isBelow(key.Owner, k.Owner) {
-			out.Names = append(out.Names, key.Owner)
-		}
-	}
-	slices.SortFunc(out.Names, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
-	return out
 }

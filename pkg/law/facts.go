@@ -51,10 +51,6 @@ const (
 	KindFloor
 	// KindRules asks which rules Delegations give Namespace in the zone with uid Zone: *NamespaceRules.
 	KindRules
-	// KindListed asks how many Delegations of the zone with uid Zone list Owner with shared: true: *Listed.
-	KindListed
-	// KindListedBelow asks which names strictly below Owner they list so: *ListedBelow.
-	KindListedBelow
 	// KindWork asks for the outbox item with the id Object: *Work.
 	KindWork
 	// KindWithdrawal asks for the time that Namespace has left in the zone with uid Object: *Withdrawal.
@@ -231,10 +227,8 @@ type Holding struct {
 	SerialMarks
 	Outstanding
 	Deliverable
-	// Delegations is how many Delegations are in force here, and Listed how many names they list with shared: true
-	// (S4.8).
+	// Delegations is how many Delegations are in force here (S4.8).
 	Delegations int `json:"delegations,omitempty"`
-	Listed      int `json:"listed,omitempty"`
 }
 
 // Ancestry says where a zone stands among the zones above it. A write that delegates the zone or makes it standalone
@@ -382,8 +376,8 @@ type Zone struct {
 	Rows, RRsets int
 	Deletions    Deletions
 
-	// given is what Delegations add to Rules, in a decision that has asked for that.
-	given *given
+	// given are the rules that Delegations add for one namespace, in a decision that has asked for them.
+	given []Rule
 }
 
 // FQDN is the zone's name.

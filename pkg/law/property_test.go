@@ -575,8 +575,7 @@ func drawDelegation(t *rapid.T) (object, law.DelegationSpec) {
 			spec.Rule.Zones, spec.Rule.DS = append(spec.Rule.Zones, p), spec.Rule.DS || rapid.Bool().Draw(t, "ds")
 			continue
 		}
-		shared := rapid.IntRange(0, 2).Draw(t, "shared") == 0 && !strings.HasSuffix(text, ".")
-		spec.Rule.Records = append(spec.Rule.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types"), Shared: shared})
+		spec.Rule.Records = append(spec.Rule.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types")})
 	}
 	return o, spec
 }

@@ -172,9 +172,6 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 	}
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
 	given, known := d.ruledFor(z, r.Namespace)
-	if known {
-		given, known = d.listedFor(given, holding, Base(p.owner), speaksBelow(p.owner, r.Type))
-	}
 	if !known {
 		return nil, nil
 	}

@@ -174,9 +174,6 @@ func (z *Zone) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 // listsShared reports whether a rule with shared: true lists a name literally: then several namespaces are to feed
 // the name, and none becomes its holder by a wider rule (S4.6).
 func (z *Zone) listsShared(owner name.Rel) bool {
-	if z.given != nil && slices.Contains(z.given.listed, owner) {
-		return true
-	}
 	at, err := owner.In(z.FQDN())
 	return err == nil && slices.ContainsFunc(z.Rules, func(r Rule) bool {
 		return slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, z.FQDN()) })
@@ -186,9 +183,6 @@ func (z *Zone) listsShared(owner name.Rel) bool {
 // listSharedNames returns the names that rules with shared: true list literally (S4.6).
 func (z *Zone) listSharedNames() []name.Rel {
 	var out []name.Rel
-	if z.given != nil {
-		out = slices.Clone(z.given.listed)
-	}
 	for i := range z.Rules {
 		for j := range z.Rules[i].Records {
 			rr := &z.Rules[i].Records[j]

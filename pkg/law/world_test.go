@@ -111,8 +111,6 @@ func (w *world) answerKey(k law.Key) any {
 		return out
 	case law.KindHeldBelow:
 		return w.heldBelow(k)
-	case law.KindListedBelow:
-		return w.listedBelow(k)
 	case law.KindWork:
 		for _, x := range w.outbox {
 			if x.ID == k.Object {
@@ -330,7 +328,7 @@ func writeFingerprint(v any) string {
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules, law.KindListed, law.KindWithdrawal:
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules, law.KindWithdrawal:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}

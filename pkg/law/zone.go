@@ -315,9 +315,6 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 		return nil, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
 	p, known := d.ruledFor(p, ns)
-	if known {
-		p, known = d.listedFor(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
-	}
 	if !known {
 		return nil, nil
 	}

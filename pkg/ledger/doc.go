@@ -45,7 +45,7 @@
 //	serials/               what removes a zone; swept by the outbox                 its own revision
 //	owners/ holders/       writes of Records, with the Zone                         the Zone's revision
 //	members/ counts/       the same                                                 the Zone's revision
-//	rules/ listed/         writes of Delegations, with the Zone                     the Zone's revision
+//	rules/                 writes of Delegations, with the Zone                     the Zone's revision
 //	cuts/                  the outbox, with the parent's Zone                       the Zone's revision
 //	debts/                 what changes a child's apex; consumed with cuts/         its own revision
 //	journal/               each transaction that changes a zone's content, under    nothing: no decision reads it

@@ -58,7 +58,6 @@ func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 				switch rnd.IntN(12) {
 				case 0, 1, 2, 3:
 					d := store.Delegation("infra", name, "example", []string{pick("team", "other")}, pick("*", "a", "*.b", "b", "_x.*", "*.sub"), "c")
-					d.Spec.Records[1].Shared = rnd.IntN(2) == 0
 					d.Spec.Zones = [][]string{nil, {"sub", "b"}}[rnd.IntN(2)]
 					_, err = s.CreateDelegation(d)
 				case 4, 5:

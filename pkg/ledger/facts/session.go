@@ -659,13 +659,6 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 				out.Add(h)
 			}
 		})
-	case law.KindListedBelow:
-		out := &law.ListedBelow{}
-		return out, decodeOwners(mem, "listed", law.KindListed, kvs, func(owner name.Rel, _ *law.Listed) {
-			if owner != k.Owner {
-				out.Names = append(out.Names, owner)
-			}
-		})
 	case law.KindArriving:
 		return mem.decodeArriving(kvs)
 	case law.KindTenantsBelow:

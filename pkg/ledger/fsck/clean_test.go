@@ -83,9 +83,8 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
 	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
-	// Delegations: of one namespace, of two with a name that they share, and for a zone that never comes.
+	// Delegations: of one namespace, of two, and for a zone that never comes.
 	shared := store.Delegation("infra", "shared", "example", []string{"team-f", "team-g"}, "feed")
-	shared.Spec.Records[0].Shared = true
 	for _, d := range []*v1alpha1.Delegation{shared, store.Delegation("infra", "team-f", "example", []string{"team-f"}, "*.f"), store.Delegation("team-a", "never", "never", []string{"team-f"}, "*")} {
 		store.Must(s.CreateDelegation(d))
 	}

@@ -217,10 +217,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("names")+"@/org.example.",
 				func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
 		}},
-		{"another number of listed names", "S4.8", func(v *vandal) string {
-			return editValue(v, v.prefixOf("names")+"@/org.example.",
-				func(_ string, h *law.Holding) bool { h.Listed--; return h.Listed == 0 })
-		}},
 		{"no rules of a namespace", "S4.8", drop("rules", example+"/team-f")},
 		{"rules of no Delegation", "S4.8", func(v *vandal) string {
 			v.putValue(v.prefixOf("rules")+example+"/team-x", v.getValue(v.prefixOf("rules")+example+"/team-f"))
@@ -231,9 +227,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				r.List[0].Rule.Namespaces = append(r.List[0].Rule.Namespaces, "team-x")
 				return true
 			})
-		}},
-		{"a name listed too often", "S4.6", func(v *vandal) string {
-			return editValue(v, v.prefixOf("listed")+example, func(_ string, l *law.Listed) bool { l.Delegations++; return true })
 		}},
 		{"a Delegation in force in no zone", "S4.8", func(v *vandal) string {
 			return v.editDelegation("team-a", "never", func(d *v1alpha1.Delegation) {

@@ -4,16 +4,12 @@
 package fsck
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -23,7 +19,6 @@ import (
 type given struct {
 	delegations int
 	rules       map[string][]law.DelegatedRule // by namespace, in the order of the names of the Delegations
-	listed      map[name.Rel]int
 }
 
 // waitingDelegation is a Delegation that is in force in no zone.
@@ -83,19 +78,13 @@ func (c *check) readDelegations() error {
 			}
 			z.given.rules[ns] = append(z.given.rules[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
 		}
-		for _, n := range rule.Lists() {
-			if z.given.listed == nil {
-				z.given.listed = map[name.Rel]int{}
-			}
-			z.given.listed[n]++
-		}
 		return nil
 	})
 }
 
-// checkGiven compares what Delegations make in rules/ and listed/.
+// checkGiven compares what Delegations make in rules/.
 func (c *check) checkGiven() error {
-	if err := c.checkRoom("rules", "S4.8", func(z *zone, ns, key string, kv *mvccpb.KeyValue) {
+	return c.checkRoom("rules", "S4.8", func(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 		var have law.NamespaceRules
 		if c.parseValue(key, kv, &have) && encodeText(have.List) != encodeText(z.given.rules[ns]) {
 			c.reportDamage(key, "S4.8", encodeText(have.List), "%s", encodeText(z.given.rules[ns]))
@@ -104,46 +93,13 @@ func (c *check) checkGiven() error {
 		for ns, rules := range z.given.rules {
 			want(c.layout.Key(law.RulesKey(z.UID, ns)), encodeText(rules))
 		}
-	}); err != nil {
-		return err
-	}
-	return c.checkRoom("listed", "S4.6", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
-		var have law.Listed
-		n, err := name.RelFromKey(rest)
-		if err != nil {
-			c.reportDamage(key, "S4.6", err.Error(), "a name")
-			return
-		}
-		if c.parseValue(key, kv, &have) && have.Delegations != z.given.listed[n] {
-			c.reportDamage(key, "S4.6", fmt.Sprintf("listed by %d Delegations", have.Delegations), "%d", z.given.listed[n])
-		}
-	}, func(z *zone, want func(string, string)) {
-		for n, count := range z.given.listed {
-			want(c.layout.Key(law.ListedKey(z.UID, n)), fmt.Sprint(count))
-		}
 	})
 }
 
 // lookUpRules returns a fact from what Delegations give.
 func (z *zone) lookUpRules(k law.Key) any {
-	switch k.Kind {
-	case law.KindRules:
-		if rules := z.given.rules[k.Namespace]; len(rules) > 0 {
-			return &law.NamespaceRules{List: rules}
-		}
-	case law.KindListed:
-		if n := z.given.listed[k.Owner]; n > 0 {
-			return &law.Listed{Delegations: n}
-		}
-	case law.KindListedBelow:
-		out := &law.ListedBelow{}
-		for n := range z.given.listed {
-			if n != k.Owner && strings.HasPrefix(n.Key(), k.Owner.Key()) {
-				out.Names = append(out.Names, n)
-			}
-		}
-		slices.SortFunc(out.Names, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
-		return out
+	if rules := z.given.rules[k.Namespace]; k.Kind == law.KindRules && len(rules) > 0 {
+		return &law.NamespaceRules{List: rules}
 	}
 	return nil
 }

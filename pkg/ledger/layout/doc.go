@@ -17,7 +17,6 @@
 //	holders/<uid>/<name>                  law.Holders           which namespaces have records at a name (S4.6)
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone
 //	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.8)
-//	listed/<uid>/<name>                   law.Listed            how many Delegations list a name with shared: true (S4.6)
 //	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
 //	debts/<uid>/<child uid>               law.PendingCut              a cut that the parent has to count yet

@@ -115,8 +115,6 @@ func (k Keys) Key(f law.Key) string {
 		return k.Cut(f.Zone, f.Object)
 	case law.KindRules:
 		return k.Room("rules") + f.Zone + "/" + f.Namespace
-	case law.KindListed, law.KindListedBelow:
-		return k.Room("listed") + f.Zone + "/" + f.Owner.Key()
 	case law.KindWork:
 		return k.Outbox(f.Object)
 	case law.KindWithdrawal:
@@ -139,7 +137,7 @@ func (k Keys) Key(f law.Key) string {
 func IsRange(k law.Key) bool {
 	switch k.Kind {
 	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindArriving, law.KindHeldBelow,
-		law.KindListedBelow, law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
+		law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
 		return true
 	}
 	return false
@@ -155,18 +153,18 @@ func MostKeys(k law.Key) int64 {
 }
 
 // Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "holders", "journal", "listed", "members", "names",
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "holders", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
 // ZoneRooms are the kinds of keys of a zone that are purged with it, in this order. A zone that is made at the name
 // meanwhile reads holders and members of the earlier zone (law.LastSerial.Zone); once the records of that are
 // released they have no reader (S2.7). The last kinds say what of a zone is to be withdrawn from a provider that
 // cannot list what it has.
-var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "rules", "listed", "withdrawn",
+var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
 // OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
-const OwnRooms = 8
+const OwnRooms = 7
 
 // Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }

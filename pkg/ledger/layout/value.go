@@ -62,8 +62,6 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.CountedCut{}
 	case law.KindRules:
 		v = &law.NamespaceRules{}
-	case law.KindListed:
-		v = &law.Listed{}
 	case law.KindWork:
 		v = &law.Work{}
 	case law.KindWithdrawal:

@@ -5,7 +5,6 @@ package validation
 
 import (
 	"fmt"
-	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,8 +15,6 @@ import (
 // Bounds of a Delegation (S4.8). Each namespace has a key of the zone, which a write of the Delegation writes.
 const (
 	MaxDelegationNamespaces = 16
-	// MaxListedNames are the patterns without "*" that a Delegation may list with shared: each is a key of the zone.
-	MaxListedNames = 16
 	// MaxDelegationOctets bounds the stored size of a Delegation; its spec may take half of that.
 	MaxDelegationOctets = 64 << 10
 )
@@ -78,19 +75,11 @@ func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
 	}
 	errs = append(errs, validateAllowed(spec.Records, spec.Zones, spec.DS, specPath)...)
-	listed := 0
 	for i := range spec.Records {
-		rule := &spec.Records[i]
-		if !rule.Shared || strings.Contains(rule.Pattern, "*") {
-			continue
-		}
-		if listed++; listed > MaxListedNames {
-			return append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
-				fmt.Sprintf("a Delegation lists at most %d names with shared (S4.8): %s", MaxListedNames, splitDelegation)))
-		}
-		if strings.HasSuffix(rule.Pattern, ".") { // no other dot ends a pattern (S1.3)
-			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("pattern"), cut(rule.Pattern),
-				"is a name with shared, which a Delegation lists relative to the zone: leave out the zone's name and the dot (S4.8)"))
+		if spec.Records[i].Shared {
+			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
+				"stands in a rule of the Zone alone, which says for all namespaces what is theirs together: "+
+					"write the rule in spec.delegations of the Zone (S4.8)"))
 		}
 	}
 	return errs
