@@ -290,9 +290,6 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		d.releaseNow(plan, z)
 		return plan, nil
 	}
-	if before != nil && (after == nil || after.text() != before.text()) && !ask.Cascade {
-		warnOfMassDeletion(plan, z, &h, ask.Now.Unix(), z)
-	}
 	if !ask.Covered && !z.Terminating {
 		if refusal := d.oweScans(plan, z, changed, before, after); refusal != nil {
 			return nil, refusal
@@ -436,17 +433,4 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, changed []string, bef
 	}
 	plan.Work = w
 	return nil
-}
-
-// warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked
-// (S7.5).
-func warnOfMassDeletion(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
-	if z.Grace > 0 || !z.counts(before, now) {
-		return
-	}
-	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that "+
-		"the zone has go with it, "+
-		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", "+
-		"which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, ToPublish(before.settledAt(h),
-		before.Publish)))
 }

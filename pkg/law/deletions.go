@@ -124,12 +124,6 @@ func (d *Deletions) restart(now int64, z *Zone, had Stock) {
 	d.Since, d.Least = now, [...]Stock{{z.RRsets, d.Own}, had, had}
 }
 
-// counts reports whether anything that goes now can hold z, which was before until now.
-func (z *Zone) counts(before *Zone, now int64) bool {
-	d := z.Deletions.advanceTo(now, before.stock())
-	return z.MaxDeletePercent < 100 && slices.ContainsFunc(d.Least[1:], func(s Stock) bool { return s.RRsets >= minRRsets })
-}
-
 // stock is what z has.
 func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
@@ -228,17 +222,6 @@ func (c *ZoneChange) releaseHold(plan *Plan, now int64) {
 			"does not let through: it is older than the deletions, or names none of the serials since they began; name %d (S7.5)",
 			z.FQDN(), *z.Publish, ToPublish(held.Serial, z.Publish)))
 	}
-}
-
-// warnOfWithdrawnRules warns that the records which a changed rule lets go may be too many to be delivered unasked.
-func (d *zoneDecision) warnOfWithdrawnRules(plan *Plan, change *ZoneChange, before *Zone) {
-	z := change.Zone
-	if !slices.ContainsFunc(before.Rules, func(r Rule) bool {
-		return !slices.ContainsFunc(z.Rules, func(s Rule) bool { return reflect.DeepEqual(r, s) })
-	}) {
-		return
-	}
-	warnOfMassDeletion(plan, z, change.Holding, d.ask.Now.Unix(), before)
 }
 
 // ownStep says what the step of a record counts for. known false: facts are needed.

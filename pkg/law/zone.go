@@ -577,7 +577,6 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 			namespaces = nil
 		}
 		warnOfDeadPatterns(plan, z, z.Rules...)
-		d.warnOfWithdrawnRules(plan, change, before)
 		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
 			{Kind: ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
