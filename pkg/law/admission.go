@@ -321,16 +321,15 @@ func (x *delta) refuseConflict(format string, args ...any) *Refusal {
 // checkOwner refuses data that may not stand at its owner, whatever else does.
 func (x *delta) checkOwner() *Refusal {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
-	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
+	switch {
+	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
 		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, fqdn)
-	}
-	refusal := x.come.checkSigning()
-	if refusal == nil && isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
+	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with one and no DNSKEY
+		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.5; sign on a secondary)", t, fqdn)
+	case isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME):
 		return x.refuseConflict("%s cannot stand at a wildcard (S5.5)", t)
 	}
-	if refusal == nil {
-		refusal = x.come.checkHosts(x.zone.FQDN(), fqdn)
-	}
+	refusal := x.come.checkHosts(x.zone.FQDN(), fqdn)
 	if refusal != nil && refusal.Value == nil {
 		refusal.Value = x.ask.After.DomainName
 	}
@@ -480,20 +479,6 @@ func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
 		}
 	}
 	return types, known
-}
-
-// deleteDS are the values of CDS and CDNSKEY that ask the parent to remove the DS (RFC 8078 §4).
-var deleteDS = map[rdata.Type]string{rdata.CDS: "0 0 0 00", rdata.CDNSKEY: "0 3 0 AA=="}
-
-// checkSigning refuses data at the apex for the keys that the zone is signed with.
-func (c *Contribution) checkSigning() *Refusal {
-	request, ok := deleteDS[c.Type]
-	if !ok || !c.Owner.IsApex() || !slices.ContainsFunc(c.Values, func(v rdata.Value) bool { return v.Text != request }) {
-		return nil
-	}
-	return invalid("spec.domainName", nil, ReasonValidationFailed, "%s at a zone's own apex is made by the server that signs the zone, "+
-		"and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, "+
-		"as %q (S5.5, RFC 8078 §4)", c.Type, request)
 }
 
 // refuseSeveral refuses more than one value of a type that a name may have once.

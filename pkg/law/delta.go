@@ -143,16 +143,14 @@ func (x *delta) firstKeys(ks []Key) []Key {
 	if x.gone != nil {
 		ks = append(ks, MemberKey(z.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
 	}
-	comesCut := x.come != nil && x.come.Type == rdata.NS
+	comesCut := x.come != nil && x.come.Type == rdata.NS && !x.come.Owner.IsApex()
 	cuts := comesCut || x.gone != nil && x.gone.Type == rdata.NS
 	for _, o := range x.owners {
 		owner := o.at
 		ks = append(ks, OwnerKey(z.UID, owner), HoldersKey(z.UID, Base(owner)))
-		if n, err := owner.In(z.FQDN()); cuts && err == nil && !owner.IsApex() {
-			ks = append(ks, Key{Kind: KindZonesBelow, View: z.View, Name: n})
-			if comesCut && x.come.Owner == owner {
-				ks = append(ks, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner}) // all that it occludes
-			}
+		if comesCut && x.come.Owner == owner { // all that it occludes
+			ks = append(ks, Key{Kind: KindZonesBelow, View: z.View, Name: x.nameOf(owner)},
+				Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 			if ks = append(ks, OwnerKey(z.UID, up)); cuts && !up.IsApex() {

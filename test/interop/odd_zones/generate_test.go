@@ -252,8 +252,6 @@ func (g *generator) addApex() {
 		g.addRecord("@", "NS", "extra.example.net.")
 	}
 	g.addRecord("@", "DNSKEY", "257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==")
-	g.addRecord("@", "CDS", "0 0 0 00")
-	g.addRecord("@", "CDNSKEY", "0 3 0 AA==")
 	g.addRecord("@", "CSYNC", "1 3 A NS AAAA")
 	g.addRecord("@", "HTTPS", "0 www.example.net.")
 	g.addRecord("@", "LOC", "52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m")
