@@ -325,7 +325,8 @@ func (x *delta) checkOwner() *Refusal {
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
 		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, fqdn)
 	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with one and no DNSKEY
-		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.5; sign on a secondary)", t, fqdn)
+		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.5; sign on a secondary)",
+			t, fqdn)
 	case isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME):
 		return x.refuseConflict("%s cannot stand at a wildcard (S5.5)", t)
 	}

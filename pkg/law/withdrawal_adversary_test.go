@@ -90,7 +90,7 @@ func (s *siege) parse(texts []string) (out []pattern.Pattern) {
 
 func (s *siege) top() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
 
-// rule is the write of the owner: what it allows from now on, and whom it releases now.
+// rule is the write of the owner: what it allows from now on, and the namespaces that it releases now.
 func (s *siege) rule(zones, records bool, grace int64, now []string) {
 	takes := s.zones && !zones || s.records && !records
 	if takes {

@@ -86,8 +86,8 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
 		number = "at least " + number
 	}
 	namespaces := slices.Sorted(maps.Keys(t.namespaces))
-	when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, it is delivered as it is "+
-		"now until %s lets that through (S7.5)", c.zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
+	when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
+		"it is delivered as it is until %s lets that through (S7.5)", c.zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
 	if c.zone.Grace > 0 {
 		period := time.Duration(c.zone.Grace) * time.Second
 		when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
