@@ -18,8 +18,8 @@ type ParentAsk struct {
 	Spec *ZoneSpec
 	// Says is the message of its condition Delegated now.
 	Says string
-	// By is the namespace that caused the cascade, and Cause tells the cascade from others.
-	By, Cause string
+	// Cause tells the cascade from others.
+	Cause string
 	// Removed says that a zone between went, and Ends that the end of that zone was due (S3.4).
 	Removed, Ends bool
 	// Uncounted is as in RecordAsk.
@@ -52,16 +52,15 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	}
 	var endsAt int64
 	if x.withdrawn {
-		grace, by := x.parent.Grace, ask.By
-		switch {
-		case ask.Removed:
+		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
+		if ask.Removed {
 			grace = defaultGrace
-		case holding.Parent == nil || holding.Parent.UID != x.parent.UID:
-			by = "" // its rules never gave this zone, so no write of its own namespace takes it
 		}
-		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace,
-			newly: holding.Withdrawn != x.parent.UID,
-			grace: grace, by: by, cause: ask.Cause, now: ask.Now})
+		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came by
+		// a zone between it did not take.
+		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
+		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, newly: newly, taken: taken,
+			grace: grace, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil
 		}

@@ -318,7 +318,7 @@ func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 		ask.Says = z.delegated.Message
 	}
 	if work != nil {
-		ask.By, ask.Cause, ask.Removed, ask.Ends = work.By, causeOf(work), work.Purge != "", work.Ends
+		ask.Cause, ask.Removed, ask.Ends = causeOf(work), work.Purge != "", work.Ends
 		ask.Uncounted = slices.Contains(work.Releases, z.zone.Namespace)
 	}
 	return w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideParent(s, ask) })

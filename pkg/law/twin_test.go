@@ -273,6 +273,9 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 	if (h.Enclosed == nil) != (enclosing == nil) || h.Enclosed != nil && (h.Enclosed.By != enclosing.UID || h.Enclosed.N > standing[enclosing.UID].N) {
 		report("S4.7: zone %s says that it is enclosed by %s", o, writeFingerprint(h.Enclosed))
 	}
+	if enclosing != nil && w.isBeingDeleted(&enclosing.Ref) {
+		return
+	}
 	var parent, withdrawn string
 	if enclosing != nil {
 		switch delegates := w.uniteRules(standing[enclosing.UID]).DelegatesZone(z.FQDN(), o.Namespace); {
@@ -507,11 +510,11 @@ func (w *world) checkSettled() []string {
 			continue
 		}
 		p := out.Plan.Record
-		if in := r.placed.Zone; in != nil && p.Reason == law.ReasonDelegationWithdrawn && w.zones[object{in.Namespace, in.Name}].spec.Terminating {
-			continue // of a zone that is being deleted a Delegation that goes releases nothing (S8.2)
+		if in := r.placed.Zone; in != nil && p.Reason == law.ReasonDelegationWithdrawn && w.isBeingDeleted(in) {
+			continue
 		}
-		if r.record.ZoneRef != nil && p.Zone == nil && r.placed.Zone == nil && p.Reason == law.ReasonZoneTerminating {
-			continue // nor does one that comes have what waits for that zone decided: it takes nothing in
+		if p.Zone == nil && r.placed.Zone == nil && w.isBeingDeleted(r.record.ZoneRef) {
+			continue // whether its namespace knows that zone is the Delegations' matter, too
 		}
 		if writeFingerprint(p.Zone) != writeFingerprint(r.placed.Zone) || p.FQDN != r.placed.FQDN || p.Reason != r.placed.Reason &&
 			p.Zone != nil {
@@ -530,7 +533,9 @@ func (w *world) checkSettled() []string {
 			}
 			continue
 		}
-		if h := w.holdingOf(z.zone); h.Parent != nil {
+		if h := w.holdingOf(z.zone); w.isBeingDeleted(h.Parent) {
+			continue
+		} else if h.Parent != nil {
 			p := w.uniteRules(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)
 			ds := slices.ContainsFunc(p.Rules, func(r law.Rule) bool {
 				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) && slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
@@ -548,6 +553,16 @@ func (w *world) checkSettled() []string {
 	}
 	slices.Sort(wrong)
 	return wrong
+}
+
+// isBeingDeleted reports whether a zone has a deletionTimestamp. From then on a Delegation of it that changes has nothing
+// decided anew, so what its namespaces have there, and what is said of them, may be older (S8.2).
+func (w *world) isBeingDeleted(zone *law.Ref) bool {
+	if zone == nil {
+		return false
+	}
+	z := w.zones[object{zone.Namespace, zone.Name}]
+	return z != nil && z.spec.Terminating
 }
 
 func describePlacement(p *law.Placement) string {

@@ -55,17 +55,18 @@ func (w *Withdrawal) uncounted() bool { return w != nil && (w.Now || w.Grace > 0
 type withdrawing struct {
 	zone      *Zone
 	namespace string
-	// newly says that it was allowed until now. grace is the period that it gets then, in seconds.
-	newly bool
-	grace int64
-	// by is the namespace that caused the cascade, and cause tells the cascade from others.
-	by, cause string
-	now       time.Time
+	// newly says that it was allowed until now, and taken that a write of the zone's own namespace took it. grace is the
+	// period that it gets then, in seconds.
+	newly, taken bool
+	grace        int64
+	// cause tells the cascade from others.
+	cause string
+	now   time.Time
 }
 
 // noteWithdrawal returns the time that is left, nil for none, and notes in the plan that it begins. It begins anew with
-// each write of the zone's own namespace that takes something more; what others cause, as the removal of a zone
-// between, prolongs no period. release: it goes now. known false: facts are needed.
+// each write of the zone's own namespace that takes something more; what others cause, as the end or the removal of a
+// zone between, prolongs no period. release: it goes now. known false: facts are needed.
 func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, release, known bool) {
 	if x.newly && x.grace == 0 {
 		return nil, true, true
@@ -76,7 +77,7 @@ func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, rele
 	}
 	switch {
 	case w != nil && w.Now:
-	case w == nil || x.newly && x.by == x.zone.Namespace && w.Cause != x.cause:
+	case w == nil || x.taken && w.Cause != x.cause:
 		grace := x.grace
 		if w != nil { // a shorter period concerns what it was set for (S3.4)
 			grace = max(grace, w.Grace-w.Passed)
@@ -220,8 +221,7 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 	plan.Warnings = nil
 	if base := Base(ask.Before.Owner); ask.Yields.IsZero() || ask.Yields != base {
 		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: z, namespace: ask.Namespace, newly: ask.Before.EndsAt == 0,
-			grace: z.Grace,
-			by:    ask.WorkBy, cause: ask.Cause, now: ask.Now})
+			taken: ask.Before.EndsAt == 0 && ask.WorkBy == z.Namespace, grace: z.Grace, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil
 		}

@@ -420,7 +420,7 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			return err
 		}
 		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-		ask := law.ParentAsk{Zone: z, Spec: spec, By: s.Work.By, Cause: s.cause(), Removed: s.Work.Purge != "", Ends: s.Work.Ends,
+		ask := law.ParentAsk{Zone: z, Spec: spec, Cause: s.cause(), Removed: s.Work.Purge != "", Ends: s.Work.Ends,
 			Uncounted: slices.Contains(s.Work.Releases, h.Namespace),
 			Now:       box.mem.Now(), WorkID: etcd.NewID()}
 		if cond != nil {
