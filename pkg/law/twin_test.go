@@ -555,8 +555,8 @@ func (w *world) checkSettled() []string {
 	return wrong
 }
 
-// isBeingDeleted reports whether a zone has a deletionTimestamp. From then on a Delegation of it that changes has nothing
-// decided anew, so what its namespaces have there, and what is said of them, may be older (S8.2).
+// isBeingDeleted reports whether a zone has a deletionTimestamp. From then on a Delegation of it that changes has
+// nothing decided anew, so what its namespaces have there, and what is said of them, may be older (S8.2).
 func (w *world) isBeingDeleted(zone *law.Ref) bool {
 	if zone == nil {
 		return false

@@ -55,8 +55,8 @@ func (w *Withdrawal) uncounted() bool { return w != nil && (w.Now || w.Grace > 0
 type withdrawing struct {
 	zone      *Zone
 	namespace string
-	// newly says that it was allowed until now, and taken that a write of the zone's own namespace took it. grace is the
-	// period that it gets then, in seconds.
+	// newly says that it was allowed until now, and taken that a write of the zone's own namespace took it. grace is
+	// the period that it gets then, in seconds.
 	newly, taken bool
 	grace        int64
 	// cause tells the cascade from others.

@@ -67,17 +67,17 @@ func newSiege(t *rapid.T) *siege {
 		byDelegation: rapid.Bool().Draw(t, "by Delegation")}
 	s.quick = true
 	to := slices.Clone(rapid.SampledFrom([][]string{{"a"}, {"a", "b"}}).Draw(t, "to"))
-	s.zoneRule = law.Rule{Namespaces: to, Zones: s.parse(rapid.SampledFrom(foeZones).Draw(t, "zones"))}
+	s.zoneRule = law.Rule{Namespaces: to, Zones: s.parsePatterns(rapid.SampledFrom(foeZones).Draw(t, "zones"))}
 	s.recordRule = law.Rule{Namespaces: to}
 	texts := rapid.SampledFrom(foeRecords).Draw(t, "records")
-	for i, p := range s.parse(texts) {
+	for i, p := range s.parsePatterns(texts) {
 		s.recordRule.Records = append(s.recordRule.Records, law.RecordRule{Pattern: p, Text: texts[i]})
 	}
-	s.rule(true, true, rapid.SampledFrom(graces[1:]).Draw(t, "grace"), nil)
+	s.writeRules(true, true, rapid.SampledFrom(graces[1:]).Draw(t, "grace"), nil)
 	return s
 }
 
-func (s *siege) parse(texts []string) (out []pattern.Pattern) {
+func (s *siege) parsePatterns(texts []string) (out []pattern.Pattern) {
 	for _, text := range texts {
 		p, err := pattern.Parse(strings.Replace(text, "**", "*", 1))
 		if err != nil {
@@ -88,16 +88,16 @@ func (s *siege) parse(texts []string) (out []pattern.Pattern) {
 	return out
 }
 
-func (s *siege) top() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
+func (s *siege) findTop() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
 
-// rule is the write of the owner: what it allows from now on, and the namespaces that it releases now.
-func (s *siege) rule(zones, records bool, grace int64, now []string) {
+// writeRules is the write of the owner: what it allows from now on, and the namespaces that it releases now.
+func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
 	takes := s.zones && !zones || s.records && !records
 	if takes {
-		s.promise(s.zones && !zones, s.records && !records, grace)
+		s.promiseTime(s.zones && !zones, s.records && !records, grace)
 	}
 	for _, p := range s.safe { // a withdrawal that is not carried out yet takes the period of then
-		if s.owes(p.why) {
+		if s.hasOwed(p.why) {
 			p.until = min(p.until, s.ran+grace)
 		}
 	}
@@ -107,7 +107,7 @@ func (s *siege) rule(zones, records bool, grace int64, now []string) {
 	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
 		ZoneSettings: makeSettings(nil, grace, 100)}
 	spec.ReleaseNow = now
-	every := s.parse([]string{"*"})
+	every := s.parsePatterns([]string{"*"})
 	spec.Rules = append(spec.Rules, law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{{Pattern: every[0], Text: "*"}}})
 	if records {
 		spec.Rules = append(spec.Rules, s.recordRule)
@@ -146,38 +146,42 @@ func (s *siege) rule(zones, records bool, grace int64, now []string) {
 	}
 }
 
-func (s *siege) owes(id string) bool {
+func (s *siege) hasOwed(id string) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
 }
 
-// promise notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its own.
-func (s *siege) promise(zones, records bool, grace int64) {
+// promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its own.
+func (s *siege) promiseTime(zones, records bool, grace int64) {
 	for _, o := range sortedObjects(s.world.zones) {
 		z := s.world.zones[o].zone
 		if z.Pending || o.Namespace == "owner" || !zones || s.through[o.Namespace] {
 			continue
 		}
 		h := s.holdingOf(z)
-		if h.Withdrawn != "" || !s.delegated(z) || s.vacates(z.FQDN()) {
+		if h.Withdrawn != "" || !s.isDelegated(z) {
 			continue
 		}
-		s.safe[z.UID] = &safety{object: o, at: z.FQDN(), until: s.ran + grace, above: s.foesAbove(z.FQDN(), false), why: "new"}
+		if delete(s.safe, z.UID); s.isVacated(z.FQDN()) {
+			continue
+		}
+		s.safe[z.UID] = &safety{object: o, at: z.FQDN(), until: s.ran + grace, above: s.listAbove(z.FQDN(), false), why: "new"}
 	}
 	for _, o := range sortedObjects(s.world.records) {
 		r := s.world.records[o]
-		if in := r.placed.Zone; in == nil || in.UID != s.top().UID || o.Namespace == "owner" || !records || r.placed.EndsAt != 0 ||
-			!s.allowed(r) || s.through[o.Namespace] || len(s.foesAbove(r.placed.FQDN, true)) > 0 {
+		if in := r.placed.Zone; in == nil || in.UID != s.findTop().UID || o.Namespace == "owner" || !records || r.placed.EndsAt != 0 ||
+			!s.isAllowed(r) || s.through[o.Namespace] || len(s.listAbove(r.placed.FQDN, true)) > 0 {
 			continue
 		}
+		delete(s.safe, r.record.UID)
 		// A cascade of another namespace that meets the Record first gives it the rest of what runs.
 		if !slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.By != "owner" }) {
-			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.top().UID, until: s.ran + grace, why: "new"}
+			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.findTop().UID, until: s.ran + grace, why: "new"}
 		}
 	}
 }
 
-// foesAbove returns the zones above a name that are not the owner's, for a Record those at the name, too.
-func (s *siege) foesAbove(at name.Name, also bool) (uids []string) {
+// listAbove returns the zones above a name that are not the owner's, for a Record those at the name, too.
+func (s *siege) listAbove(at name.Name, also bool) (uids []string) {
 	for up, ok := at, true; ok; up, ok = up.Parent() {
 		if h := s.zoneOf("", up); h != nil && h.Namespace != "owner" && (also || up != at) {
 			uids = append(uids, h.UID)
@@ -186,9 +190,9 @@ func (s *siege) foesAbove(at name.Name, also bool) (uids []string) {
 	return uids
 }
 
-// vacates reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that went:
+// isVacated reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that went:
 // that one may be the first to find it withdrawn.
-func (s *siege) vacates(at name.Name) bool {
+func (s *siege) isVacated(at name.Name) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool {
 		return w.Purge != "" && slices.ContainsFunc(w.Scans, func(x law.Scan) bool {
 			return x.Kind == law.ScanZones && x.Name.Encloses(at)
@@ -196,19 +200,19 @@ func (s *siege) vacates(at name.Name) bool {
 	})
 }
 
-// delegated reports whether the nearest zone above delegates the zone.
-func (s *siege) delegated(z *law.Zone) bool {
+// isDelegated reports whether the nearest zone above delegates the zone.
+func (s *siege) isDelegated(z *law.Zone) bool {
 	up, ok := z.FQDN().Parent()
 	h := s.findEnclosing("", up)
 	return ok && h != nil && s.uniteRules(s.world.zones[object{h.Namespace, h.Ref.Name}].zone).DelegatesZone(z.FQDN(), z.Namespace)
 }
 
-func (s *siege) allowed(r *recordObject) bool {
-	return s.uniteRules(s.top()).AllowsRecord(r.placed.FQDN, r.record.Type, r.record.Namespace)
+func (s *siege) isAllowed(r *recordObject) bool {
+	return s.uniteRules(s.findTop()).AllowsRecord(r.placed.FQDN, r.record.Type, r.record.Namespace)
 }
 
-// forfeit ends the promises about what is below a name: a namespace changed what stands there.
-func (s *siege) forfeit(at name.Name, also bool) {
+// endPromises ends the promises about what is below a name: a namespace changed what stands there.
+func (s *siege) endPromises(at name.Name, also bool) {
 	for uid, p := range s.safe {
 		if at.Encloses(p.at) && (also || p.at != at) {
 			delete(s.safe, uid)
@@ -216,8 +220,8 @@ func (s *siege) forfeit(at name.Name, also bool) {
 	}
 }
 
-// step carries out what is owed: the cascades of one namespace follow each other, those of several do not.
-func (s *siege) step() {
+// carryOutNext carries out what is owed: the cascades of one namespace follow each other, those of several do not.
+func (s *siege) carryOutNext() {
 	var by []string
 	for _, w := range s.outbox {
 		if !slices.Contains(by, w.By) {
@@ -241,23 +245,23 @@ func (s *siege) step() {
 	}
 }
 
-func (s *siege) settle() {
+func (s *siege) settleSiege() {
 	for n := 0; len(s.outbox) > 0; n++ {
 		if n > 500 {
 			s.t.Fatalf("the cascades feed each other without end: %s", s.outbox[0].Reason)
 		}
-		s.step()
+		s.carryOutNext()
 	}
 }
 
-// check holds the promises, to the owner and to the others.
-func (s *siege) check(what string) {
+// checkPromises holds the promises, to the owner and to the others.
+func (s *siege) checkPromises(what string) {
 	for uid, p := range s.safe {
 		if s.through[p.Namespace] || s.ran >= p.until {
 			delete(s.safe, uid)
 			continue
 		}
-		if !slices.Equal(p.above, s.foesAbove(p.at, p.record)) { // what came between decides about it, or what went did
+		if !slices.Equal(p.above, s.listAbove(p.at, p.record)) { // what came between decides about it, or what went did
 			delete(s.safe, uid)
 			continue
 		}
@@ -275,31 +279,31 @@ func (s *siege) check(what string) {
 		return
 	}
 	for o, z := range s.world.zones {
-		if !s.zones && !z.zone.Pending && !s.holdingOf(z.zone).Established && !s.delegated(z.zone) {
+		if !s.zones && !z.zone.Pending && !s.holdingOf(z.zone).Established && !s.isDelegated(z.zone) {
 			s.t.Fatalf("%s: S3.4: zone %s stands at %s, and its time was over %d s ago", what, o, z.zone.FQDN(), s.ran-s.gone)
 		}
 	}
 	for o, r := range s.world.records {
-		if in := r.placed.Zone; !s.records && in != nil && in.UID == s.top().UID && o.Namespace != "owner" && !s.allowed(r) {
+		if in := r.placed.Zone; !s.records && in != nil && in.UID == s.findTop().UID && o.Namespace != "owner" && !s.isAllowed(r) {
 			s.t.Fatalf("%s: S2.5: Record %s stands at %s, and its time was over %d s ago", what, o, r.placed.FQDN, s.ran-s.gone)
 		}
 	}
 }
 
-// run has servers run for some seconds.
-func (s *siege) run(seconds int64) {
+// runServers has servers run for some seconds.
+func (s *siege) runServers(seconds int64) {
 	s.passTime(time.Duration(seconds) * time.Second)
 	s.ran += seconds
 }
 
 var someHeader = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 
-// makeOrEdit is a write of a zone by one of the others.
-func (s *siege) makeOrEdit(t *rapid.T) {
+// writeFoeZone is a write of a zone by one of the others.
+func (s *siege) writeFoeZone(t *rapid.T) {
 	o := object{rapid.SampledFrom(foes).Draw(t, "namespace"), fmt.Sprint("z", rapid.IntRange(1, 6).Draw(t, "zone"))}
-	rules := []law.Rule{{Records: []law.RecordRule{{Pattern: s.parse([]string{"*"})[0], Text: "*"}}}}
+	rules := []law.Rule{{Records: []law.RecordRule{{Pattern: s.parsePatterns([]string{"*"})[0], Text: "*"}}}}
 	for range rapid.IntRange(0, 2).Draw(t, "rules") {
-		rules = append(rules, law.Rule{Zones: s.parse([]string{rapid.SampledFrom([]string{"*", "*", "y", "*.z", "x"}).Draw(t, "pattern")}),
+		rules = append(rules, law.Rule{Zones: s.parsePatterns([]string{rapid.SampledFrom([]string{"*", "*", "y", "*.z", "x"}).Draw(t, "pattern")}),
 			Namespaces: slices.Clone(rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"c"}}).Draw(t, "to"))})
 	}
 	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Header: someHeader,
@@ -317,12 +321,12 @@ func (s *siege) makeOrEdit(t *rapid.T) {
 		return
 	}
 	if z := s.world.zones[o].zone; !z.Pending {
-		s.forfeit(z.FQDN(), false)
+		s.endPromises(z.FQDN(), false)
 	}
 }
 
 // TestWithdrawal_adversary_S3_4 has namespaces do what they can while an owner withdraws what it allows them: one
-// period later none of it stands, nobody else's time is shorter, and neither clocks nor servers that are off end
+// period later none of it stands, no time of others is shorter, and neither clocks nor servers that are off end
 // anything (attack 63).
 func TestWithdrawal_adversary_S3_4(t *testing.T) {
 	for i := range 8 { // as often as a few seconds allow
@@ -337,7 +341,7 @@ func besiege(t *rapid.T) {
 			s.t = t
 			s.now = s.now.Add(time.Second)
 			do(t)
-			s.check(what)
+			s.checkPromises(what)
 		}
 	}
 	zone := func(t *rapid.T) object {
@@ -352,16 +356,16 @@ func besiege(t *rapid.T) {
 		}
 		return rapid.SampledFrom(all).Draw(t, "object")
 	}
-	makes := act("zone", s.makeOrEdit)
+	makes := act("zone", s.writeFoeZone)
 	runs := act("run", func(t *rapid.T) {
-		s.run(rapid.SampledFrom([]int64{60, 1800, 3600, 40000, 86400, 15 * 86400}).Draw(t, "seconds"))
+		s.runServers(rapid.SampledFrom([]int64{60, 1800, 3600, 40000, 86400, 15 * 86400}).Draw(t, "seconds"))
 	})
-	settles := act("settle", func(*rapid.T) { s.settle() })
+	settles := act("settle", func(*rapid.T) { s.settleSiege() })
 	steps := act("step", func(t *rapid.T) {
 		if len(s.outbox) == 0 {
 			t.Skip("nothing owed")
 		}
-		s.step()
+		s.carryOutNext()
 	})
 	for range rapid.IntRange(0, 8).Draw(t, "planted") {
 		makes(t)
@@ -379,10 +383,10 @@ func besiege(t *rapid.T) {
 			}
 			delete(s.safe, z.UID)
 			if !z.Pending {
-				s.forfeit(z.FQDN(), true)
+				s.endPromises(z.FQDN(), true)
 			}
-			// Before the withdrawal is carried out a removed parent gives a day, or the owner's period where a cascade of
-			// the owner comes first (S3.4).
+			// Before the withdrawal is carried out a removed parent gives a day, or the owner's period where a cascade
+			// of the owner comes first (S3.4).
 			if plan.Work != nil && (s.zones || len(s.starts) > 0) {
 				s.starts[plan.Work.ID] = max(86400, s.grace)
 			}
@@ -397,9 +401,9 @@ func besiege(t *rapid.T) {
 		"delegation": act("delegation", func(t *rapid.T) {
 			o := zone(t)
 			d := object{o.Namespace, rapid.SampledFrom([]string{"one", "two"}).Draw(t, "delegation")}
-			spec := law.DelegationSpec{Zone: o.Name, Rule: law.Rule{Namespaces: []string{"a", "b", "c"}, Zones: s.parse([]string{"*"})}}
+			spec := law.DelegationSpec{Zone: o.Name, Rule: law.Rule{Namespaces: []string{"a", "b", "c"}, Zones: s.parsePatterns([]string{"*"})}}
 			if was := s.delegations[d]; was != nil {
-				s.forfeitAll(was.spec.Zone, d.Namespace)
+				s.endPromisesBelow(was.spec.Zone, d.Namespace)
 				s.deleteDelegation(d)
 				return
 			}
@@ -423,16 +427,16 @@ func besiege(t *rapid.T) {
 			if rapid.IntRange(0, 7).Draw(t, "release now") == 0 {
 				now = []string{rapid.SampledFrom(foes).Draw(t, "for")}
 			}
-			s.rule(rapid.Bool().Draw(t, "zones"), rapid.Bool().Draw(t, "records"), rapid.SampledFrom(graces).Draw(t, "grace"), now)
+			s.writeRules(rapid.Bool().Draw(t, "zones"), rapid.Bool().Draw(t, "records"), rapid.SampledFrom(graces).Draw(t, "grace"), now)
 		}),
 	})
 	s.t = t
-	s.rule(false, false, s.grace, nil)
-	s.settle()
-	s.check("withdrawn")
-	s.run(max(0, s.gone-s.ran))
-	s.settle()
-	s.check("over")
+	s.writeRules(false, false, s.grace, nil)
+	s.settleSiege()
+	s.checkPromises("withdrawn")
+	s.runServers(max(0, s.gone-s.ran))
+	s.settleSiege()
+	s.checkPromises("over")
 	for o, z := range s.world.zones {
 		if o.Namespace != "owner" && !z.zone.Pending {
 			t.Fatalf("S3.4: zone %s stands at %s", o, z.zone.FQDN())
@@ -443,9 +447,9 @@ func besiege(t *rapid.T) {
 	}
 }
 
-// forfeitAll ends the promises about what is below a zone of its namespace.
-func (s *siege) forfeitAll(zone, namespace string) {
+// endPromisesBelow ends the promises about what is below a zone of its namespace.
+func (s *siege) endPromisesBelow(zone, namespace string) {
 	if z := s.world.zones[object{namespace, zone}]; z != nil && !z.zone.Pending {
-		s.forfeit(z.zone.FQDN(), false)
+		s.endPromises(z.zone.FQDN(), false)
 	}
 }

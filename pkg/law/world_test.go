@@ -598,8 +598,8 @@ func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	return out.Plan, nil
 }
 
-// hasForeign reports whether records of other namespaces stand in the zone, or it delegates zones to them. A pending zone
-// has nothing: what it had until it ended is being released.
+// hasForeign reports whether records of other namespaces stand in the zone, or it delegates zones to them. A pending
+// zone has nothing: what it had until it ended is being released.
 func (w *world) hasForeign(z *law.Zone) bool {
 	if z.Pending {
 		return false
