@@ -148,7 +148,7 @@ func releaseNow(plan *Plan, z *Zone, before, after []string, workID string, now 
 // MaxReleases bounds the withdrawals that one transaction ends.
 const MaxReleases = 16
 
-// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew meanwhile
+// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew since
 // stays.
 func DecideReleased(seen *Seen, work *Work) Outcome {
 	d := new(beginReading(seen))

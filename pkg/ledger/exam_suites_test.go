@@ -127,16 +127,16 @@ var suites = []suite{
 // compacting are the suites that compact etcd, so they have one of their own: others read from its first revision on.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
-func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examine(t, revisions, false, false) }
+func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examineStore(t, revisions, false, false) }
 
-func TestSuites_watchCacheOverTheWrapper(t *testing.T) { examine(t, revisions, true, false) }
+func TestSuites_watchCacheOverTheWrapper(t *testing.T) { examineStore(t, revisions, true, false) }
 
 func TestSuites_whereHistoryIsCompacted(t *testing.T) {
-	t.Run("raw", func(t *testing.T) { examine(t, revisions, false, true) })
-	t.Run("cached", func(t *testing.T) { examine(t, revisions, true, true) })
+	t.Run("raw", func(t *testing.T) { examineStore(t, revisions, false, true) })
+	t.Run("cached", func(t *testing.T) { examineStore(t, revisions, true, true) })
 }
 
-func examine(t *testing.T, m mode, cached, compacts bool) {
+func examineStore(t *testing.T, m mode, cached, compacts bool) {
 	for _, s := range suites {
 		if m != revisions && slices.Contains(reckoning, s.name) != reckons() {
 			continue

@@ -76,7 +76,7 @@ type pods struct {
 	last   bool        // the companion is an object of the pod's resource, and the pod follows it in the transaction
 }
 
-func (p *pods) companion(key string) string {
+func (p *pods) makeCompanion(key string) string {
 	rest := strings.TrimPrefix(key, p.root+"/pods/")
 	namespace, _, _ := strings.Cut(rest, "/")
 	return p.root + "/companions/" + namespace
@@ -86,7 +86,7 @@ func (p *pods) companion(key string) string {
 // the revision it was read at. A race lost on the companion is tried again here;
 // one lost on the pod is the store's to decide.
 func (p *pods) commit(ctx context.Context, key string, expected int64, put []byte) (bool, int64, *mvccpb.KeyValue, error) {
-	companion := p.companion(key)
+	companion := p.makeCompanion(key)
 	mu, _ := p.queue.LoadOrStore(companion, &sync.Mutex{})
 	mu.(*sync.Mutex).Lock()
 	defer mu.(*sync.Mutex).Unlock()
@@ -322,7 +322,7 @@ func (e *exam) agree(t *testing.T) {
 		have := must.Get(e.client.KV.Get(ctx, e.pods.root+"/pods/"+namespace, clientv3.WithPrefix(), clientv3.WithKeysOnly()))(t)
 		n := 0
 		for _, pod := range have.Kvs {
-			if e.pods.companion(string(pod.Key)) == string(kv.Key) {
+			if e.pods.makeCompanion(string(pod.Key)) == string(kv.Key) {
 				n++
 			}
 		}

@@ -31,7 +31,7 @@ func TestSuites_overVersions(t *testing.T) {
 		}
 		for _, cached := range []bool{false, true} {
 			for _, compacts := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/cached=%v/compacts=%v", m, cached, compacts), func(t *testing.T) { examine(t, m, cached, compacts) })
+				t.Run(fmt.Sprintf("%s/cached=%v/compacts=%v", m, cached, compacts), func(t *testing.T) { examineStore(t, m, cached, compacts) })
 			}
 		}
 	}
