@@ -203,35 +203,6 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	}
 }
 
-// A Delegation that goes with most of a zone is a mass deletion of the zone's own namespace, and the answer says so.
-func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
-	t.Parallel()
-	st, clock := store.New(t), store.Clock{}
-	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
-	s.Run()
-	zone := store.Zone("infra", "example", "example.org.")
-	zone.Spec.Limits = nil
-	store.Must(s.CreateZone(zone))
-	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	for i := range 20 {
-		store.Must(s.CreateRecord(t.Context(), store.Record("a", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
-	}
-	st.Settle()
-	before := s.Zone("infra", "example").Status.SettledSerial
-	clock.PassPeriods()
-	must.Succeed(t, s.DeleteDelegation("infra", "team-a"))
-	st.Settle()
-	z := s.Zone("infra", "example")
-	if c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion || z.Status.SettledSerial < before || z.Status.SettledSerial == z.Status.Serial {
-		t.Errorf("%s, %d of %d is delivered, and %d was", c.Reason, z.Status.SettledSerial, z.Status.Serial, before)
-	}
-	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	st.Settle()
-	if z := s.Zone("infra", "example"); z.Status.SettledSerial != z.Status.Serial {
-		t.Errorf("put back, and %d of %d is delivered", z.Status.SettledSerial, z.Status.Serial)
-	}
-}
-
 // A zone with many Delegations goes and comes again; what is decided of them takes longer than a cascade may say
 // nothing.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
