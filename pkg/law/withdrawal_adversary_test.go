@@ -150,8 +150,7 @@ func (s *siege) hasOwed(id string) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
 }
 
-// promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its
-// own.
+// promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its own.
 func (s *siege) promiseTime(zones, records bool, grace int64) {
 	for _, o := range sortedObjects(s.world.zones) {
 		z := s.world.zones[o].zone
@@ -191,8 +190,8 @@ func (s *siege) listAbove(at name.Name, also bool) (uids []string) {
 	return uids
 }
 
-// isVacated reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that
-// went: that one may be the first to find it withdrawn.
+// isVacated reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that went:
+// that one may be the first to find it withdrawn.
 func (s *siege) isVacated(at name.Name) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool {
 		return w.Purge != "" && slices.ContainsFunc(w.Scans, func(x law.Scan) bool {
@@ -331,11 +330,11 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 // anything (attack 63).
 func TestWithdrawal_adversary_S3_4(t *testing.T) {
 	for i := range 8 { // as often as a few seconds allow
-		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, besiegeZone) })
+		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, besiege) })
 	}
 }
 
-func besiegeZone(t *rapid.T) {
+func besiege(t *rapid.T) {
 	s := newSiege(t)
 	act := func(what string, do func(*rapid.T)) func(*rapid.T) {
 		return func(t *rapid.T) {
