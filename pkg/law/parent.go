@@ -53,8 +53,16 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	var endsAt int64
 	if x.withdrawn {
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
-		if ask.Removed {
+		if from := holding.Parent; ask.Removed {
 			grace = defaultGrace
+		} else if newly && from != nil && from.UID != x.parent.UID {
+			was, known := get[Zone](&d.reading, ZoneKey(from.Namespace, from.Name))
+			if !known {
+				return nil, nil
+			}
+			if was == nil || was.UID != from.UID || was.Pending {
+				return plan, nil // that zone went, and the cascade which says how decides (S3.4)
+			}
 		}
 		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came
 		// by a zone between it did not take.

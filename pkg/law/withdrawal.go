@@ -148,8 +148,8 @@ func releaseNow(plan *Plan, z *Zone, before, after []string, workID string, now 
 // MaxReleases bounds the withdrawals that one transaction ends.
 const MaxReleases = 16
 
-// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew since
-// stays.
+// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew
+// meanwhile stays.
 func DecideReleased(seen *Seen, work *Work) Outcome {
 	d := new(beginReading(seen))
 	plan := &Plan{}

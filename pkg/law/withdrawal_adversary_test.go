@@ -150,7 +150,8 @@ func (s *siege) hasOwed(id string) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
 }
 
-// promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its own.
+// promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its
+// own.
 func (s *siege) promiseTime(zones, records bool, grace int64) {
 	for _, o := range sortedObjects(s.world.zones) {
 		z := s.world.zones[o].zone
@@ -175,7 +176,8 @@ func (s *siege) promiseTime(zones, records bool, grace int64) {
 		delete(s.safe, r.record.UID)
 		// A cascade of another namespace that meets the Record first gives it the rest of what runs.
 		if !slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.By != "owner" }) {
-			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.findTop().UID, until: s.ran + grace, why: "new"}
+			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.findTop().UID,
+				until: s.ran + grace, why: "new"}
 		}
 	}
 }
@@ -190,8 +192,8 @@ func (s *siege) listAbove(at name.Name, also bool) (uids []string) {
 	return uids
 }
 
-// isVacated reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that went:
-// that one may be the first to find it withdrawn.
+// isVacated reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that
+// went: that one may be the first to find it withdrawn.
 func (s *siege) isVacated(at name.Name) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool {
 		return w.Purge != "" && slices.ContainsFunc(w.Scans, func(x law.Scan) bool {
@@ -303,7 +305,8 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 	o := object{rapid.SampledFrom(foes).Draw(t, "namespace"), fmt.Sprint("z", rapid.IntRange(1, 6).Draw(t, "zone"))}
 	rules := []law.Rule{{Records: []law.RecordRule{{Pattern: s.parsePatterns([]string{"*"})[0], Text: "*"}}}}
 	for range rapid.IntRange(0, 2).Draw(t, "rules") {
-		rules = append(rules, law.Rule{Zones: s.parsePatterns([]string{rapid.SampledFrom([]string{"*", "*", "y", "*.z", "x"}).Draw(t, "pattern")}),
+		text := rapid.SampledFrom([]string{"*", "*", "y", "*.z", "x"}).Draw(t, "pattern")
+		rules = append(rules, law.Rule{Zones: s.parsePatterns([]string{text}),
 			Namespaces: slices.Clone(rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"c"}}).Draw(t, "to"))})
 	}
 	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Header: someHeader,
@@ -385,10 +388,9 @@ func besiege(t *rapid.T) {
 			if !z.Pending {
 				s.endPromises(z.FQDN(), true)
 			}
-			// Before the withdrawal is carried out a removed parent gives a day, or the owner's period where a cascade
-			// of the owner comes first (S3.4).
+			// Before the withdrawal is carried out a removed parent gives a day (S3.4).
 			if plan.Work != nil && (s.zones || len(s.starts) > 0) {
-				s.starts[plan.Work.ID] = max(86400, s.grace)
+				s.starts[plan.Work.ID] = 86400
 			}
 		}),
 		"terminate": act("terminate", func(t *rapid.T) {
@@ -401,7 +403,8 @@ func besiege(t *rapid.T) {
 		"delegation": act("delegation", func(t *rapid.T) {
 			o := zone(t)
 			d := object{o.Namespace, rapid.SampledFrom([]string{"one", "two"}).Draw(t, "delegation")}
-			spec := law.DelegationSpec{Zone: o.Name, Rule: law.Rule{Namespaces: []string{"a", "b", "c"}, Zones: s.parsePatterns([]string{"*"})}}
+			spec := law.DelegationSpec{Zone: o.Name, Rule: law.Rule{Namespaces: []string{"a", "b", "c"},
+				Zones: s.parsePatterns([]string{"*"})}}
 			if was := s.delegations[d]; was != nil {
 				s.endPromisesBelow(was.spec.Zone, d.Namespace)
 				s.deleteDelegation(d)
