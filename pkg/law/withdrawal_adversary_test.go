@@ -59,7 +59,7 @@ type safety struct {
 	from   string // the zone of a Record
 	until  int64
 	above  []string // the zones above but the owner's
-	why    string   // a withdrawal that is not carried out yet, and takes the grace of then
+	why    []string // what carries the withdrawal out, by the grace of then; nil: it is being written
 }
 
 func newSiege(t *rapid.T) *siege {
@@ -97,7 +97,7 @@ func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
 		s.promiseTime(s.zones && !zones, s.records && !records, grace)
 	}
 	for _, p := range s.safe { // a withdrawal that is not carried out yet takes the period of then
-		if s.hasOwed(p.why) {
+		if slices.ContainsFunc(p.why, s.hasOwed) {
 			p.until = min(p.until, s.ran+grace)
 		}
 	}
@@ -134,14 +134,19 @@ func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
 		works = append(works, plan.Work)
 	}
 	s.zones, s.records, s.grace = zones, records, grace
+	if !takes {
+		return
+	}
+	var ids []string
 	for _, w := range works {
-		if w != nil && takes {
+		if w != nil {
+			ids = append(ids, w.ID)
 			s.starts[w.ID] = max(s.starts[w.ID], grace)
-			for _, p := range s.safe {
-				if p.why == "new" {
-					p.why = w.ID
-				}
-			}
+		}
+	}
+	for _, p := range s.safe {
+		if p.why == nil {
+			p.why = ids
 		}
 	}
 }
@@ -165,7 +170,7 @@ func (s *siege) promiseTime(zones, records bool, grace int64) {
 		if delete(s.safe, z.UID); s.isVacated(z.FQDN()) {
 			continue
 		}
-		s.safe[z.UID] = &safety{object: o, at: z.FQDN(), until: s.ran + grace, above: s.listAbove(z.FQDN(), false), why: "new"}
+		s.safe[z.UID] = &safety{object: o, at: z.FQDN(), until: s.ran + grace, above: s.listAbove(z.FQDN(), false)}
 	}
 	for _, o := range sortedObjects(s.world.records) {
 		r := s.world.records[o]
@@ -177,7 +182,7 @@ func (s *siege) promiseTime(zones, records bool, grace int64) {
 		// A cascade of another namespace that meets the Record first gives it the rest of what runs.
 		if !slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.By != "owner" }) {
 			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.findTop().UID,
-				until: s.ran + grace, why: "new"}
+				until: s.ran + grace}
 		}
 	}
 }
