@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what,
@@ -73,14 +74,15 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 		t.Fatalf("%+v", child.Status)
 	}
 	measure("without a class", ready(child, strings.Repeat("x", 300))) // what pkg/controller/class leaves of a message
-	// Frozen, where no rule delegates it: that message is not cut.
+	// Where no rule delegates it any more: that message is not cut.
 	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q}`, parent))
-	for delegated := true; delegated; time.Sleep(10 * time.Millisecond) {
-
-		child = must.Get(api.Zones("size-tenant").Get(ctx, "longest", metav1.GetOptions{}))(t)
-		delegated = meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated)
-	}
-	measure("not delegated", ready(child, strings.Repeat("x", 222)))
+	rig.Until(ctx, t, "the delegation is withdrawn", func() (err error) {
+		if child, err = api.Zones("size-tenant").Get(ctx, "longest", metav1.GetOptions{}); err == nil && child.Status.EndsAt == nil {
+			err = fmt.Errorf("status: %+v", child.Status)
+		}
+		return err
+	})
+	measure("not delegated any more", ready(child, strings.Repeat("x", 222)))
 
 	// The owner is told of wrong values, and not of all at once.
 	var servers []string
