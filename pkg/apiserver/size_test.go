@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,7 +26,8 @@ import (
 // and do not list all of it (S6.7).
 func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 	api := startWholeServer(t)
-	ctx := t.Context()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
 	label := func(c string) string { return strings.Repeat(c, 63) }
 	apply := func(namespace, name, spec string) *v1alpha1.Zone {
 		t.Helper()

@@ -13,21 +13,18 @@ import (
 )
 
 // admitRecord decides whether the zone takes what comes beside what others have there: admission (S4), coexistence
-// (S5.5) and the tenant's limit (S5.6). marks are what a loser leaves behind so that it is tried again when what stood
-// in its way goes (S2.7).
-func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
+// (S5.5) and the tenant's limit (S5.6).
+func (x *delta) admitRecord(plan *Plan) *Refusal {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns := x.ask.Namespace
 	base := Base(come.Owner)
 	c, known := x.findClaim(z, holding, base, x.claimant())
 	if !known {
-		return nil, marks{}
+		return nil
 	}
-	yielded := c
 	if x.stood && x.ask.Held && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
 		c = claim{}
 	}
-	var mark marks
 	admitted, refusal := z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)",
@@ -38,7 +35,6 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 		evicts, c = c.namespace, claim{}
 		admitted, refusal = z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
 	}
-	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
 		// NS records that no namespace holds, at the very name: refuseCutOff finds those of others among what stands
 		// there.
@@ -49,59 +45,38 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 		refusal = x.refuseSigning()
 	}
 	if refusal == nil && ns != z.Namespace && !admitted.meant {
-		if refusal = x.refuseSpeaking(); refusal != nil {
-			mark = marks{keys: []Key{OwnerKey(z.UID, base)}, below: true}
-		}
+		refusal = x.refuseSpeaking()
 	}
 	if refusal == nil && c.namespace != ns {
-		refusal, bySpec = x.refuseTurn(), true
+		refusal = x.refuseTurn()
 	}
-	if len(x.needs) > 0 {
-		return nil, marks{}
-	}
-	if refusal != nil {
-		if refusal.Reason == ReasonNameHeld && !mark.below && !bySpec {
-			mark.keys = []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}
-			if !c.above.IsZero() {
-				mark.keys = append(mark.keys, HoldersKey(z.UID, c.above))
-			}
-			if c.cut {
-				mark.cut = c.above
-			}
-		}
-		return refusal, mark
-	}
-	if yielded.yields && yielded.namespace != ns {
-		x.yielded = yielded
+	if len(x.needs) > 0 || refusal != nil {
+		return refusal
 	}
 	x.rule = admitted.text
 	x.member = &Member{UID: x.ask.After.UID, Admission: admitted.admission, Created: x.ask.After.Created}
 
 	if refusal := x.checkOwner(); refusal != nil {
-		return refusal, marks{}
+		return refusal
 	}
 	if evicts == "" { // else it is decided when the name is free
-		at, refusal := x.checkCoexistence(plan)
-		if len(x.needs) > 0 {
-			return nil, marks{}
-		}
-		if refusal != nil {
-			return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
+		refusal := x.checkCoexistence(plan)
+		if x.conflicts = refusal != nil; x.conflicts || len(x.needs) > 0 {
+			return refusal
 		}
 	}
 	records := x.records
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete "+
-				"some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
-			marks{keys: []Key{CountKey(z.UID, ns)}}
+			"some, or ask the zone's owner for more)", ns, records, z.FQDN(), max)
 	}
 	if evicts != "" {
 		x.evicts = evicts
-		return nil, marks{}
+		return nil
 	}
 	x.warnOfMixing(c, admitted.admission, plan)
 	x.warnOfHosts(plan)
-	return nil, marks{}
+	return nil
 }
 
 // warnOfMixing warns where values of several namespaces come together (S4.5, S4.7): a resolver gets some of each.
@@ -144,7 +119,7 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 func (x *delta) warnOfHosts(plan *Plan) {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.isGaining() {
+	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.IsGaining() {
 		return
 	}
 	own := x.ask.Namespace == z.Namespace
@@ -237,12 +212,7 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 	if !known {
 		return nil
 	}
-	stands := blocksCut(tenants, ns)
-	if x.standsBelow = stands && !hosts; x.standsBelow && held {
-		_, itself := z.ownClaim(holding, Base(come.Owner))
-		x.standsBelow = !itself
-	}
-	foreign := held || hosts || stands
+	foreign := held || hosts || blocksCut(tenants, ns)
 	if !x.ask.Cascade {
 		arriving, known := x.bringsForeign(holding, p.view, p.fqdn, ns)
 		if !known {
@@ -282,20 +252,20 @@ func (x *delta) refuseSigning() *Refusal {
 		"write it, or the owner of zone %s)", p.fqdn, x.zone.FQDN())
 }
 
-// checkCoexistence refuses what may not stand beside what (S5.5). at is the owner in the way.
-func (x *delta) checkCoexistence(plan *Plan) (at name.Rel, refusal *Refusal) {
+// checkCoexistence refuses what may not stand beside what (S5.5).
+func (x *delta) checkCoexistence(plan *Plan) (refusal *Refusal) {
 	owner, t := x.come.Owner, x.come.Type
 	leaving, known := x.leavingTypes()
 	if !known {
-		return owner, nil
+		return nil
 	}
 	present := x.presentTypes(leaving[owner])
 	if refusal := x.checkBeside(present); refusal != nil {
-		return owner, refusal
+		return refusal
 	}
-	below, at, refusal := x.checkAbove(leaving)
+	below, refusal := x.checkAbove(leaving)
 	if refusal != nil {
-		return at, refusal
+		return refusal
 	}
 	known = true
 	switch {
@@ -305,12 +275,12 @@ func (x *delta) checkCoexistence(plan *Plan) (at name.Rel, refusal *Refusal) {
 		known = x.warnOfCut(present, plan)
 	}
 	if !known || refusal != nil {
-		return owner, refusal
+		return refusal
 	}
 	x.warnOfOcclusion(below, plan)
 	x.warnOfValues(plan)
 	x.warnOfDots(plan)
-	return owner, nil
+	return nil
 }
 
 // refuseConflict is the refusal of what may not stand beside other data, or at such a name.
@@ -386,19 +356,18 @@ func (x *delta) mergeOwner() *Owner {
 	return out
 }
 
-// checkAbove refuses what would lie below a DNAME, and returns the owner of that. below says that the record lies
-// below NS records.
-func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, at name.Rel, refusal *Refusal) {
+// checkAbove refuses what would lie below a DNAME. below says that the record lies below NS records.
+func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, refusal *Refusal) {
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
 		if o.hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
-			return false, up, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn,
+			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn,
 				x.nameOf(up))
 		}
 		below = below || !up.IsApex() && o.hasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
 	}
-	return below, owner, nil
+	return below, nil
 }
 
 // checkBelow refuses a DNAME above names that it would replace. known false: facts are needed.
@@ -408,14 +377,14 @@ func (x *delta) checkBelow() (refusal *Refusal, known bool) {
 	if !known {
 		return nil, false
 	}
-	x.standsBelow = below != nil && below.Any ||
+	stands := below != nil && below.Any ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) })
 	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.7).
 	zones, known := x.hasZonesBelow()
 	if !known {
 		return nil, false
 	}
-	if x.standsBelow || zones {
+	if stands || zones {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", fqdn), true
 	}
 	return nil, true
@@ -464,7 +433,7 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 // leavingTypes returns the types at the owner, and at each name above it, in zones that lose these names to this one:
 // a client's write is decided as if they had come (S2.7). The record's own data there does not count.
 func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
-	if b := x.ask.Before; x.ask.Cascade || !x.holding.isGaining() || b != nil && b.FQDN == x.place.fqdn {
+	if b := x.ask.Before; x.ask.Cascade || !x.holding.IsGaining() || b != nil && b.FQDN == x.place.fqdn {
 		return nil, true
 	}
 	types = map[name.Rel][]rdata.Type{}
@@ -562,7 +531,7 @@ func relativeData(text string, zone name.Name) (string, bool) {
 
 // checkLimits refuses a write beyond the limits of S5.6 at one name. A name above a limit may stay so and shrink.
 // This does not hold for types: servers refuse a zone with more.
-func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
+func (x *delta) checkLimits(after, before *Owner) *Refusal {
 	z, come := x.zone, x.come
 	t := come.Type
 	values, octets := after.countDistinct(t)
@@ -582,7 +551,7 @@ func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	octets += values * (owner.WireLen() + 10)
 	wasOctets += was * (owner.WireLen() + 10)
 	if types > MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.sharesType(come)) {
-		return refuseManyTypes(owner), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
+		return refuseManyTypes(owner)
 	}
 	most, beside := MaxValuesInRRset, ""
 	if t == rdata.DS {
@@ -600,9 +569,9 @@ func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
 	}
 	if why == "" {
-		return nil, marks{}
+		return nil
 	}
-	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
+	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why)
 }
 
 // typesAt counts the types at a name, together with those that the zone makes there: the SOA, and the NS and

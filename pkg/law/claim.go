@@ -92,7 +92,7 @@ func (r *reading) findHolder(z *Zone, holding *Holding, base name.Rel, by claima
 		return "", false
 	}
 	first = h.Holder()
-	if first == "" && !by.cascade && holding.isGaining() {
+	if first == "" && !by.cascade && holding.IsGaining() {
 		if at, err := base.In(z.FQDN()); err == nil {
 			elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 			return firstOf(elsewhere), known
@@ -116,7 +116,7 @@ func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claiman
 		return "", false
 	}
 	all := h.namespaces()
-	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.isGaining() {
+	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.IsGaining() {
 		elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 		if !known {
 			return "", false
@@ -153,7 +153,7 @@ func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by clai
 		return claim{}, false
 	}
 	var elsewhere map[name.Rel]bool
-	if !by.cascade && holding.isGaining() {
+	if !by.cascade && holding.IsGaining() {
 		if elsewhere, known = r.cutsElsewhere(z, holding, ups); !known {
 			return claim{}, false
 		}
@@ -230,34 +230,6 @@ func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts
 	return cuts, true
 }
 
-// ownClaim returns the claim that the zone's own namespace has on a base name by the zone's spec, or by what its apex
-// names. A record that lost to it leaves no mark: it is tried again when the spec or the apex changes (S2.7).
-func (z *Zone) ownClaim(holding *Holding, base name.Rel) (claim, bool) {
-	if base.IsApex() || slices.Contains(z.MadeNames, base) {
-		return claim{namespace: z.Namespace}, true
-	}
-	return claim{namespace: z.Namespace, yields: true}, z.listsShared(base) || slices.Contains(holding.hostsNamedByApex(z), base)
-}
-
-// refusesItself reports whether the zone would refuse what comes by its own claim alone, whatever records are at the
-// name.
-func (z *Zone) refusesItself(holding *Holding, p *place, come *Contribution, ns string) bool {
-	c, ok := z.ownClaim(holding, Base(come.Owner))
-	if !ok || slices.Contains(z.MadeNames, come.Owner) {
-		return ok
-	}
-	_, refusal := z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
-	return refusal != nil
-}
-
-// topmostName is the name right below the apex at or above n.
-func topmostName(n name.Rel) name.Rel {
-	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		n = up
-	}
-	return n
-}
-
 // findClaimAbove returns the claim of the nearest wildcard or underscore name above a base name
 // that no record holds, where it is of another namespace than the zone's own: a wildcard
 // answers for the names below its base, and a challenge there is for a certificate of that
@@ -274,7 +246,7 @@ func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by cl
 		return claim{}, false
 	}
 	var elsewhere map[name.Rel]string
-	if !by.cascade && holding.isGaining() {
+	if !by.cascade && holding.IsGaining() {
 		if elsewhere, known = r.speaksElsewhere(z, holding, base); !known {
 			return claim{}, false
 		}
@@ -315,8 +287,8 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }), true
 }
 
-// isGaining reports whether a standing cascade brings records here.
-func (h *Holding) isGaining() bool {
+// IsGaining reports whether a standing cascade brings records here (S2.7).
+func (h *Holding) IsGaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }
 
@@ -398,15 +370,6 @@ func (h *Holding) CountHosts(c *Contribution, n int) {
 	h.ApexHosts = hosts
 }
 
-// hostsNamedNoMore returns the hosts that the apex names by h and no longer by after.
-func (h *Holding) hostsNamedNoMore(z *Zone, after *Holding) []name.Rel {
-	if h == after {
-		return nil
-	}
-	still := after.hostsNamedByApex(z)
-	return slices.DeleteFunc(h.hostsNamedByApex(z), func(host name.Rel) bool { return slices.Contains(still, host) })
-}
-
 // speaksBelow reports whether data of a type at owner is also taken for the names below its base. Resolvers look CAA
 // up by climbing (RFC 8659), and policies such as DMARC's too. A challenge right above a name is answered for a
 // certificate of its wildcard. A CNAME stands for both. A wildcard stands for every underscore name, and answers for
@@ -431,11 +394,10 @@ func (x *delta) refuseSpeaking() *Refusal {
 			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a host that zone %s or its apex names, which is the zone's own namespace's (S6.2; that namespace can write it)", p.fqdn, z.FQDN())
 		}
 	}
-	others, stands, known := x.othersBelow(z, holding, base, x.claimant())
+	others, known := x.othersBelow(z, holding, base, x.claimant())
 	if !known || !others {
 		return nil
 	}
-	x.standsBelow = stands
 	hint := "its owner can write it"
 	if slices.ContainsFunc(come.Owner.Labels(), isUnderscore) {
 		hint += fmt.Sprintf(", or add a delegation with pattern %q", come.Owner)
@@ -450,20 +412,19 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 // othersBelow reports whether another namespace holds a name strictly below base (S4.7). Names of the zone's own
 // namespace that came when the claimant held base already do not count, nor do such of tenants for a record that
 // stands. Names that the zone's own namespace has by the zone's spec, or by what its apex
-// names, count as older. stands says that only records or zones are in the way, or such as are to come. known false:
-// facts are needed.
-func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
+// names, count as older. known false: facts are needed.
+func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, known bool) {
 	ns, below := by.namespace, strictlyBelow(base)
 	if !r.askAll([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
-		return false, false, false
+		return false, false
 	}
 	hosts, known := r.hostsBelow(z, holding, ns, below)
 	listed, known2 := r.anotherHolds(z, z.listSharedNames(), ns, below)
 	if !known || !known2 {
-		return false, false, false
+		return false, false
 	}
-	if by.together {
-		return hosts || listed, false, true
+	if others = hosts || listed; by.together {
+		return others, true
 	}
 	since := uint64(math.MaxUint64)
 	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
@@ -477,17 +438,16 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	}
 	counts := func(other string, n uint64) bool { return other != ns && n <= before(other) }
 	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
-		stands = slices.ContainsFunc(held.Holders, func(h Holder) bool { return counts(h.Namespace, h.First) })
+		others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return counts(h.Namespace, h.First) })
 	}
 	at, err := base.In(z.FQDN())
-	if err != nil || stands {
-		return stands || hosts || listed, stands && !hosts && !listed, true // where base is too long no name fits below it
+	if err != nil || others {
+		return others, true // where base is too long no name fits below it
 	}
-	if stands, known = r.zonesBelow(z, at, ns, before); !known || stands || hosts || listed || by.cascade {
-		return stands || hosts || listed, stands && !hosts && !listed, known
+	if others, known = r.zonesBelow(z, at, ns, before); !known || others || by.cascade {
+		return others, known
 	}
-	others, known = r.holdsElsewhereBelow(holding, z.View, at, ns)
-	return others, others, known
+	return r.holdsElsewhereBelow(holding, z.View, at, ns)
 }
 
 // zonesBelow reports whether z encloses a zone below n, of another namespace than ns, that came there before the

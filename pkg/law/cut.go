@@ -178,9 +178,6 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ow
 	var writes []Write
 	for _, o := range owners {
 		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
-			if len(o.after.Values)+len(o.after.Cut) == 0 && !o.after.WaitedBelow {
-				o.after.Waited = false // the cascade of the child looks at all that waits there
-			}
 			writes = append(writes, Write{Key: OwnerKey(p.UID, o.at), Value: ownerFact(o.after)})
 		}
 	}

@@ -5,7 +5,6 @@ package law
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // delta is what the write of one record changes in one zone. changeZone fills it in this order: read the facts, judge
-// what comes, account for both contributions, wake what waited, plan the writes. A step reads what the steps before it
+// what comes, account for both contributions, plan the writes. A step reads what the steps before it
 // left here and changes no fact.
 type delta struct {
 	*recordDecision
@@ -42,13 +41,11 @@ type delta struct {
 	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.5).
 	evicts string
 
+	// conflicts says that what comes may not stand beside what is at its name or above it.
+	conflicts bool
+
 	diff diff
 	keys keys
-	// recut are the base names below which a cut changed, so that another namespace may hold names there. opened are
-	// these, and other names at or below which another namespace may hold names now.
-	recut, opened []name.Rel
-	// retry are the scans for what waited for something that this write takes away (S2.7).
-	retry []Scan
 }
 
 // holdersChange is what the holders of one base name are before a write and after it.
@@ -77,38 +74,42 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		return nil, nil
 	}
 	if x.come != nil {
-		refusal, mark := x.judgeComing(plan)
+		refusal, holder := x.judgeComing(plan), ""
 		if refusal != nil {
-			if mark.holder = x.awaitedHolder(refusal, mark); mark.holder != "" {
-				refusal = x.explainWait(refusal, mark.holder)
+			if holder = x.awaitedHolder(refusal); holder != "" {
+				refusal = x.explainWait(refusal, holder)
 			}
 		}
 		switch {
 		case len(d.needs) > 0:
 			return nil, nil
-		case refusal != nil && !d.ask.Cascade && mark.holder == "":
+		case refusal != nil && !d.ask.Cascade && holder == "":
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, refusal
 		case refusal != nil && home != nil && refusal.Kind == Forbidden:
-			return d.withdrawRecord(plan, holding, p, refusal, mark)
+			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:
 			plan.Warnings = nil
 			if !d.ask.Cascade {
 				plan.Warnings = []string{refusal.Message}
 			}
-			return d.leaveUnadopted(plan, home, holding, p, refusal, mark)
+			return d.leaveUnadopted(plan, home, holding, p, refusal, holder)
 		}
 		if x.evicts != "" {
 			return x.awaitEviction(plan, x.evicts), nil
 		}
 	}
-	if !x.countHolders() || !x.wakeWaiters() {
+	if !x.countHolders() {
 		return nil, nil
 	}
+	x.countSpeakers()
+	for i := range x.named {
+		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
+	}
 	x.writeKeys()
-	after := x.wakeAwaited()
+	after := holding.apexNames(x.gone, x.come, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
 	if x.changesNothing() { // nothing to write, and the zone need not be touched
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
@@ -183,41 +184,32 @@ func (x *delta) takeOut() bool {
 	return true
 }
 
-// judgeComing decides whether the zone takes in what comes, and puts it at its owner. marks are what a loser leaves
-// behind.
-func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
+// judgeComing decides whether the zone takes in what comes, and puts it at its owner.
+func (x *delta) judgeComing(plan *Plan) *Refusal {
 	come := x.come
 	if refusal := come.checkType(); refusal != nil {
-		return refusal, marks{}
+		return refusal
 	}
 	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
 	x.others = o.after
-	refusal, mark := x.admitRecord(plan)
-	if refusal != nil && refusal.Reason == ReasonNameHeld && x.stood && len(x.needs) == 0 {
-		// From now on it waits as any other record, and leaves the marks of one.
-		x.stood = false
-		if again, its := x.admitRecord(plan); again != nil {
-			refusal, mark = again, its
-		}
-	}
+	refusal := x.admitRecord(plan)
 	if len(x.needs) > 0 || refusal != nil || x.evicts != "" {
-		return refusal, mark
+		return refusal
 	}
 	sizes, refusal := packValues(x.zone.FQDN(), come)
 	if refusal != nil {
-		return refusal, mark
+		return refusal
 	}
 	o.after.addContribution(come, sizes)
-	after, before := o.after, o.before
-	if refusal, mark = x.checkLimits(after, before); refusal != nil {
-		return refusal, mark
+	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
+		return refusal
 	}
 	x.member.N = stepOf(x.zone, x.ask.Set)
 	if x.memberBefore != nil && x.gone.Owner == come.Owner {
 		x.member.N = x.memberBefore.N
 	}
 	x.records++
-	return nil, marks{}
+	return nil
 }
 
 // countHolders counts the record as one that holds its base name, and no longer as one that holds the name it leaves.
@@ -246,47 +238,13 @@ func (x *delta) countHolders() bool {
 func (x *delta) comesLate() (late, known bool) {
 	z, ns := x.zone, x.ask.Namespace
 	at, err := Base(x.come.Owner).In(z.FQDN())
-	if err != nil || x.ask.Cascade || ns == z.Namespace || !x.holding.isGaining() {
+	if err != nil || x.ask.Cascade || ns == z.Namespace || !x.holding.IsGaining() {
 		return false, true
 	}
 	if late, known = x.holdsElsewhereBelow(x.holding, z.View, at, ns); !known || late {
 		return late, known
 	}
 	return x.zonesBelow(z, at, ns, func(string) uint64 { return 0 })
-}
-
-// wakeWaiters finds what waited for something that the write takes away, and takes away its marks. false: facts are
-// needed.
-func (x *delta) wakeWaiters() bool {
-	x.wakeAtNames()
-	x.wakeAbove()
-	x.countSpeakers()
-	return x.wakeBelowHolders() && x.wakeBelowCuts() && x.wakeYielded()
-}
-
-// wakeAtNames compares the named owners with what they were: for the definition, and for records that waited there.
-func (x *delta) wakeAtNames() {
-	for i := range x.named {
-		o := &x.owners[i]
-		x.diff.compareOwner(o, x.gone, x.come)
-		if o.before != nil && o.before.Waited && freesValue(o.before, o.after) {
-			o.after.Waited = false
-			x.retryExactly(o.at, !o.before.hasType(rdata.DNAME) || o.after.hasType(rdata.DNAME))
-		}
-	}
-}
-
-// wakeAbove wakes a DNAME or NS above that may have waited for the names below it to go.
-func (x *delta) wakeAbove() {
-	if x.gone == nil || x.come != nil && x.come.Owner == x.gone.Owner {
-		return
-	}
-	for up, ok := x.gone.Owner.Parent(); ok; up, ok = up.Parent() {
-		if fact := x.storedOwner(up); fact != nil && fact.Waited {
-			x.changeUpper(up).Waited = false
-			x.retryExactly(up, true)
-		}
-	}
 }
 
 // countSpeakers counts a record at a wildcard or an underscore name in the owner of its base name.
@@ -303,155 +261,26 @@ func (x *delta) countSpeakers() {
 	count(x.come, x.member, 1)
 }
 
-// wakeBelowHolders wakes what waited for a base name to lose its holder: what speaks for names below, and where
-// another namespace holds a name now, what a wildcard or an underscore name above kept out there (S4.6, S4.7). false:
-// facts are needed.
-func (x *delta) wakeBelowHolders() bool {
-	for _, h := range x.holders {
-		holder := h.after.Holder()
-		if h.before.Holder() == holder && (holder == "" || h.before.List[0].First == h.after.List[0].First) {
-			continue
-		}
-		below, ended := h.base, false
-		for up, ok := h.base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			fact := x.storedOwner(up)
-			if fact != nil && fact.WaitedBelow {
-				x.changeUpper(up).WaitedBelow = false
-				x.retryBelow(up)
-			}
-			if ns := fact.speaker(x.zone.Namespace); ns != "" && !ended {
-				ended = true
-				if holder != "" && holder != ns {
-					h, known := get[Holders](&x.reading, HoldersKey(x.zone.UID, up))
-					if !known {
-						return false
-					}
-					if h != nil && h.Waited {
-						x.retryBelow(below)
-					}
-					x.opened = append(x.opened, below)
-				}
-			}
-			below = up
-		}
-	}
-	return true
-}
-
-// wakeBelowCuts wakes what waits below a base name where NS records came or went, or got another holder: it left its
-// mark at the cut further up that it lost to. false: facts are needed.
-func (x *delta) wakeBelowCuts() bool {
-	for _, h := range x.holders {
-		base, before := h.base, x.storedOwner(h.base)
-		after := x.owners.after(base)
-		if after == nil {
-			after = before
-		}
-		if base.IsApex() || before.cutBy(h.before, x.zone.Namespace) == after.cutBy(h.after, x.zone.Namespace) {
-			continue
-		}
-		x.recut, x.opened = append(x.recut, base), append(x.opened, base)
-		var ks []Key
-		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			ks = append(ks, HoldersKey(x.zone.UID, up))
-		}
-		if !x.askAll(ks) {
-			return false
-		}
-		waits := false
-		for _, k := range ks {
-			h, _ := get[Holders](&x.reading, k)
-			waits = waits || h != nil && h.Waited
-		}
-		if waits {
-			x.retryBelow(base)
-		}
-	}
-	return true
-}
-
-// wakeYielded wakes what lost to the claim that gave way to the record: what its namespace has at the name, or what
-// speaks for it. false: facts are needed.
-func (x *delta) wakeYielded() bool {
-	if x.come == nil || x.yielded.namespace == "" {
-		return true
-	}
-	base := Base(x.come.Owner)
-	if h := x.holdersOf(base); h.before.Holder() != "" || h.after.Holder() != x.ask.Namespace {
-		return true
-	}
-	above, known := get[Holders](&x.reading, HoldersKey(x.zone.UID, x.yielded.above))
-	if !known {
-		return false
-	}
-	if _, ok := x.zone.ownClaim(x.holding, base); ok {
-		x.opened = append(x.opened, base)
-		x.retryBelow(topmostName(base))
-	} else if above != nil && above.Waited {
-		x.retryBelow(base)
-	}
-	return true
-}
-
-// writeKeys writes the zone's keys. Records that waited at the holders of a name, or for the count to fall, are woken
-// with them.
+// writeKeys writes the zone's keys.
 func (x *delta) writeKeys() {
 	uid := x.zone.UID
 	for _, o := range x.owners {
 		x.keys.put(OwnerKey(uid, o.at), ownerFact(o.after))
 	}
 	for _, h := range x.holders {
-		fewer := h.before != nil && len(h.after.List) < len(h.before.List)
-		if o := x.owners.after(h.base); o != nil && o.speaker(x.zone.Namespace) == "" {
-			fewer = fewer || x.storedOwner(h.base).speaker(x.zone.Namespace) != ""
-		}
-		if h.after.Waited && (fewer || slices.Contains(x.recut, h.base)) {
-			h.after.Waited = false
-			x.retryBelow(h.base)
-		}
 		x.keys.put(HoldersKey(uid, h.base), holdersFact(h.after))
 	}
-	next := x.count.clone()
-	if next.Records = x.records; next.Waited && x.count.Records > x.records {
-		next.Waited = false
-		x.retryBelow(name.Apex)
+	var count any
+	if x.records > 0 {
+		count = &Count{Records: x.records}
 	}
-	var value any
-	if next.Records > 0 || next.Waited {
-		value = next
-	}
-	x.keys.put(CountKey(uid, x.ask.Namespace), value)
+	x.keys.put(CountKey(uid, x.ask.Namespace), count)
 	if x.gone != nil {
 		x.keys.put(MemberKey(uid, x.gone.Owner, x.ask.Namespace, x.ask.Name), nil)
 	}
 	if x.member != nil {
 		x.keys.put(MemberKey(uid, x.come.Owner, x.ask.Namespace, x.ask.Name), x.member)
 	}
-}
-
-// wakeAwaited is the holding without the hosts that the apex names no more, and without the marks of zones that lost
-// at names that may be theirs now. Records that wait at those hosts, or for what is taken for one, may come.
-func (x *delta) wakeAwaited() *Holding {
-	z := x.zone
-	after := x.holding.apexNames(x.gone, x.come, x.owners.after(name.Apex), x.ask.Namespace == z.Namespace)
-	for _, host := range x.holding.hostsNamedNoMore(z, after) {
-		x.opened = append(x.opened, host)
-		scan := Scan{Kind: ScanWaiting, View: z.View, Name: x.nameOf(topmostName(host))}
-		if !slices.ContainsFunc(x.retry, func(s Scan) bool { return reflect.DeepEqual(s, scan) }) {
-			x.retry = append(x.retry, scan)
-		}
-	}
-	freed := x.opened
-	if x.gone != nil && (x.come == nil || x.come.Owner != x.gone.Owner || x.come.Type != x.gone.Type) {
-		freed = append(freed, x.gone.Owner)
-	}
-	for _, owner := range freed {
-		var waits bool
-		if after, waits = after.letGo(owner); waits {
-			x.retry = append(x.retry, pendingBelow(z.Ref, z.View, z.FQDN()))
-		}
-	}
-	return after
 }
 
 // changesNothing reports whether a cascade decides a record anew that stays as it is.
@@ -466,16 +295,6 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 	z, ask := x.zone, &x.ask
 	plan.Writes = x.keys // the first writes of the plan
 	plan.Rule = x.rule
-	if len(x.retry) > 0 {
-		by := ask.Namespace
-		if ask.Cascade {
-			by = ask.WorkBy // what a cascade sets off is its causer's too: no other namespace freezes a delivery (S7.2)
-		}
-		// The zone is named for its own namespace to come first (S2.7); it is not marked before a step touches it.
-		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("names in zone %s became free or are cut differently", z.FQDN()),
-			View: z.View, Scans: x.retry,
-			Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}, By: by, Since: ask.Now.Unix()}
-	}
 	change := &ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
@@ -542,12 +361,4 @@ func (x *delta) holdersOf(base name.Rel) *holdersChange {
 func (x *delta) nameOf(owner name.Rel) name.Name {
 	n, _ := owner.In(x.zone.FQDN())
 	return n
-}
-
-// retryBelow tries again what waits at an owner or below it.
-func (x *delta) retryBelow(owner name.Rel) { x.retryExactly(owner, false) }
-
-// retryExactly tries again what waits at an owner, and where exact is false also what waits below it.
-func (x *delta) retryExactly(owner name.Rel, exact bool) {
-	x.retry = append(x.retry, Scan{Kind: ScanWaiting, View: x.zone.View, Name: x.nameOf(owner), Exact: exact})
 }

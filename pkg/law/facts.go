@@ -268,9 +268,6 @@ type SerialMarks struct {
 
 // Outstanding is what later transactions have still to do here: each work is an outbox item.
 type Outstanding struct {
-	// Awaited are names at which a zone that waits lost to this one. The waiting zone leaves its mark here, because a
-	// write of the waiting zone cannot change this zone's keys (I1, S2.7). The apex stands for any name.
-	Awaited []name.Rel `json:"awaited,omitempty"`
 	// Works are the cascades that stand against this zone: while there are any the zone is unsettled (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
 }
@@ -447,11 +444,6 @@ type Owner struct {
 	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
 	// from a child, the child and its records may give the same RRset, which the definition has once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Waited says that a record which is not adopted waits for something here to go (S2.7).
-	Waited bool `json:"w,omitempty"`
-	// WaitedBelow says that a record here, or at an underscore or wildcard name of this owner, waits for a name below
-	// to lose its holder.
-	WaitedBelow bool `json:"y,omitempty"`
 	// Speaks counts the records that may hold names at the wildcard right below, and at underscore names of this
 	// owner: for other namespaces than the zone's own they hold the names below, too (S4.6). Speaks is here because
 	// every decision looks at the owners above its name.
@@ -472,8 +464,7 @@ type Holder struct {
 
 // Holders lists the namespaces that have records at a base name which may hold it, first comer first.
 type Holders struct {
-	List   []Holder `json:"h,omitempty"`
-	Waited bool     `json:"w,omitempty"`
+	List []Holder `json:"h,omitempty"`
 }
 
 // HeldBelow lists the holders of base names strictly below one: for each namespace the number of names and the oldest
@@ -500,7 +491,6 @@ func (b *HeldBelow) Add(h *Holders) {
 // Count is the number of records that a namespace has in a zone.
 type Count struct {
 	Records int64 `json:"c"`
-	Waited  bool  `json:"w,omitempty"`
 }
 
 // Admission says by which kind of rule a record was admitted.

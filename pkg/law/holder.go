@@ -60,16 +60,8 @@ func (h *Holders) removeRecord(namespace string) {
 	}
 }
 
-func (c *Count) clone() *Count {
-	if c == nil {
-		return &Count{}
-	}
-	out := *c
-	return &out
-}
-
 func holdersFact(h *Holders) any {
-	if h == nil || len(h.List) == 0 && !h.Waited {
+	if h == nil || len(h.List) == 0 {
 		return nil
 	}
 	return h
@@ -127,7 +119,7 @@ func (h *Holding) WithoutWork(id string) *Holding {
 // and on the way from there. The holder comes first, and ns comes before others of those on the way (S2.7). known
 // false: facts are needed.
 func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (namespaces []string, known bool) {
-	if !h.isGaining() {
+	if !h.IsGaining() {
 		return nil, true
 	}
 	coming := Key{Kind: KindArriving, View: view, Name: at}
@@ -164,7 +156,7 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 // claimant. known false: facts are needed.
 func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by claimant) (shared, known bool) {
 	at, err := base.In(z.FQDN())
-	if err != nil || by.cascade || by.from == at || !holding.isGaining() {
+	if err != nil || by.cascade || by.from == at || !holding.IsGaining() {
 		return false, true
 	}
 	coming, ks := Key{Kind: KindArriving, View: z.View, Name: at}, holding.losingOwnerKeys(z, base)

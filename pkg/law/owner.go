@@ -240,9 +240,9 @@ func (l ownerChanges) after(at name.Rel) *Owner {
 	return nil
 }
 
-// ownerFact is the stored form of an owner: nothing at all for an owner without data and marks.
+// ownerFact is the stored form of an owner: nothing at all for an owner without data.
 func ownerFact(o *Owner) any {
-	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Speaks) == 0 && !o.Waited && !o.WaitedBelow {
+	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Speaks) == 0 {
 		return nil
 	}
 	return o
@@ -259,15 +259,6 @@ func (o *Owner) speaker(own string) string {
 		}
 	}
 	return ""
-}
-
-// cutBy returns the namespace that the names below an owner with NS records belong to (S4.6), "" where there are
-// none. h are the holders of the owner's name, own is the zone's namespace.
-func (o *Owner) cutBy(h *Holders, own string) string {
-	if !o.hasType(rdata.NS) {
-		return ""
-	}
-	return soleNamespace(h.namespaces(), own)
 }
 
 // CountSpeaker adds n, 1 or -1, to the records of a namespace at the wildcard and the underscore names of the owner.

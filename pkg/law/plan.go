@@ -152,10 +152,10 @@ type Work struct {
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header that the zone had, which says what has to be withdrawn of it.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is a namespace that terminated when cascades came to something in it (S2.8). All that is left in it is
-	// decided anew when it terminates no longer; such an item has no scans. Times counts those cascades.
-	Left  string `json:"left,omitempty"`
-	Times int    `json:"times,omitempty"`
+	// Left is the namespace of the work where that terminates: the work is carried out if it comes back (S2.8).
+	Left string `json:"left,omitempty"`
+	// Times counts how often the item was extended. The server that carries it out begins again then.
+	Times int `json:"times,omitempty"`
 	// Damaged are records that could not be read when the rest of the work was done. Such an item stands until they
 	// can be read, and decides them anew then.
 	Damaged []Ref `json:"damaged,omitempty"`

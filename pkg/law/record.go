@@ -98,11 +98,6 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 type recordDecision struct {
 	reading
 	ask RecordAsk
-	// standsBelow says that what the record was refused for is strictly below its name.
-	standsBelow bool
-	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally
-	// (S4.7), or to a record that held the name in the zone it comes from (S2.7).
-	yielded claim
 	// stood says that a cascade brings the record from another zone, where it stood at its name until now.
 	stood bool
 	// home is the zone that the record stands in; nil: none.
@@ -261,7 +256,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		if !ask.Cascade {
 			return nil, refusal
 		}
-		return d.leaveUnadopted(plan, home, homeHolding, p, refusal, marks{})
+		return d.leaveUnadopted(plan, home, homeHolding, p, refusal, "")
 	}
 	if p.zone != nil && ask.After.Terminating && (home == nil || home.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
@@ -357,9 +352,8 @@ func (a *RecordAsk) stoodAt() (n name.Name) {
 }
 
 // leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
-// waits for (S2.9). mark has the keys of what was in its way. The write that removes that finds the mark at these keys,
-// and owes the record another decision (S2.7). A client's write for which no key would do that is refused.
-func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan,
+// waits for (S2.9): of that, holder is the namespace that has the name, else it is "".
+func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, holder string) (*Plan,
 	*Refusal) {
 	r := d.ask.After
 	if p == nil {
@@ -374,25 +368,11 @@ func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Hol
 		}
 	}
 	plan.Orphan = d.ask.waitingAt(p)
-	if mark.holder != "" {
-		plan.Orphan.KeptOut = mark.holder
+	if holder != "" {
+		plan.Orphan.KeptOut = holder
 	}
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
-	if home != nil {
-		plan, refusal := d.leaveHome(plan, home, homeHolding)
-		if plan != nil {
-			d.leaveMarks(plan, homeHolding, mark)
-		}
-		return plan, refusal
-	}
-	if marked := d.leaveMarks(plan, p.holding, mark); !marked && !d.ask.Cascade {
-		return nil, why
-	}
-	if len(plan.Writes) > 0 {
-		// A mark is a key of the zone, and every key of a zone changes with the zone (I5).
-		plan.Zone = &ZoneChange{Zone: p.zone, Holding: p.holding}
-	}
-	return plan, nil
+	return d.leaveHome(plan, home, homeHolding)
 }
 
 // keys collects the writes of one zone's keys, the last value of each.

@@ -6,7 +6,6 @@ package law
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -104,9 +103,10 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	if !known {
 		return nil, nil
 	}
-	plan.Work.Scans = append(plan.Work.Scans, scansOfVacated(z.View, z.FQDN(), gaining)...)
-	plan.Work.Scans = append(plan.Work.Scans, d.scansOfAwaited(z.View, z.FQDN())...)
-	plan.Work.Scans = append(plan.Work.Scans, d.scansOfSpeaking(z.View, z.FQDN(), gaining)...)
+	// The zones below (S3.3), and what waits there, which the zone kept out or which refers to a shorter one (S2.5,
+	// S2.7).
+	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanZones, View: z.View, Name: z.FQDN()},
+		Scan{Kind: ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
 	if gaining != nil && gaining.countGained(by) >= most {
 		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still "+
@@ -135,62 +135,4 @@ func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *Holding,
 		return name.Name{}, nil, true
 	}
 	return d.findEnclosing(view, up)
-}
-
-// scansOfAwaited returns the scans for zones that lost because of a zone at fqdn, or of what that holds, wherever
-// above it they are to stand (S2.7).
-func (d *zoneDecision) scansOfAwaited(view string, fqdn name.Name) (scans []Scan) {
-	for n := fqdn; ; {
-		at, h, known := d.findAbove(view, n)
-		if !known || h == nil {
-			return scans
-		}
-		rel, _ := fqdn.Rel(at)
-		if slices.ContainsFunc(h.Awaited, func(a name.Rel) bool { return encloses(a, rel) || a != Base(a) && encloses(Base(a), rel) }) {
-			scans = append(scans, pendingBelow(h.Ref, view, at))
-		}
-		n = at
-	}
-}
-
-// scansOfSpeaking returns the scans for records of the enclosing zone that wait because they would be taken for a
-// zone below. A zone came to fqdn, or left it, so another zone looks after the zones below (S4.7). The marks stay,
-// since they are keys of the enclosing zone (I1).
-func (d *zoneDecision) scansOfSpeaking(view string, fqdn name.Name, enclosing *Holding) (scans []Scan) {
-	if enclosing == nil {
-		return nil
-	}
-	at, above, known := d.findAbove(view, fqdn)
-	if !known || above == nil || above.UID != enclosing.UID {
-		return nil
-	}
-	rel, _ := fqdn.Rel(at)
-	var ks []Key
-	for up, ok := rel.Parent(); ok; up, ok = up.Parent() {
-		ks = append(ks, OwnerKey(above.UID, up))
-	}
-	if !d.askAll(ks) {
-		return nil
-	}
-	for _, k := range ks {
-		if o, _ := get[Owner](&d.reading, k); o != nil && o.WaitedBelow {
-			n, _ := k.Owner.In(at) // shorter than fqdn
-			scans = append(scans, Scan{Kind: ScanWaiting, View: view, Name: n})
-		}
-	}
-	return scans
-}
-
-// scansOfVacated returns the scans for what a zone kept out under a name that it leaves: what waits there, pinned to
-// a shorter zone or refused by this one (S2.5, S2.7); zones below (S3.3); a DNAME that waits above; and pending zones
-// that want the name from the zone that encloses it now.
-func scansOfVacated(view string, fqdn name.Name, gaining *Holding) []Scan {
-	scans := []Scan{{Kind: ScanZones, View: view, Name: fqdn}, {Kind: ScanWaiting, View: view, Name: fqdn}}
-	for up, ok := fqdn.Parent(); ok; up, ok = up.Parent() {
-		scans = append(scans, Scan{Kind: ScanWaiting, View: view, Name: up, Exact: true})
-	}
-	if gaining != nil {
-		scans = append(scans, Scan{Kind: ScanReferring, Target: &Ref{Namespace: gaining.Namespace, Name: gaining.Name}})
-	}
-	return scans
 }

@@ -552,9 +552,6 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				for _, x := range h.List {
 					text += fmt.Sprintf(" %s(%d)", x.Namespace, x.Count)
 				}
-				if h.Waited {
-					text += " waited for"
-				}
 				say("%s:%s", k.Owner, text)
 			}
 		}

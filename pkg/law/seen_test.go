@@ -165,27 +165,6 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_5(t *testing.T) {
 	}
 }
 
-// What waits for the hosts that an apex record no longer names is looked for once below each
-// label right below the apex, not once for each host (S6.2).
-func TestScans_ofHostsThatTheApexNoLongerNames_S6_2(t *testing.T) {
-	w := newWorld()
-	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
-		t.Fatal(refusal)
-	}
-	w.settleAll()
-	var hosts []string
-	for i := range 100 {
-		hosts = append(hosts, fmt.Sprintf("10 h%d.a.org.", i))
-	}
-	if _, refusal := w.putRecord(recordOf("owner", "mx", "org.", rdata.MX, hosts...)); refusal != nil {
-		t.Fatal(refusal)
-	}
-	work := w.deleteRecord(object{"owner", "mx"}).Work
-	if len(work.Scans) != 1 || work.Scans[0].Name != name.MustParse("a.org.") {
-		t.Errorf("%d scans for one label with 100 hosts below it", len(work.Scans))
-	}
-}
-
 func deepHosts(n int) (values []string) {
 	for i := range n {
 		values = append(values, fmt.Sprintf("10 %sh%d.org.", strings.Repeat("a.", 108), i))

@@ -6,6 +6,7 @@ package law_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,13 +18,54 @@ import (
 
 // settleAll carries out everything owed. It panics when that does not end.
 func (w *world) settleAll() {
-	for n := 0; len(w.outbox) > 0; n++ {
+	for n := 0; len(w.outbox) > 0 || w.tryWaiting(); n++ {
 		if n > 500 {
 			panicInvariant("the cascades feed each other without end: %s", w.outbox[0].Reason)
 		}
 		w.carryOut(w.outbox[0])
 		w.outbox = w.outbox[1:]
 	}
+}
+
+// tryWaiting is the round of the ledger (S2.7): what waits and would come in is owed. It reports whether there is any.
+func (w *world) tryWaiting() bool {
+	for _, o := range slices.SortedFunc(maps.Keys(w.records), compareObjects) {
+		r := w.records[o]
+		if r.placed.Zone != nil || r.record.Terminating {
+			continue
+		}
+		ask := w.askAgain(o, nil)
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		switch p := out.Plan; {
+		case p.Record.Zone == nil && p.Work != nil:
+			w.outbox = append(w.outbox, p.Work)
+			return true
+		case p.Record.Zone != nil || p.Record.Reason != r.placed.Reason && !p.Record.FQDN.IsZero():
+			work := &law.Work{ID: w.makeUID("waits"), View: p.Record.View, By: o.Namespace, Since: w.now.Unix(),
+				Scans: []law.Scan{{Kind: law.ScanWaiting, View: p.Record.View, Name: p.Record.FQDN, Exact: true}}}
+			if p.Zone != nil {
+				z := p.Zone.Zone
+				work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
+			}
+			w.outbox = append(w.outbox, work)
+			return true
+		}
+	}
+	for _, o := range slices.SortedFunc(maps.Keys(w.zones), compareObjects) {
+		z := w.zones[o]
+		if !z.zone.Pending || z.spec.Terminating || z.waits == nil {
+			continue
+		}
+		if out := w.decideAnew(z); !out.Plan.Zone.Zone.Pending {
+			scan := law.Scan{Kind: law.ScanPending, Target: z.spec.ZoneRef}
+			if scan.Target == nil {
+				scan = law.Scan{Kind: law.ScanWaiting, View: z.waits.View, Name: z.waits.FQDN, Exact: true}
+			}
+			w.outbox = append(w.outbox, &law.Work{ID: w.makeUID("waits"), View: z.spec.View, By: o.Namespace, Since: w.now.Unix(), Scans: []law.Scan{scan}})
+			return true
+		}
+	}
+	return false
 }
 
 // candidate is something to decide anew.
@@ -482,4 +524,8 @@ func mergeRRset(sets []content.RRset, s content.RRset) []content.RRset {
 		}
 	}
 	return append(sets, s)
+}
+
+func compareObjects(x, y object) int {
+	return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
 }

@@ -182,7 +182,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 				report("S4.6: %s: the wildcard and the underscore names of %s are of %v, its records give %v", z.FQDN(), k.Owner, has, speaks[k.Owner])
 			}
 			delete(speaks, k.Owner)
-			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Speaks) == 0 && !fact.Waited && !fact.WaitedBelow {
+			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Speaks) == 0 {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string]int{}

@@ -216,7 +216,7 @@ func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 
 // withdrawRecord decides about a record that stands in its zone, and that the rules of that allow no more (S2.5). It
 // stays until its period is over, as it is.
-func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, refusal *Refusal, mark marks) (*Plan, *Refusal) {
+func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, refusal *Refusal) (*Plan, *Refusal) {
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
 	if base := Base(ask.Before.Owner); ask.Yields.IsZero() || ask.Yields != base {
@@ -228,13 +228,6 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 		if !release {
 			plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
 				Reason: ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.5)"}
-			if h, known := get[Holders](&d.reading, HoldersKey(z.UID, base)); known && h != nil && h.Waited && ask.Before.EndsAt == 0 {
-				at, _ := base.In(z.FQDN())
-				id := "gives-" + z.UID + "-" + base.String() // one for all records of the name: they are tried after this cascade
-				plan.Work = &Work{ID: id, Reason: fmt.Sprintf("a rule may give a name of zone %s to another namespace", z.FQDN()),
-					View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Unmarked: true,
-					Scans: []Scan{{Kind: ScanWaiting, View: z.View, Name: at}}}
-			}
 			return plan, nil
 		}
 		ask.Uncounted = ask.Uncounted || w.uncounted()
@@ -248,7 +241,7 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 			p.fqdn, _ = name.Parse(ask.After.DomainName)
 		}
 	}
-	return d.leaveUnadopted(plan, z, holding, p, refusal, mark)
+	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
 }
 
 // mayEvict reports whether a new record gets a name from the namespace that holds it: by a rule that names it

@@ -416,11 +416,6 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		if !ask.Cascade {
 			return nil, refusal
 		}
-		if s.parent != nil && (refusal.Reason == ReasonNameHeld || refusal.Reason == ReasonCNAMEConflict) {
-			if h := s.parentHolding.withAwaiting(s.owner); h != s.parentHolding {
-				plan.Writes = append(plan.Writes, Write{Key: HoldingKey(s.view, s.parent.FQDN()), Value: h})
-			}
-		}
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
 	}
 	z := d.wantedZone(s)
@@ -446,7 +441,6 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		recountParent(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
-	scans = append(scans, d.scansOfSpeaking(s.view, s.fqdn, s.parentHolding)...)
 	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
 	d.inheritHolders(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
@@ -568,14 +562,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	d.undottedServers(plan, z, before)
-	fewer := slices.ContainsFunc(before.Made, func(s content.RRset) bool {
-		return !slices.ContainsFunc(z.Made, func(t content.RRset) bool { return s.Compare(t) == 0 && len(s.Data) <= len(t.Data) })
-	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) })
-	switch namespaces, changed := ChangedRules(before, z); {
-	case changed:
-		if fewer {
-			namespaces = nil
-		}
+	if namespaces, changed := ChangedRules(before, z); changed {
 		warnOfDeadPatterns(plan, z, z.Rules...)
 		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
@@ -583,11 +570,6 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 			{Kind: ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 		})
-	case fewer: // what a name server kept out may come in now (S2.7)
-		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace,
-			Since: ask.Now.Unix(),
-			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)},
-			Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
 	}
 	releaseNow(plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||

@@ -211,6 +211,10 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
 func (l *Ledger) CarryOut(ctx context.Context)             { l.box.CarryOut(ctx) }
+func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
+func (l *Ledger) DrawWaiting(ctx context.Context) (map[string][]string, error) {
+	return l.box.DrawWaiting(ctx)
+}
 
 // WriteTwice writes a Record that is in no zone twice in one transaction, and says how often it was written, and told
 // what had been.

@@ -58,6 +58,8 @@ type Config struct {
 	// Fault is called at the named points of a write, for tests that kill or
 	// delay there; nil: nothing.
 	Fault func(point string)
+	// TryEvery is the time between two rounds that try what waits (S2.7); 0: a minute.
+	TryEvery time.Duration
 	// dropGuards leaves compares of a kind out, for the controls of race tests, which must then find the damage.
 	dropGuards string
 	// slowCommit is commit.SlowCommit, for tests.

@@ -30,6 +30,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	config.slowCommit = cmp.Or(config.slowCommit, commit.SlowCommit)
 	config.serialsEvery = cmp.Or(config.serialsEvery, outbox.SerialsEvery)
 	config.usageEvery = cmp.Or(config.usageEvery, outbox.UsageEvery)
+	config.TryEvery = cmp.Or(config.TryEvery, outbox.TryEvery)
 	config.maxLeftBy = cmp.Or(config.maxLeftBy, outbox.MaxLeftBy)
 	config.olderEnd = cmp.Or(config.olderEnd, olderEnd)
 	config.lockSeconds = cmp.Or(config.lockSeconds, lockSeconds)
@@ -57,7 +58,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
 	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.slowCommit)
 	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, config.serialsEvery, config.usageEvery,
-		config.maxLeftBy)
+		config.TryEvery, config.maxLeftBy)
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}

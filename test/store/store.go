@@ -254,7 +254,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 
 // NewServer is a server over a connection, outside a test too.
 func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, change ...func(*ledger.Config)) (*Server, error) {
-	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec()}
+	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec(), TryEvery: 20 * time.Millisecond}
 	for _, f := range change {
 		f(&config)
 	}

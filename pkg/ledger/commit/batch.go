@@ -830,6 +830,9 @@ func (b *batch) rememberResult(rev int64, journal int) {
 		if journal > 0 {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), journal)
 		}
+		for i := range b.steps.Steps {
+			com.noteFreed(c.Zone, &b.steps.Steps[i])
+		}
 		if h.Mod <= rev {
 			if c.Gone {
 				com.mem.Absent(h.Head, rev)

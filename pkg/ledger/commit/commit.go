@@ -18,7 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/journal"
@@ -36,6 +38,7 @@ type Committer struct {
 	Clients    atomic.Int64 // writes of content that were asked for
 	Usage      usage
 	wake       chan struct{}
+	freed      chan FreedName
 
 	// Memory.Mu guards both. works are outbox items that this process has yet to carry out.
 	queues map[string]*queue // by zone key
@@ -45,7 +48,8 @@ type Committer struct {
 // New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5). slowCommit
 // is the duration of a commit from which on a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
+		freed: make(chan FreedName, maxFreed)}
 }
 
 // Write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
@@ -277,6 +281,40 @@ func (com *Committer) Disown(id string) {
 
 // Owing returns a channel that says when the outbox is to be looked at.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
+
+// FreedName is a name at which a value went.
+type FreedName struct {
+	View string
+	Name name.Name
+}
+
+// maxFreed bounds the freed names that are not looked at yet. With more of them what waits there has to wait for its
+// round.
+const maxFreed = 256
+
+// Freed returns a channel with the base names at which values went.
+func (com *Committer) Freed() <-chan FreedName { return com.freed }
+
+// noteFreed notes the base names at which a step takes values away.
+func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
+	var last name.Rel
+	for i := range step.Removed {
+		base := law.Base(step.Removed[i].Owner)
+		if base == last {
+			continue
+		}
+		last = base
+		at, err := base.In(z.FQDN())
+		if err != nil {
+			continue
+		}
+		select {
+		case com.freed <- FreedName{z.View, at}:
+		default:
+			return
+		}
+	}
+}
 
 // Rouse has the outbox looked at now.
 func (com *Committer) Rouse() {

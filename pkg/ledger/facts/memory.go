@@ -81,6 +81,8 @@ type Stats struct {
 	Reads atomic.Int64
 	// CascadeSteps are records and zones decided anew by a cascade.
 	CascadeSteps atomic.Int64
+	// Tried are waiting records and zones that were decided without a write.
+	Tried atomic.Int64
 	// Panics are decisions that ended in a panic.
 	Panics atomic.Int64
 }

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // checkDecisions asks the law again, with facts from the objects alone: a record
@@ -123,45 +122,12 @@ func (c *check) checkWaiting(r *record) {
 	switch {
 	case !ok || p == nil:
 		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
-	case p.Zone != nil:
-		c.reportDifference(c.isCovered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace,
-			p.Zone.Name)
+	case p.Zone != nil: // the next round takes it in
+		c.reportOwed(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
 		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
 			"look for it", p.View, p.FQDN)
-	case len(out.Plan.Writes) > 0 && !c.hasWaiterMark(r, p) && c.wouldAdopt(decide, out.Plan.Writes):
-		c.reportDifference(c.isCovered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason),
-			"a waiter mark, without which it is not tried again: %s", p.Message)
 	}
-}
-
-// wouldAdopt reports whether a record that waits would be adopted if what stands under the keys that a loser marks
-// went. These may have come after it lost, for another reason: then its marks are at no key, and of no use.
-func (c *check) wouldAdopt(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
-	var keys []law.Key
-	for _, x := range marks {
-		keys = append(keys, x.Key)
-	}
-	out, ok := c.runLaw(decide, keys...)
-	p := placement(out)
-	return ok && p != nil && p.Zone != nil
-}
-
-// hasWaiterMark reports whether one of the keys that can be in a record's way has a waiter mark.
-func (c *check) hasWaiterMark(r *record, p *law.Placement) bool {
-	z := c.findEnclosing(p.View, p.FQDN)
-	if z == nil {
-		return false
-	}
-	owner, ok := p.FQDN.Rel(z.FQDN())
-	if !ok {
-		return false
-	}
-	keys := []law.Key{law.CountKey(z.UID, r.Namespace)}
-	for at, ok := owner, true; ok; at, ok = at.Parent() {
-		keys = append(keys, law.OwnerKey(z.UID, at), law.HoldersKey(z.UID, at))
-	}
-	return slices.ContainsFunc(keys, func(k law.Key) bool { return c.waited[c.layout.Key(k)] })
 }
 
 func (c *check) checkPending(z *zone) {
@@ -171,29 +137,9 @@ func (c *check) checkPending(z *zone) {
 	spec := z.lawSpec()
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
-	pending := ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending
-	if pending && len(out.Plan.Writes) == 0 {
-		return
+	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending { // the next round makes it
+		c.reportOwed(z.key, "S2.7", "pending", "standing: its name is free, and a rule delegates it")
 	}
-	t := z.targetZone()
-	excused := c.leftAlone(z.Namespace) || c.isScanned(func(s *law.Scan) bool {
-		switch {
-		case s.Kind == law.ScanNamespaces:
-			return s.Of(z.Namespace) && spec.Waiting().For(s)
-		case t != nil:
-			return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace &&
-				s.Target.Name == t.Name
-		case s.Kind == law.ScanWaiting && s.Exact:
-			return s.View == z.View && s.Name == z.Wanted
-		}
-		return (s.Kind == law.ScanWaiting || s.Kind == law.ScanPending) && s.View == z.View && s.Name.Encloses(z.Wanted)
-	})
-	if pending {
-		c.reportDifference(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so",
-			"a mark there, without which it is not tried again: %s", out.Plan.Zone.Delegated.Message)
-		return
-	}
-	c.reportDifference(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
 }
 
 // lawSpec is what the object of the zone asks for.
@@ -244,7 +190,7 @@ func (c *check) checkParent(z *zone) {
 
 // isCovered reports whether a standing work decides this record anew.
 func (c *check) isCovered(r *record) bool {
-	return r.adopted == nil && c.leftAlone(r.Namespace) || c.isScanned(func(s *law.Scan) bool {
+	return c.isScanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanNamespaces:
 			return s.Of(r.Namespace) && (r.adopted != nil && string(r.adopted.UID) == s.Zone || r.adopted == nil &&
@@ -259,13 +205,6 @@ func (c *check) isCovered(r *record) bool {
 		}
 		return false
 	})
-}
-
-// leftAlone reports whether cascades left what is in the namespace alone, since it terminated, and a standing work
-// will decide it anew if the namespace comes back (S2.8).
-func (c *check) leftAlone(namespace string) bool {
-	w := c.works[outbox.LeftID(namespace)]
-	return w != nil && w.Left == namespace
 }
 
 func (c *check) isScanned(by func(*law.Scan) bool) bool {

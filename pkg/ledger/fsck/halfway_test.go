@@ -53,10 +53,6 @@ func TestRun_halfway(t *testing.T) {
 				return is
 			})
 		}},
-		{"the mark of a zone that lost is gone", "S2.7", func(v *vandal) string {
-			held(v, func(_ string, h *law.Holding) bool { is := h.Awaited != nil; h.Awaited = nil; return is })
-			return v.s.Ledger.Layout().Zone("team-b", "kid")
-		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := &vandal{t: t, s: s, st: st}

@@ -191,15 +191,13 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	if !c.parseValue(key, kv, &have) {
 		return
 	}
-	c.waited[key] = have.Waited || have.WaitedBelow
 	want := z.owners[owner]
 	if want == nil {
 		want = &law.Owner{}
 	}
-	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Speaks) == 0 && !c.waited[key]
+	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Speaks) == 0
 	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) ||
 		!sameShares(have.Speaks, want.Speaks) || empty {
-		have.Waited, have.WaitedBelow = false, false
 		c.reportDamage(key, "I1", encodeText(have), "%s", encodeText(want))
 	}
 }
@@ -216,19 +214,17 @@ func (c *check) checkHolders(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	if !c.parseValue(key, kv, &have) {
 		return
 	}
-	c.waited[key] = have.Waited
 	want := z.bases[base]
 	if want == nil {
 		want = &law.Holders{}
 	}
-	same := len(have.List) == len(want.List) && (len(have.List) > 0 || have.Waited)
+	same := len(have.List) == len(want.List) && len(have.List) > 0
 	for i, x := range have.List {
 		j := slices.IndexFunc(want.List, func(y law.Holder) bool { return y.Namespace == x.Namespace })
 		same = same && j >= 0 && x.Count == want.List[j].Count && x.First <= want.List[j].First &&
 			(i == 0 || have.List[i-1].First <= x.First)
 	}
 	if !same {
-		have.Waited = false
 		c.reportDamage(key, "S4.6", encodeText(have), "%s, each first at its oldest record or before", encodeText(want))
 	}
 }
@@ -238,8 +234,7 @@ func (c *check) checkCount(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 	if !c.parseValue(key, kv, &have) {
 		return
 	}
-	c.waited[key] = have.Waited
-	if want := z.counts[ns]; have.Records != want || want == 0 && !have.Waited {
+	if want := z.counts[ns]; have.Records != want || want == 0 {
 		c.reportDamage(key, "S5.6", fmt.Sprintf("%d records", have.Records), "%d", want)
 	}
 }

@@ -30,14 +30,13 @@ type model struct {
 	cuts        map[edge]*law.CountedCut
 	records     []*record
 	waiting     []waitingDelegation
-	waited      map[string]bool // keys with a waiter mark
 }
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}},
 		pendingCuts: map[edge]law.PendingCut{}, withdrawn: map[law.Key]*law.Withdrawal{},
-		cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
+		cuts: map[edge]*law.CountedCut{}}
 }
 
 // unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then
@@ -267,14 +266,4 @@ func (m *model) cutsOf() map[string][]*law.CountedCut {
 		out[e.parent] = append(out[e.parent], c)
 	}
 	return out
-}
-
-// findEnclosing returns the standing zone with the longest name at or above n.
-func (m *model) findEnclosing(view string, n name.Name) *zone {
-	for at, ok := n, true; ok; at, ok = at.Parent() {
-		if z := m.names[place{view, at}]; z != nil {
-			return z
-		}
-	}
-	return nil
 }

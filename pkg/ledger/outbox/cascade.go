@@ -40,6 +40,8 @@ func (box *Outbox) Run(ctx context.Context) error {
 	var counting sync.WaitGroup
 	defer counting.Wait()
 	counting.Go(func() { box.followUsage(ctx) })
+	counting.Go(func() { box.followRounds(ctx) })
+	counting.Go(func() { box.followFreed(ctx) })
 	var serials map[string]kept
 	var swept time.Time
 	var withdrawals map[law.Key]counted
@@ -167,7 +169,7 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
 		return nil
 	}
-	s.left.times = s.Work.Times
+	s.times = s.Work.Times
 	if err := box.takeIn(ctx, s); err != nil {
 		return err
 	}
@@ -274,9 +276,6 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 		if err != nil || o == nil || string(o.UID) != c.uid {
 			return nil, err
 		}
-		if _, err := box.leavesAlone(ctx, s, o); err != nil {
-			return nil, err
-		}
 		w, err := box.stepOf(s, c, o, mod)
 		if errors.Is(err, facts.ErrDamaged) {
 			return nil, s.leaveOut(ctx, c.ref(), err)
@@ -320,10 +319,8 @@ func (box *Outbox) isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
 	for {
 		o, mod, err := box.mem.ReadZone(ctx, c.namespace, c.object)
-		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" {
-			return err
-		}
-		if alone, err := box.leavesAlone(ctx, s, o); alone || err != nil {
+		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" || o.DeletionTimestamp != nil ||
+			box.Terminates(o.Namespace) { // no zone takes it in (S2.8)
 			return err
 		}
 		ask, err := box.ZoneAsk(ctx, false, o, o)
@@ -447,7 +444,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	purges := s.Work.Purge != ""
 	for {
-		if s.Work.Times != s.left.times {
+		if s.Work.Times != s.times {
 			return box.carryOut(ctx, s)
 		}
 		if purges && len(s.Work.Zones) == 0 {

@@ -6,7 +6,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -30,6 +29,7 @@ type Outbox struct {
 	placer                   *objects.Placer
 	terminating              func(namespace string) bool // of ledger.Config
 	serialsEvery, usageEvery time.Duration
+	tryEvery                 time.Duration
 	maxLeftBy                int
 	announce                 Announce
 	foreign                  map[string]foreignWork // as the last sweep saw it
@@ -40,16 +40,17 @@ type Outbox struct {
 // New returns an Outbox over these packages. terminating says whether a namespace is being deleted; nil: none is.
 // announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
-	announce Announce, serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
-	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, serialsEvery: serialsEvery, usageEvery: usageEvery,
-		maxLeftBy: maxLeftBy, announce: announce,
+	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int) *Outbox {
+	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxLeftBy: maxLeftBy,
+		serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
 		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
 }
 
 // standing is a work in progress.
 type standing struct {
 	commit.Item
-	left left
+	// times is the Times of the item when the work began. Where it is higher at the end, the work begins again.
+	times int
 	// damaged are the records that are left out (damaged.go).
 	damaged []law.Ref
 	// place is that of its lane; nil: it needs none.
@@ -185,14 +186,6 @@ func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// left has the namespaces in which the work may not take anything in. The zero value is ready.
-type left struct {
-	mu   sync.Mutex
-	said map[string]bool // namespaces
-	// times is the Times of the item when the work began. Where it is higher at the end, the work begins again.
-	times int
 }
 
 // Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.8).

@@ -223,9 +223,6 @@ func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 		if string(o.UID) != c.uid {
 			continue
 		}
-		if _, err := box.leavesAlone(ctx, s, o); err != nil {
-			return nil, err
-		}
 		var err error
 		st := &step{candidate: c, o: o}
 		if st.w, err = box.stepOf(s, c, o, kv.ModRevision); err != nil {

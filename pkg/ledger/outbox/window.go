@@ -107,9 +107,6 @@ func (box *Outbox) collectCandidates(ctx context.Context, s *standing, w *window
 	if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil {
 		return err
 	}
-	if err := box.collectLeft(ctx, s, w.addCandidate); err != nil {
-		return err
-	}
 	for _, scan := range s.Work.Scans {
 		if err := box.findScanned(ctx, s, scan, w.addCandidate); err != nil {
 			return err

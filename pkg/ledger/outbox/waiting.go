@@ -1,0 +1,212 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// A write that takes something away does not know what waited for it. What waits is tried in a round instead, and
+// where a value goes, what waits there is tried at once (S2.7). To try is to decide without a write. What a zone would
+// take in is owed as a cascade, which has the order among all that wait at the name. So a round of an idle cluster
+// writes nothing, and a try that is lost costs a minute.
+
+const (
+	// TryEvery is the time between two rounds.
+	TryEvery = time.Minute
+	// maxTried bounds what a round tries of one namespace, by lot. So a namespace that has much waiting does not make
+	// others wait longer.
+	maxTried = 100
+	// maxListed bounds the keys that a round reads. The next one goes on behind them. maxBelow bounds those that are
+	// read where a value went: what is behind them waits for its round.
+	maxListed = 100_000
+	maxBelow  = 2_000
+	// idleShare is how many times as long as it works a round rests, so that clients have the server.
+	idleShare = 3
+)
+
+// followRounds tries what waits, each tryEvery, until ctx ends.
+func (box *Outbox) followRounds(ctx context.Context) {
+	room := box.mem.Layout.Room("orphans")
+	for next := room; etcd.Pause(ctx, box.tryEvery); {
+		var err error
+		if _, next, err = box.tryRange(ctx, room, next, maxListed, idleShare); next == "" {
+			next = room
+		}
+		box.logUntried(ctx, err)
+	}
+}
+
+// followFreed tries what waits at names at which values went, and below them, until ctx ends.
+func (box *Outbox) followFreed(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case at := <-box.com.Freed():
+			_, _, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, false), "", maxBelow, idleShare)
+			box.logUntried(ctx, err)
+		}
+	}
+}
+
+func (box *Outbox) logUntried(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).V(2).Info("what waits is tried again in the next round", "why", err.Error())
+	}
+}
+
+// tryRange tries what waits under a prefix, from a key on, and owes a cascade for what would come in: owed of them.
+// next is the key to go on with, "" at the end of the prefix. rest is how many times as long it rests as it works.
+func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (owed int, next string, err error) {
+	chosen, next, err := box.drawWaiting(ctx, prefix, max(prefix, from), most)
+	if err != nil {
+		return 0, next, err
+	}
+	works := map[string]*law.Work{}
+	for _, c := range chosen {
+		began := time.Now()
+		w, err := box.tryCandidate(ctx, c)
+		if err != nil {
+			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.namespace, "name", c.object, "why", err.Error())
+		}
+		if w != nil && works[w.ID] != nil {
+			works[w.ID].Scans = append(works[w.ID].Scans, w.Scans...)
+		} else if w != nil {
+			works[w.ID] = w
+		}
+		if etcd.Pause(ctx, time.Duration(rest)*time.Since(began)); ctx.Err() != nil {
+			return 0, next, ctx.Err()
+		}
+	}
+	for _, w := range works {
+		key := box.mem.Layout.Outbox(w.ID)
+		r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
+		if err != nil {
+			return owed, next, err
+		}
+		if r.Succeeded { // else it is owed already
+			owed++
+			box.com.Own(w.ID)
+		}
+	}
+	return owed, next, nil
+}
+
+// drawWaiting reads the waiting keys under a prefix from a key on, about so many as most, and draws at most maxTried of
+// each namespace.
+func (box *Outbox) drawWaiting(ctx context.Context, prefix, key string, most int) (chosen []candidate, next string, err error) {
+	drawn, met := map[string][]candidate{}, map[string]int{}
+	for read := 0; read < most; {
+		r, err := box.mem.Client.Get(ctx, key, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(2000),
+			clientv3.WithKeysOnly())
+		if err != nil {
+			return nil, key, err
+		}
+		for _, kv := range r.Kvs {
+			key = string(kv.Key) + "\x00"
+			var c candidate
+			var ok bool
+			if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok || c.letter == layout.WaitingDelegation {
+				continue
+			}
+			met[c.namespace]++
+			if of := drawn[c.namespace]; len(of) < maxTried {
+				drawn[c.namespace] = append(of, c)
+			} else if i := rand.IntN(met[c.namespace]); i < maxTried {
+				of[i] = c
+			}
+		}
+		if read += len(r.Kvs); !r.More {
+			key = ""
+			break
+		}
+	}
+	for _, of := range drawn {
+		chosen = append(chosen, of...)
+	}
+	return chosen, key, nil
+}
+
+// tryCandidate decides something that waits without a write, and returns the cascade that would take it in, nil for
+// none.
+func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (*law.Work, error) {
+	box.mem.Stats.Tried.Add(1)
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: c.namespace, Weight: 1})
+	if c.letter == layout.WaitingZone {
+		return box.tryZone(ctx, c)
+	}
+	o, mod, err := box.mem.ReadRecord(ctx, c.namespace, c.object)
+	if err != nil || o == nil || o.Status.ZoneRef != nil || objects.Moving(o) { // a cascade brings that one to its zone
+		return nil, err
+	}
+	if c, err = box.recordCandidate(ctx, o); err != nil {
+		return nil, err
+	}
+	w, err := box.stepOf(&standing{}, c, o, mod)
+	if err != nil {
+		return nil, err
+	}
+	out, err := box.com.Preview(ctx, w)
+	if err != nil || out.Plan == nil || out.Plan.Record == nil {
+		return nil, err
+	}
+	p := out.Plan.Record
+	if p.Zone == nil && out.Plan.Work != nil {
+		return out.Plan.Work, nil // its name is another namespace's, which the rules allow it no more
+	}
+	if have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); p.FQDN.IsZero() || p.Zone == nil && have != nil &&
+		have.Reason == p.Reason {
+		return nil, nil
+	}
+	if out.Plan.Zone != nil && out.Plan.Zone.Holding.IsGaining() {
+		return nil, nil // the cascade that brings Records there decides first
+	}
+	work := &law.Work{ID: "waits-" + c.namespace, Reason: "what waited may come in", View: p.View, By: c.namespace,
+		Since: box.mem.Now().Unix(), Scans: []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: p.FQDN, Exact: true}}}
+	if out.Plan.Zone != nil {
+		z := out.Plan.Zone.Zone
+		work.ID, work.Zones = work.ID+"-"+z.UID, []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
+	}
+	return work, nil
+}
+
+// tryZone is tryCandidate for a pending zone.
+func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
+	o, mod, err := box.mem.ReadZone(ctx, c.namespace, c.object)
+	if err != nil || o == nil || o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(c.namespace) {
+		return nil, err
+	}
+	ask, err := box.ZoneAsk(ctx, false, o, o)
+	if err != nil {
+		return nil, err
+	}
+	ask.Cascade = true
+	w := box.com.WriteOf("zones", o, mod)
+	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
+	out, err := box.com.Preview(ctx, w)
+	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
+		return nil, err
+	}
+	z := out.Plan.Zone.Zone
+	scan := law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN(), Exact: true}
+	if target := ask.After.ZoneRef; target != nil {
+		scan = law.Scan{Kind: law.ScanPending, Target: target}
+	}
+	return &law.Work{ID: "waits-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.namespace,
+		Since: box.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
+}
