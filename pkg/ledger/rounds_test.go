@@ -139,3 +139,24 @@ func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 		t.Errorf("in 20 rounds %d of 300 were tried", len(drawn))
 	}
 }
+
+// BenchmarkRound is what a round takes that tries the hundred of a namespace which wait for a name and do not get it.
+func BenchmarkRound(b *testing.B) {
+	st := store.New(b)
+	s := st.Server(setTryEvery(time.Hour))
+	ctx := b.Context()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"))))
+	store.Must(s.CreateRecord(ctx, store.Record("victim", "www", "www.example.org.", "A", "192.0.2.1")))
+	for i := range 100 {
+		r := store.Record("other", fmt.Sprint("r", i), fmt.Sprintf("_%d.www", i), "TXT", "t")
+		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "top"}
+		store.Must(s.CreateRecord(ctx, r))
+	}
+	store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("victim", "*"), store.Allow("other", "*")}
+	}))
+	s.Ledger.CarryOut(ctx)
+	for b.Loop() {
+		s.Ledger.CarryOut(ctx)
+	}
+}
