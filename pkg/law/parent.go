@@ -67,8 +67,8 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came
 		// by a zone between it did not take.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
-		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, newly: newly, taken: taken,
-			grace: grace, cause: ask.Cause, now: ask.Now})
+		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, child: true, newly: newly,
+			taken: taken, grace: grace, cause: ask.Cause, now: ask.Now})
 		if !known {
 			return nil, nil
 		}

@@ -6,6 +6,7 @@ package law
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -30,6 +31,11 @@ type Withdrawal struct {
 	Cause string `json:"cause,omitempty"`
 	// Now says that the zone's own namespace ends the period, whatever has passed of it.
 	Now bool `json:"now,omitempty"`
+	// Records are the rules for records that the namespace had when a cascade last met a withdrawn one, and Zones
+	// likewise. Each change of such rules has what they concern decided anew. So where the rules are others now, nothing
+	// is withdrawn any more.
+	Records Digest `json:"records,omitzero"`
+	Zones   Digest `json:"zones,omitzero"`
 }
 
 // defaultGrace is the period in seconds of the zones that a removed zone delegated (S3.4).
@@ -47,6 +53,29 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 // EndsAt is when the period is over if a server always runs, unix seconds.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
+// isCancelled reports whether rules came back for all that was withdrawn. The key stays until the period is over: a
+// Record that says endsAt never lacks it. Until the cascade of a change of rules has met what stays withdrawn it is
+// reported as well, so a namespace prolongs a period at most once for each such change.
+func (w *Withdrawal) isCancelled(z *Zone, namespace string) bool {
+	return w.Records != z.digestRules(namespace, false) && w.Zones != z.digestRules(namespace, true)
+}
+
+// digestRules identifies what the rules of z, of reading.ruledFor, allow the namespace of records or of zones.
+func (z *Zone) digestRules(namespace string, zones bool) Digest {
+	var texts []string
+	for _, r := range slices.Concat(z.Rules, z.given) {
+		one := Rule{Records: r.Records}
+		if zones {
+			one = Rule{Zones: r.Zones}
+		}
+		if r.coversNamespace(namespace) && len(one.Records)+len(one.Zones) > 0 {
+			texts = append(texts, one.text())
+		}
+	}
+	slices.Sort(texts)
+	return DigestOf(strings.Join(texts, "\n"))
+}
+
 // uncounted reports whether a mass deletion does not count what is released (S7.5): the zone's own namespace had the
 // whole period to put it back, or has said that it goes.
 func (w *Withdrawal) uncounted() bool { return w != nil && (w.Now || w.Grace > 0) }
@@ -55,37 +84,48 @@ func (w *Withdrawal) uncounted() bool { return w != nil && (w.Now || w.Grace > 0
 type withdrawing struct {
 	zone      *Zone
 	namespace string
-	// newly says that it was allowed until now, and taken that a write of the zone's own namespace took it. grace is
-	// the period that it gets then, in seconds.
-	newly, taken bool
-	grace        int64
+	// child says that it is a zone, newly that it was allowed until now, and taken that a write of the zone's own
+	// namespace took it. grace is the period that it gets then, in seconds.
+	child, newly, taken bool
+	grace               int64
 	// cause tells the cascade from others.
 	cause string
 	now   time.Time
 }
 
 // noteWithdrawal returns the time that is left, nil for none, and notes in the plan that it begins. It begins anew with
-// each write of the zone's own namespace that takes something more; what others cause, as the end or the removal of a
-// zone between, prolongs no period. release: it goes now. known false: facts are needed.
+// each write of the zone's own namespace that takes something more, and after rules came back for all. What others
+// cause, as the end or the removal of a zone between, prolongs no period. release: it goes now. known false: facts are
+// needed.
 func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, release, known bool) {
 	if x.newly && x.grace == 0 {
 		return nil, true, true
 	}
 	key := WithdrawalKey(x.zone.UID, x.namespace)
-	if w, known = get[Withdrawal](r, key); !known {
-		return nil, false, false
-	}
+	was, known := get[Withdrawal](r, key)
+	z, known1 := r.ruledFor(x.zone, x.namespace)
 	switch {
-	case w != nil && w.Now:
-	case w == nil || x.taken && w.Cause != x.cause:
-		grace := x.grace
-		if w != nil { // a shorter period concerns what it was set for (S3.4)
-			grace = max(grace, w.Grace-w.Passed)
-		}
-		w = &Withdrawal{Since: x.now.Unix(), Grace: grace, Cause: x.cause}
-		plan.Writes = append(plan.Writes, Write{Key: key, Value: w})
+	case !known || !known1:
+		return nil, false, false
+	case was == nil:
+		was = &Withdrawal{}
+	case was.Now:
+		return was, true, true
 	}
-	return w, w.Over(), true
+	next := *was
+	if was.Since == 0 || x.taken && was.Cause != x.cause || x.newly && was.isCancelled(z, x.namespace) {
+		// A shorter period concerns what it was set for (S3.4).
+		next.Since, next.Grace, next.Passed, next.Cause = x.now.Unix(), max(x.grace, was.Grace-was.Passed), 0, x.cause
+	}
+	if met := z.digestRules(x.namespace, x.child); x.child {
+		next.Zones = met
+	} else {
+		next.Records = met
+	}
+	if next != *was {
+		plan.Writes = append(plan.Writes, Write{Key: key, Value: &next})
+	}
+	return &next, next.Over(), true
 }
 
 // DecideDue notes how long servers ran since a withdrawal, and owes the release when its period is over. counted is
