@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -18,14 +19,10 @@ type ParentAsk struct {
 	Spec *ZoneSpec
 	// Says is the message of its condition Delegated now.
 	Says string
-	// Cause tells the cascade from others.
-	Cause string
-	// Removed says that a zone between went, and Ends that the end of that zone was due (S3.4).
-	Removed, Ends bool
-	// Uncounted is as in RecordAsk.
-	Uncounted bool
-	Now       time.Time
-	WorkID    string
+	// Work is the cascade.
+	Work   *Work
+	Now    time.Time
+	WorkID string
 }
 
 // DecideParent decides the parent of a zone after something above it changed
@@ -38,7 +35,7 @@ func DecideParent(seen *Seen, ask ParentAsk) Outcome {
 }
 
 func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
-	z, plan := ask.Zone, &Plan{}
+	z, work, plan := ask.Zone, ask.Work, &Plan{}
 	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
 	if !ok {
 		return nil, nil
@@ -53,7 +50,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	var endsAt int64
 	if x.withdrawn {
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
-		if from := holding.Parent; ask.Removed {
+		if from := holding.Parent; work.Purge != "" {
 			grace = defaultGrace
 		} else if newly && from != nil && from.UID != x.parent.UID {
 			was, known := get[Zone](&d.reading, ZoneKey(from.Namespace, from.Name))
@@ -68,12 +65,12 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		// by a zone between it did not take.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, child: true, newly: newly,
-			taken: taken, grace: grace, cause: ask.Cause, now: ask.Now})
+			taken: taken, grace: grace, cause: work.Cause(), now: ask.Now})
 		if !known {
 			return nil, nil
 		}
-		if release || ask.Ends {
-			return d.endZone(&Plan{}, holding, x.parent, !ask.Ends && !ask.Uncounted && !w.uncounted())
+		if release || work.Ends {
+			return d.endZone(&Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.uncounted())
 		}
 		endsAt = w.EndsAt()
 	}

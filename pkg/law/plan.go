@@ -166,6 +166,9 @@ type Work struct {
 	Runner string `json:"runner,omitempty"`
 }
 
+// Cause tells the work from others, as that which takes something from a namespace (Withdrawal.Cause).
+func (w *Work) Cause() string { return fmt.Sprintf("%s@%d", w.ID, w.Since) }
+
 // Place is a zone and the name it is found under.
 type Place struct {
 	Ref

@@ -5,7 +5,6 @@ package law_test
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -149,9 +148,6 @@ func (w *world) listWithdrawals() (keys []law.Key) {
 	return keys
 }
 
-// causeOf tells a work from others, as the ledger does.
-func causeOf(work *law.Work) string { return fmt.Sprintf("%s@%d", work.ID, work.Since) }
-
 // listCandidates of a work in the order of S2.7: zones, since they take records in;
 // the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held
 // none; of each by age, then uid.
@@ -237,7 +233,7 @@ func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits,
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
-		ask.Cause, ask.Yields, ask.Uncounted = causeOf(work), work.Yields, slices.Contains(work.Releases, o.Namespace)
+		ask.Cause, ask.Yields, ask.Uncounted = work.Cause(), work.Yields, slices.Contains(work.Releases, o.Namespace)
 		ask.ByRules = work.RulesChanged()
 		if ask.WorkBy = work.By; !work.Unmarked {
 			ask.Work = work.ID
@@ -355,13 +351,9 @@ func (w *world) endZone(z *zoneObject, out law.Outcome) {
 func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	zone, spec := *z.zone, z.spec
 	spec.DS = zone.DS
-	ask := law.ParentAsk{Zone: &zone, Spec: &spec, Now: w.now, WorkID: w.makeUID("work")}
+	ask := law.ParentAsk{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
 	if z.delegated != nil {
 		ask.Says = z.delegated.Message
-	}
-	if work != nil {
-		ask.Cause, ask.Removed, ask.Ends = causeOf(work), work.Purge != "", work.Ends
-		ask.Uncounted = slices.Contains(work.Releases, z.zone.Namespace)
 	}
 	return w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideParent(s, ask) })
 }

@@ -152,7 +152,7 @@ func (z *zone) lawSpec() *law.ZoneSpec {
 func (c *check) checkParent(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome {
-		return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone, Spec: z.lawSpec()})
+		return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone, Spec: z.lawSpec(), Work: &law.Work{}})
 	})
 	if ok && out.Plan != nil {
 		n := out.Plan.Zone

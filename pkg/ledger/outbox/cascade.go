@@ -417,9 +417,7 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			return err
 		}
 		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-		ask := law.ParentAsk{Zone: z, Spec: spec, Cause: s.cause(), Removed: s.Work.Purge != "", Ends: s.Work.Ends,
-			Uncounted: slices.Contains(s.Work.Releases, h.Namespace),
-			Now:       box.mem.Now(), WorkID: etcd.NewID()}
+		ask := law.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: box.mem.Now(), WorkID: etcd.NewID()}
 		if cond != nil {
 			ask.Says = cond.Message
 		}

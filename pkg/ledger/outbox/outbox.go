@@ -5,7 +5,6 @@ package outbox
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -68,9 +67,6 @@ func (s *standing) itemOf() *commit.Item {
 	}
 	return &s.Item
 }
-
-// cause tells the work from others, as that which takes something from a namespace (law.Withdrawal.Cause).
-func (s *standing) cause() string { return fmt.Sprintf("%s@%d", s.Work.ID, s.Work.Since) }
 
 // rewriteItem replaces the item as it was last read.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {

@@ -78,7 +78,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	}
 	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.markID(), WorkBy: s.Work.By, Cause: s.cause(),
+		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.markID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
 		Yields: s.Work.Yields, ByRules: s.Work.RulesChanged(),
 		Uncounted: box.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
 	if ask.Before, ask.Waits, err = objects.Adopted(o); err != nil {
