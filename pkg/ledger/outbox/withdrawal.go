@@ -21,7 +21,7 @@ import (
 const (
 	// countsFor is the longest time that a server counts of a withdrawal before it writes it down: a server that ends
 	// loses no more. For a short period it is an eighth of that.
-	countsFor = time.Hour
+	countsFor = 10 * time.Minute
 	// minCount bounds what short periods write.
 	minCount = 10 * time.Second
 	// maxCounted bounds the withdrawals that one sweep writes; the others have their turn in the next.
@@ -56,6 +56,9 @@ type counted struct {
 	at time.Time
 }
 
+// countEvery is the time after which a server writes down what it counted of a period.
+func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
+
 // sweepWithdrawals counts how long servers ran since the rules of a zone took something from a namespace, and has that
 // released when the period is over (S2.5, S3.4). As with last serials no clock moves it: each server counts from when
 // it met what another wrote down last, and the first one that is due writes.
@@ -79,7 +82,7 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[law.Key]counte
 		}
 		known[k] = c
 		passed := time.Since(c.at)
-		every := max(minCount, min(countsFor, time.Duration(w.Grace)*time.Second/8))
+		every := countEvery(time.Duration(w.Grace) * time.Second)
 		if over := w.Passed+int64(passed.Seconds()) >= w.Grace; w.Over() || !over && passed < every || written == maxCounted {
 			return nil
 		}
