@@ -231,6 +231,32 @@ func TestWithdrawal_countsTimeThatServersRan_S3_4(t *testing.T) {
 	st.Settle()
 }
 
+// What is written down of withdrawals holds no cascade up (S2.5, S7.2).
+func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	counts, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s := st.Server(func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "zone-ends" {
+				once.Do(func() { close(counts) })
+				<-goOn
+			}
+		}
+	})
+	s.Run()
+	_, none := makeKidsZone(t, s, time.Second)
+	store.Must(s.CreateZone(store.Zone("infra", "other", "other.example.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(withDeadline(t), store.Record("team-b", "b", "b.other.example.", "A", "192.0.2.1")))
+	st.Settle()
+	setRules(s, none)
+	<-counts
+	defer close(goOn)
+	store.Must(s.UpdateZone("infra", "other", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:0] }))
+	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
+}
+
 // Servers that end anywhere in the end of a zone leave what the next one goes on with (S3.4, I4).
 func TestWithdrawal_interruptedAnywhereItGoesOn_S3_4(t *testing.T) {
 	notUnderRace(t)

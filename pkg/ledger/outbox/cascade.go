@@ -42,16 +42,15 @@ func (box *Outbox) Run(ctx context.Context) error {
 	counting.Go(func() { box.followUsage(ctx) })
 	counting.Go(func() { box.followRounds(ctx) })
 	counting.Go(func() { box.followFreed(ctx) })
+	counting.Go(func() { box.followWithdrawals(ctx) })
 	var serials map[string]kept
 	var swept time.Time
-	var withdrawals map[law.Key]counted
 	first := true
 	for n := 0; ; n++ {
 		box.sweepOutbox(ctx, first)
 		if first || n%4 == 0 {
 			pending = box.sweepCuts(ctx, pending)
 			box.sweepOverdue(ctx)
-			withdrawals = box.sweepWithdrawals(ctx, withdrawals)
 			box.mem.Forget(time.Now().Add(-facts.Remembers))
 		}
 		if first || time.Since(swept) >= box.serialsEvery {

@@ -56,6 +56,19 @@ type counted struct {
 	at time.Time
 }
 
+// followWithdrawals sweeps beside the other sweeps: a hundred commits take up to a second, and no cascade waits for them.
+func (box *Outbox) followWithdrawals(ctx context.Context) {
+	tick := time.NewTicker(4 * sweepEvery)
+	defer tick.Stop()
+	for seen := box.sweepWithdrawals(ctx, nil); ; seen = box.sweepWithdrawals(ctx, seen) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
 // countEvery is the time after which a server writes down what it counted of a period.
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
