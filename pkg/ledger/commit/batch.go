@@ -407,7 +407,8 @@ func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bo
 		for out = w.Ask(s.Seen); known && len(out.Need) > 0; {
 			cold, known = s.LookUpAll(facts.Dedupe(out.Need))
 			for _, k := range cold {
-				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.Zone != nil && k.Zone == b.Zone.UID)
+				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || k.Kind == law.KindWithdrawal ||
+					b.Zone != nil && k.Zone == b.Zone.UID)
 			}
 			if known && len(cold) > 0 {
 				return s, out, cold, nil
@@ -578,16 +579,18 @@ func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// warmFacts reads facts into memory, those of the zone under its present revision.
+// warmFacts reads facts into memory, those of the zone under its present revision, and withdrawals for this batch.
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
-	s := b.com.mem.Session(false)
+	if b.Read == nil {
+		b.Read = b.com.mem.Session(false)
+	}
 	b.com.mem.Mu.Lock()
 	if b.Zone != nil {
-		s.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
+		b.Read.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
 	}
 	b.com.mem.Mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {
-		if err := s.Read(ctx, chunk); err != nil {
+		if err := b.Read.Read(ctx, chunk); err != nil {
 			return err
 		}
 	}

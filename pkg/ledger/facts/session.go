@@ -66,6 +66,8 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // beside the zone's keys
+	// Read has the facts that stand for themselves as they were read for all writes of the transaction; nil: none.
+	Read *Session
 }
 
 type proof struct {
@@ -283,7 +285,16 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 		s.SawZone(k, h)
 	case !zoneScoped(k):
-		return false
+		if s.Over == nil || s.Over.Read == nil {
+			return false
+		}
+		v, known := s.Over.Read.Seen.Get(k)
+		at := s.Over.Read.proofIndex(k)
+		if !known || at < 0 {
+			return false
+		}
+		s.Seen.Put(k, v)
+		s.proveFact(k, s.Over.Read.Single[at].rev)
 	default:
 		h := mem.byUID[k.Zone]
 		if h == nil || !h.Loaded || !s.stoodAt(h) {
