@@ -47,6 +47,8 @@ const (
 	maxPasses = 4
 	// maxReads bounds the writes of a batch that read facts by themselves, while others wait for the zone.
 	maxReads = 8
+	// maxRead bounds the withdrawals that the queue of a zone keeps.
+	maxRead = 64
 )
 
 // batch is a batch while it is decided.
@@ -235,6 +237,9 @@ func (b *batch) takeZone(ctx context.Context) error {
 		return nil
 	}
 	com, stale := b.com, b.try == 0 && b.com.isContended(b.head)
+	if b.Read = b.head.read; b.try > 0 {
+		clear(b.Read)
+	}
 	com.mem.Mu.Lock()
 	known := b.head.Loaded && !stale
 	com.mem.Mu.Unlock()
@@ -407,8 +412,8 @@ func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bo
 		for out = w.Ask(s.Seen); known && len(out.Need) > 0; {
 			cold, known = s.LookUpAll(facts.Dedupe(out.Need))
 			for _, k := range cold {
-				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || k.Kind == law.KindWithdrawal ||
-					b.Zone != nil && k.Zone == b.Zone.UID)
+				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.Zone != nil &&
+					(k.Zone == b.Zone.UID || k.Kind == law.KindWithdrawal))
 			}
 			if known && len(cold) > 0 {
 				return s, out, cold, nil
@@ -579,19 +584,25 @@ func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// warmFacts reads facts into memory, those of the zone under its present revision, and withdrawals for this batch.
+// warmFacts reads facts into memory, those of the zone under its present revision, and withdrawals for its queue.
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
-	if b.Read == nil {
-		b.Read = b.com.mem.Session(false)
-	}
+	s := b.com.mem.Session(false)
 	b.com.mem.Mu.Lock()
 	if b.Zone != nil {
-		b.Read.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
+		s.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
 	}
 	b.com.mem.Mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {
-		if err := b.Read.Read(ctx, chunk); err != nil {
+		if err := s.Read(ctx, chunk); err != nil {
 			return err
+		}
+		for _, k := range chunk {
+			if r, ok := s.ReadOf(k); ok && k.Kind == law.KindWithdrawal && b.Read != nil {
+				if len(b.Read) >= maxRead {
+					clear(b.Read)
+				}
+				b.Read[k] = r
+			}
 		}
 	}
 	return nil
@@ -848,6 +859,7 @@ func (b *batch) rememberResult(rev int64, journal int) {
 		b.head.Object, b.head.Mod = b.object, rev
 	}
 	for k, v := range b.Facts {
+		delete(b.Read, k)
 		if k.Kind == law.KindHolding {
 			h, _ := v.(*law.Holding)
 			com.mem.Remember(k, h, rev)

@@ -43,7 +43,10 @@ const (
 // queue is the queue of a zone.
 type queue struct {
 	*facts.Head
-	sem chan struct{} // the lock of the zone
+	sem chan struct{} // the lock of the zone, and of read
+
+	// read has the withdrawals that were read last for writes here (facts.Overlay.Read).
+	read map[law.Key]facts.Read
 
 	// Memory.Mu guards the rest. waiting are the writes that wait here. committing says that a committer takes them.
 	waiting    []*request
@@ -73,7 +76,7 @@ func (com *Committer) queueAt(key string) *queue {
 				}
 			}
 		}
-		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1)}
+		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1), read: map[law.Key]facts.Read{}}
 		q.Pinned = true
 		com.queues[key] = q
 	}

@@ -66,8 +66,15 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // beside the zone's keys
-	// Read has the facts that stand for themselves as they were read for all writes of the transaction; nil: none.
-	Read *Session
+	// Read has facts that stand for themselves as they were last read for writes of the zone. They may be old: each
+	// write compares what it uses.
+	Read map[law.Key]Read
+}
+
+// Read is a fact as it was read, and the revision that proves it.
+type Read struct {
+	value any
+	rev   int64
 }
 
 type proof struct {
@@ -285,16 +292,15 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 		s.SawZone(k, h)
 	case !zoneScoped(k):
-		if s.Over == nil || s.Over.Read == nil {
+		if s.Over == nil {
 			return false
 		}
-		v, known := s.Over.Read.Seen.Get(k)
-		at := s.Over.Read.proofIndex(k)
-		if !known || at < 0 {
+		read, ok := s.Over.Read[k]
+		if !ok {
 			return false
 		}
-		s.Seen.Put(k, v)
-		s.proveFact(k, s.Over.Read.Single[at].rev)
+		s.Seen.Put(k, read.value)
+		s.proveFact(k, read.rev)
 	default:
 		h := mem.byUID[k.Zone]
 		if h == nil || !h.Loaded || !s.stoodAt(h) {
@@ -525,6 +531,16 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		s.Reset()
 	}
 	return nil
+}
+
+// ReadOf returns a fact that this session read. It is not ok where it has none, or begins anew.
+func (s *Session) ReadOf(k law.Key) (Read, bool) {
+	v, known := s.Seen.Get(k)
+	i := s.proofIndex(k)
+	if !known || i < 0 {
+		return Read{}, false
+	}
+	return Read{v, s.Single[i].rev}, true
 }
 
 // takeAnswer puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
