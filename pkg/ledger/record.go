@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -87,7 +88,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		}
 		return out, err
 	}
-	l.com.Clients.Add(1)
+	l.com.Clients.Store(time.Now().UnixNano())
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after)
 	if err != nil {
 		return commit.Outcome{}, err

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -96,7 +97,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
 		return w.commitPlain(ctx, key, expected, put)
 	}
-	l.com.Clients.Add(1)
+	l.com.Clients.Store(time.Now().UnixNano())
 	var placed *v1alpha1.Zone
 	tx.Ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {

@@ -35,7 +35,7 @@ type Committer struct {
 	held       func(*v1alpha1.Zone) // ledger.Config.Held
 	slowCommit time.Duration
 	latency    latencies
-	Clients    atomic.Int64 // writes of content that were asked for
+	Clients    atomic.Int64 // when a client last asked for a write of content, in unix nanoseconds
 	Usage      usage
 	wake       chan struct{}
 	freed      chan FreedName

@@ -216,31 +216,31 @@ func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paus
 		found = found[1:]
 	}
 	var ahead chan read
+	since := time.Now()
 	for len(found) > 0 {
 		began, clients := time.Now(), box.com.Clients.Load()
-		chunk := found[:min(len(found), maxSteps)]
-		found = found[len(chunk):]
 		if ahead == nil {
-			ahead = box.readAhead(ctx, chunk)
+			ahead = box.readAhead(ctx, found, since)
 		}
 		r := <-ahead
 		if r.err != nil {
 			return false, r.err
 		}
+		found = found[len(r.of):]
 		if ahead = nil; len(found) > 0 {
-			ahead = box.readAhead(ctx, found[:min(len(found), maxSteps)])
+			ahead = box.readAhead(ctx, found, since)
 		}
-		if err := box.decideCandidates(ctx, s, chunk, r.kvs); err != nil {
+		if err := box.decideCandidates(ctx, s, r.of, r.kvs); err != nil {
 			return false, err
 		}
 		if err := s.renewLease(ctx, box); err != nil {
 			return false, err
 		}
 		if box.com.Clients.Load() != clients {
-			yieldToClients(ctx, time.Since(began)/2, box.lanes.len())
+			yieldToClients(ctx, time.Since(began), box.lanes.len())
 		}
 		if box.lanes.isOverdue(s.place) {
-			w.startBehind(chunk[len(chunk)-1])
+			w.startBehind(r.of[len(r.of)-1])
 			return true, box.giveWay(ctx, s)
 		}
 	}
@@ -249,17 +249,19 @@ func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paus
 
 // read is the result of reading records ahead.
 type read struct {
+	of  []candidate
 	kvs []*mvccpb.KeyValue
 	err error
 }
 
-// readAhead reads the records of candidates while those before them are decided. A record that changes meanwhile is
+// readAhead reads the records of the next go while those before them are decided. A record that changes meanwhile is
 // read again, because each step compares its record.
-func (box *Outbox) readAhead(ctx context.Context, cs []candidate) chan read {
+func (box *Outbox) readAhead(ctx context.Context, cs []candidate, since time.Time) chan read {
 	ahead := make(chan read, 1)
+	cs = cs[:min(len(cs), box.stepsAtOnce(since))]
 	go func() {
 		kvs, err := box.readRecords(ctx, cs)
-		ahead <- read{kvs, err}
+		ahead <- read{cs, kvs, err}
 	}()
 	return ahead
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -32,7 +33,19 @@ import (
 const (
 	// maxSteps bounds the records that are read and decided in one go: about as many as one transaction takes.
 	maxSteps = 16
+	// fewSteps bounds them for sharedFor after a client's write: the next write waits for the go that it meets in its
+	// zone.
+	fewSteps  = 3
+	sharedFor = 100 * time.Millisecond
 )
+
+// stepsAtOnce returns the number of records for the next go of a cascade that began at since.
+func (box *Outbox) stepsAtOnce(since time.Time) int {
+	if wrote := time.Unix(0, box.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
+		return fewSteps
+	}
+	return maxSteps
+}
 
 // step is a candidate with its record as it was read.
 type step struct {
