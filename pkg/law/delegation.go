@@ -309,7 +309,7 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 // releaseNow ends the periods of the namespaces that the write names for that.
 func (d *delegationDecision) releaseNow(plan *Plan, z *Zone) {
 	if before, after := d.ask.Before, d.ask.After; before != nil && after != nil {
-		releaseNow(plan, z, before.ReleaseNow, after.ReleaseNow, d.ask.WorkID, d.ask.Now)
+		d.reading.releaseNow(plan, z, before.ReleaseNow, after.ReleaseNow, d.ask.WorkID, d.ask.Now)
 	}
 }
 

@@ -169,13 +169,20 @@ func (w *Work) release(z *Zone, namespaces []string) {
 }
 
 // releaseNow ends the periods of namespaces that the zone's own namespace names in this write, as added by it.
-func releaseNow(plan *Plan, z *Zone, before, after []string, workID string, now time.Time) {
+func (r *reading) releaseNow(plan *Plan, z *Zone, before, after []string, workID string, now time.Time) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
 		return
 	}
 	for _, ns := range added {
-		plan.Writes = append(plan.Writes, Write{Key: WithdrawalKey(z.UID, ns), Value: &Withdrawal{Since: now.Unix(), Now: true,
+		key := WithdrawalKey(z.UID, ns)
+		w, known := get[Withdrawal](r, key)
+		given, known1 := r.ruledFor(z, ns)
+		if known && known1 && plan.Work == nil && (w == nil || w.isCancelled(given, ns)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("kubi.zone/release-now does nothing for namespace %q: zone %s has nothing "+
+				"of it that its rules allow no more (S2.5)", ns, z.FQDN()))
+		}
+		plan.Writes = append(plan.Writes, Write{Key: key, Value: &Withdrawal{Since: now.Unix(), Now: true,
 			Cause: workID}})
 	}
 	if plan.Work == nil {

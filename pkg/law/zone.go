@@ -571,7 +571,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 			{Kind: ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 		})
 	}
-	releaseNow(plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
+	d.reading.releaseNow(plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
 		*h.MinimumConsumed != *z.MinimumSerial)
 	switch {
