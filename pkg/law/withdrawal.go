@@ -32,8 +32,8 @@ type Withdrawal struct {
 	// Now says that the zone's own namespace ends the period, whatever has passed of it.
 	Now bool `json:"now,omitempty"`
 	// Records are the rules for records that the namespace had when a cascade last met a withdrawn one, and Zones
-	// likewise. Each change of such rules has what they concern decided anew. So where the rules are others now, nothing
-	// is withdrawn any more.
+	// likewise. Each change of such rules has what they concern decided anew. So where the rules are others now,
+	// nothing is withdrawn any more.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }

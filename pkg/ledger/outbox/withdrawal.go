@@ -56,7 +56,8 @@ type counted struct {
 	at time.Time
 }
 
-// followWithdrawals sweeps beside the other sweeps: a hundred commits take up to a second, and no cascade waits for them.
+// followWithdrawals sweeps beside the other sweeps: a hundred commits take up to a second, and no cascade waits for
+// them.
 func (box *Outbox) followWithdrawals(ctx context.Context) {
 	tick := time.NewTicker(4 * sweepEvery)
 	defer tick.Stop()
