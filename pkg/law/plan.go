@@ -187,7 +187,7 @@ const (
 	// ScanReferring goes through what waits for the zone object Target, and, where the scan has the (View, Name) of
 	// that zone, through the zones that refer to it and stand elsewhere (RefersFrom).
 	ScanReferring ScanKind = "referring"
-	// ScanPending goes through the zones among those, and the zones that wait at or below (View, Name).
+	// ScanPending goes through the zones among those.
 	ScanPending ScanKind = "pending"
 	// ScanNamespaces goes through the records that Namespaces have in the zone with uid Zone, and through what of
 	// them waits at or below (View, Name) or for the zone object Target. Its cost is what is in these namespaces,

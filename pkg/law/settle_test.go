@@ -175,8 +175,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 				if scan.Kind == law.ScanPending && !k.zone || !scan.Of(k.object.Namespace) {
 					continue
 				}
-				named := scan.Kind == law.ScanPending && !scan.Name.IsZero() && !k.fqdn.IsZero() && k.view == scan.View && scan.Name.Encloses(k.fqdn)
-				if scan.Kind != law.ScanWaiting && !named && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
+				if scan.Kind != law.ScanWaiting && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
 					continue
 				}
 				if scan.Kind == law.ScanWaiting && (k.fqdn.IsZero() || k.view != scan.View || !scan.Name.Encloses(k.fqdn) || scan.Exact && k.fqdn != scan.Name) {

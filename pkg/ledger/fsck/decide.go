@@ -47,9 +47,8 @@ func (c *check) checkDecisions() error {
 	return nil
 }
 
-// runLaw runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the
-// facts at odds.
-func (c *check) runLaw(decide func(*law.Seen) law.Outcome, without ...law.Key) (out law.Outcome, ok bool) {
+// runLaw runs the law on the model; ok is false where it finds the facts at odds.
+func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
 		out = decide(seen)
@@ -62,10 +61,6 @@ func (c *check) runLaw(decide func(*law.Seen) law.Outcome, without ...law.Key) (
 			}
 		}
 		for _, k := range out.Need {
-			if slices.Contains(without, k) {
-				seen.Put(k, nil)
-				continue
-			}
 			seen.Put(k, c.lookUpFact(k))
 		}
 	}

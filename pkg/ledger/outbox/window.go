@@ -129,16 +129,6 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 		return box.scanNamespaces(ctx, s, scan, found)
 	case law.ScanPending:
 		prefix = box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
-		if !scan.Name.IsZero() { // and those that wait for a name
-			named := law.Scan{Kind: law.ScanWaiting, View: scan.View, Name: scan.Name}
-			if err := box.findScanned(ctx, s, named, func(c candidate) {
-				if c.letter == layout.WaitingZone {
-					found(c)
-				}
-			}); err != nil {
-				return err
-			}
-		}
 	default:
 		return nil
 	}
