@@ -36,6 +36,7 @@ type siege struct {
 	ran int64
 
 	zones, records bool // what the owner allows now
+	lacks          int  // its first patterns that it leaves out of both rules
 	byDelegation   bool
 	zoneRule       law.Rule
 	recordRule     law.Rule
@@ -73,7 +74,7 @@ func newSiege(t *rapid.T) *siege {
 	for i, p := range s.parsePatterns(texts) {
 		s.recordRule.Records = append(s.recordRule.Records, law.RecordRule{Pattern: p, Text: texts[i]})
 	}
-	s.writeRules(true, true, rapid.SampledFrom(graces[1:]).Draw(t, "grace"), nil)
+	s.writeRules(true, true, 0, rapid.SampledFrom(graces[1:]).Draw(t, "grace"), nil)
 	return s
 }
 
@@ -91,11 +92,14 @@ func (s *siege) parsePatterns(texts []string) (out []pattern.Pattern) {
 func (s *siege) findTop() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
 
 // writeRules is the write of the owner: what it allows from now on, and the namespaces that it releases now.
-func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
-	takes := s.zones && !zones || s.records && !records
+func (s *siege) writeRules(zones, records bool, lacks int, grace int64, now []string) {
+	takes := s.zones && !zones || s.records && !records || lacks > s.lacks
 	if takes {
-		s.promiseTime(s.zones && !zones, s.records && !records, grace)
+		s.promiseTime(grace)
 	}
+	zoneRule, recordRule := s.zoneRule, s.recordRule
+	zoneRule.Zones = zoneRule.Zones[min(lacks, len(zoneRule.Zones)):]
+	recordRule.Records = recordRule.Records[min(lacks, len(recordRule.Records)):]
 	for _, p := range s.safe { // a withdrawal that is not carried out yet takes the period of then
 		if slices.ContainsFunc(p.why, s.hasOwed) {
 			p.until = min(p.until, s.ran+grace)
@@ -110,10 +114,10 @@ func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
 	every := s.parsePatterns([]string{"*"})
 	spec.Rules = append(spec.Rules, law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{{Pattern: every[0], Text: "*"}}})
 	if records {
-		spec.Rules = append(spec.Rules, s.recordRule)
+		spec.Rules = append(spec.Rules, recordRule)
 	}
 	if zones && !s.byDelegation {
-		spec.Rules = append(spec.Rules, s.zoneRule)
+		spec.Rules = append(spec.Rules, zoneRule)
 	}
 	for _, ns := range now {
 		s.through[ns] = true
@@ -123,17 +127,17 @@ func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
 		s.t.Fatal(refusal)
 	}
 	works := []*law.Work{plan.Work}
-	if s.byDelegation && zones != s.zones {
+	if s.byDelegation && (zones != s.zones || lacks != s.lacks) {
 		given := law.Rule{Namespaces: s.zoneRule.Namespaces}
 		if zones {
-			given = s.zoneRule
+			given = zoneRule
 		}
 		if plan, refusal = s.putDelegation(object{"owner", "zones"}, law.DelegationSpec{Zone: "top", Rule: given}); refusal != nil {
 			s.t.Fatal(refusal)
 		}
 		works = append(works, plan.Work)
 	}
-	s.zones, s.records, s.grace = zones, records, grace
+	s.zones, s.records, s.lacks, s.grace = zones, records, lacks, grace
 	if !takes {
 		return
 	}
@@ -144,8 +148,12 @@ func (s *siege) writeRules(zones, records bool, grace int64, now []string) {
 			s.starts[w.ID] = max(s.starts[w.ID], grace)
 		}
 	}
-	for _, p := range s.safe {
-		if p.why == nil {
+	for uid, p := range s.safe {
+		switch {
+		case p.why != nil:
+		case p.record && s.isAllowed(s.world.records[p.object]), !p.record && s.isDelegated(s.world.zones[p.object].zone):
+			delete(s.safe, uid)
+		default:
 			p.why = ids
 		}
 	}
@@ -157,10 +165,10 @@ func (s *siege) hasOwed(id string) bool {
 
 // promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its
 // own.
-func (s *siege) promiseTime(zones, records bool, grace int64) {
+func (s *siege) promiseTime(grace int64) {
 	for _, o := range sortedObjects(s.world.zones) {
 		z := s.world.zones[o].zone
-		if z.Pending || o.Namespace == "owner" || !zones || s.through[o.Namespace] {
+		if z.Pending || o.Namespace == "owner" || s.through[o.Namespace] {
 			continue
 		}
 		h := s.holdingOf(z)
@@ -174,7 +182,7 @@ func (s *siege) promiseTime(zones, records bool, grace int64) {
 	}
 	for _, o := range sortedObjects(s.world.records) {
 		r := s.world.records[o]
-		if in := r.placed.Zone; in == nil || in.UID != s.findTop().UID || o.Namespace == "owner" || !records || r.placed.EndsAt != 0 ||
+		if in := r.placed.Zone; in == nil || in.UID != s.findTop().UID || o.Namespace == "owner" || r.placed.EndsAt != 0 ||
 			!s.isAllowed(r) || s.through[o.Namespace] || len(s.listAbove(r.placed.FQDN, true)) > 0 {
 			continue
 		}
@@ -291,7 +299,7 @@ func (s *siege) checkPromises(what string) {
 		}
 	}
 	for o, r := range s.world.records {
-		if in := r.placed.Zone; !s.records && in != nil && in.UID == s.findTop().UID && o.Namespace != "owner" && !s.isAllowed(r) {
+		if in := r.placed.Zone; in != nil && in.UID == s.findTop().UID && o.Namespace != "owner" && !s.isAllowed(r) {
 			s.t.Fatalf("%s: S2.5: Record %s stands at %s, and its time was over %d s ago", what, o, r.placed.FQDN, s.ran-s.gone)
 		}
 	}
@@ -435,11 +443,12 @@ func besiege(t *rapid.T) {
 			if rapid.IntRange(0, 7).Draw(t, "release now") == 0 {
 				now = []string{rapid.SampledFrom(foes).Draw(t, "for")}
 			}
-			s.writeRules(rapid.Bool().Draw(t, "zones"), rapid.Bool().Draw(t, "records"), rapid.SampledFrom(graces).Draw(t, "grace"), now)
+			s.writeRules(rapid.Bool().Draw(t, "zones"), rapid.Bool().Draw(t, "records"), rapid.IntRange(0, 2).Draw(t, "lacks"),
+				rapid.SampledFrom(graces).Draw(t, "grace"), now)
 		}),
 	})
 	s.t = t
-	s.writeRules(false, false, s.grace, nil)
+	s.writeRules(false, false, 0, s.grace, nil)
 	s.settleSiege()
 	s.checkPromises("withdrawn")
 	s.runServers(max(0, s.gone-s.ran))
