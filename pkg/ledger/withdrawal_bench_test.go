@@ -19,7 +19,7 @@ import (
 func BenchmarkWithdrawal(b *testing.B) {
 	const records = 1000
 	st := store.New(b)
-	s := st.Server()
+	s := st.Server(setTryEvery(0)) // rounds as a server has them
 	s.Run()
 	ctx := b.Context()
 	figures := map[string][]float64{}
