@@ -844,8 +844,10 @@ func (b *batch) rememberResult(rev int64, journal int) {
 		if journal > 0 {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), journal)
 		}
-		for i := range b.steps.Steps {
-			com.noteFreed(c.Zone, &b.steps.Steps[i])
+		if !slices.ContainsFunc(b.members, func(m member) bool { return m.w.Item != nil }) {
+			for i := range b.steps.Steps { // what cascades take away, a round finds
+				com.noteFreed(c.Zone, &b.steps.Steps[i])
+			}
 		}
 		if h.Mod <= rev {
 			if c.Gone {

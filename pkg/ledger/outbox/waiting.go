@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that takes something away does not know what waited for it. What waits is tried in a round instead, and
-// where a value goes, what waits there is tried at once (S2.7). To try is to decide without a write. What a zone would
-// take in is owed as a cascade, which has the order among all that wait at the name. So a round of an idle cluster
-// writes nothing, and a try that is lost costs a minute.
+// A write that takes something away does not know what waited for it. What waits is tried in a round instead, and where
+// a client takes a value away, what waits there is tried at once (S2.7). To try is to decide without a write. What a
+// zone would take in is owed as a cascade, which has the order among all that wait at the name. So a round of an idle
+// cluster writes nothing, and a try that is lost costs a minute.
 
 const (
 	// TryEvery is the time between two rounds.
