@@ -46,6 +46,7 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 	}
 	if refusal == nil && ns != z.Namespace && !admitted.meant {
 		refusal = x.refuseSpeaking()
+		x.speaks = refusal != nil
 	}
 	if refusal == nil && c.namespace != ns {
 		refusal = x.refuseTurn()
@@ -119,7 +120,7 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 func (x *delta) warnOfHosts(plan *Plan) {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.IsGaining() {
+	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.isGaining() {
 		return
 	}
 	own := x.ask.Namespace == z.Namespace
@@ -433,7 +434,7 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 // leavingTypes returns the types at the owner, and at each name above it, in zones that lose these names to this one:
 // a client's write is decided as if they had come (S2.7). The record's own data there does not count.
 func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
-	if b := x.ask.Before; x.ask.Cascade || !x.holding.IsGaining() || b != nil && b.FQDN == x.place.fqdn {
+	if b := x.ask.Before; x.ask.Cascade || !x.holding.isGaining() || b != nil && b.FQDN == x.place.fqdn {
 		return nil, true
 	}
 	types = map[name.Rel][]rdata.Type{}

@@ -92,7 +92,7 @@ func (r *reading) findHolder(z *Zone, holding *Holding, base name.Rel, by claima
 		return "", false
 	}
 	first = h.Holder()
-	if first == "" && !by.cascade && holding.IsGaining() {
+	if first == "" && !by.cascade && holding.isGaining() {
 		if at, err := base.In(z.FQDN()); err == nil {
 			elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 			return firstOf(elsewhere), known
@@ -116,7 +116,7 @@ func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claiman
 		return "", false
 	}
 	all := h.namespaces()
-	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.IsGaining() {
+	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.isGaining() {
 		elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 		if !known {
 			return "", false
@@ -153,7 +153,7 @@ func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by clai
 		return claim{}, false
 	}
 	var elsewhere map[name.Rel]bool
-	if !by.cascade && holding.IsGaining() {
+	if !by.cascade && holding.isGaining() {
 		if elsewhere, known = r.cutsElsewhere(z, holding, ups); !known {
 			return claim{}, false
 		}
@@ -246,7 +246,7 @@ func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by cl
 		return claim{}, false
 	}
 	var elsewhere map[name.Rel]string
-	if !by.cascade && holding.IsGaining() {
+	if !by.cascade && holding.isGaining() {
 		if elsewhere, known = r.speaksElsewhere(z, holding, base); !known {
 			return claim{}, false
 		}
@@ -287,8 +287,15 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }), true
 }
 
-// IsGaining reports whether a standing cascade brings records here (S2.7).
-func (h *Holding) IsGaining() bool {
+// Gains reports whether a standing cascade may bring records to a name here, or to one above or below it (S2.7).
+func (h *Holding) Gains(n name.Name) bool {
+	return slices.ContainsFunc(h.Works, func(w StandingWork) bool {
+		return w.Losing != "" && (w.LosingFQDN.Encloses(n) || n.Encloses(w.LosingFQDN))
+	})
+}
+
+// isGaining reports whether a standing cascade brings records here.
+func (h *Holding) isGaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }
 

@@ -41,8 +41,9 @@ type delta struct {
 	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.5).
 	evicts string
 
-	// conflicts says that what comes may not stand beside what is at its name or above it.
-	conflicts bool
+	// conflicts says that what comes may not stand beside what is at its name or above it, and speaks that it would be
+	// taken for names below.
+	conflicts, speaks bool
 
 	diff diff
 	keys keys
@@ -238,7 +239,7 @@ func (x *delta) countHolders() bool {
 func (x *delta) comesLate() (late, known bool) {
 	z, ns := x.zone, x.ask.Namespace
 	at, err := Base(x.come.Owner).In(z.FQDN())
-	if err != nil || x.ask.Cascade || ns == z.Namespace || !x.holding.IsGaining() {
+	if err != nil || x.ask.Cascade || ns == z.Namespace || !x.holding.isGaining() {
 		return false, true
 	}
 	if late, known = x.holdsElsewhereBelow(x.holding, z.View, at, ns); !known || late {

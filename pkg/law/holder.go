@@ -119,7 +119,7 @@ func (h *Holding) WithoutWork(id string) *Holding {
 // and on the way from there. The holder comes first, and ns comes before others of those on the way (S2.7). known
 // false: facts are needed.
 func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (namespaces []string, known bool) {
-	if !h.IsGaining() {
+	if !h.isGaining() {
 		return nil, true
 	}
 	coming := Key{Kind: KindArriving, View: view, Name: at}
@@ -156,7 +156,7 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 // claimant. known false: facts are needed.
 func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by claimant) (shared, known bool) {
 	at, err := base.In(z.FQDN())
-	if err != nil || by.cascade || by.from == at || !holding.IsGaining() {
+	if err != nil || by.cascade || by.from == at || !holding.isGaining() {
 		return false, true
 	}
 	coming, ks := Key{Kind: KindArriving, View: z.View, Name: at}, holding.losingOwnerKeys(z, base)

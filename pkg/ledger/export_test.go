@@ -208,10 +208,11 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	return l.jr.Condense(ctx, z, math.MaxInt64, n)
 }
 
-func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }
-func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
-func (l *Ledger) CarryOut(ctx context.Context)             { l.box.CarryOut(ctx) }
-func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
+func (l *Ledger) SweepCondensed(ctx context.Context) error    { return l.box.SweepCondensed(ctx) }
+func (l *Ledger) SetLanes(n int, slice time.Duration)         { l.box.SetLanes(n, slice) }
+func (l *Ledger) CarryOut(ctx context.Context)                { l.box.CarryOut(ctx) }
+func (l *Ledger) Tried() int64                                { return l.mem.Stats.Tried.Load() }
+func (l *Ledger) TryWaiting(ctx context.Context) (int, error) { return l.box.TryWaiting(ctx) }
 func (l *Ledger) DrawWaiting(ctx context.Context) (map[string][]string, error) {
 	return l.box.DrawWaiting(ctx)
 }

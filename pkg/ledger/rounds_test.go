@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -98,8 +98,12 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	s := st.Server(setTryEvery(5 * time.Millisecond))
 	s.Run()
 	makeLosers(t, st, s, 30)
-	revision := func() int64 {
-		return store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Config())).Header.Revision
+	revision := func() (last int64) { // of this store: others write into the same etcd
+		all := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly()))
+		for _, kv := range all.Kvs {
+			last = max(last, kv.ModRevision)
+		}
+		return last
 	}
 	var before int64
 	store.Eventually(t, "the server is idle", func() bool { // e.g. the journal is trimmed and a status follows
@@ -137,6 +141,129 @@ func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	}
 	if len(drawn) < 290 { // each is left out of 20 draws with a probability of (2/3)^20
 		t.Errorf("in 20 rounds %d of 300 were tried", len(drawn))
+	}
+}
+
+// replaceLater has a CNAME wait at a name until the other data there goes (S2.9).
+func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string) {
+	t.Helper()
+	r := store.Record(namespace, name, domain, "CNAME", "new.example.net.")
+	r.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
+	store.Must(s.CreateRecord(t.Context(), r))
+}
+
+// S2.7, S2.9, attack 93: a namespace that replaces its own data at a name keeps the name, however many Records
+// of others wait at underscore names below it.
+func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_9(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		st := store.New(t)
+		s := st.Server(setTryEvery(time.Hour))
+		s.Run()
+		makeLosers(t, st, s, 6)
+		replaceLater(t, s, "victim", "new", "www.example.org.")
+		must.Succeed(t, s.DeleteRecord(t.Context(), "victim", "www"))
+		store.Eventually(t, "the holder has its name", func() bool { return s.Record("victim", "new").Status.ZoneRef != nil })
+		st.Settle()
+	}
+}
+
+// S2.7: of all that waits for a name, under whatever underscore labels, the older has it.
+func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
+	t.Parallel()
+	for range 6 {
+		st := store.New(t)
+		s := st.Server(setTryEvery(time.Hour))
+		store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"))))
+		store.Must(s.CreateRecord(t.Context(), store.Record("victim", "www", "www.example.org.", "A", "192.0.2.1")))
+		for i, domain := range []string{"_x.www", "www"} {
+			r := store.Record([]string{"old", "young"}[i], "r", domain, "TXT", "t")
+			r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "top"}
+			r.CreationTimestamp.Time = time.Unix(1_700_000_000+int64(i), 0)
+			store.Must(s.CreateRecord(t.Context(), r))
+		}
+		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) {
+			z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("victim", "*"), store.Allow("old", "*"), store.Allow("young", "*")}
+		}))
+		s.Ledger.CarryOut(t.Context())
+		must.Succeed(t, s.DeleteRecord(t.Context(), "victim", "www"))
+		s.Ledger.CarryOut(t.Context())
+		if s.Record("old", "r").Status.ZoneRef == nil || s.Record("young", "r").Status.ZoneRef != nil {
+			t.Fatal("the younger has the name")
+		}
+	}
+}
+
+// S2.7: a record that cannot be read keeps no other one from its turn.
+func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
+	t.Parallel()
+	st := store.New(t, store.Unchecked)
+	s := st.Server(setTryEvery(20 * time.Millisecond))
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("team", "*"))))
+	for _, name := range []string{"a", "b"} {
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+		replaceLater(t, s, "team", name+"1", name+".example.org.")
+		replaceLater(t, s, "team", name+"2", name+".example.org.")
+	}
+	must.Get(st.Client.Client.Put(t.Context(), st.Prefix+store.Key("records", "team", "a1"), "rubbish"))(t)
+	for _, name := range []string{"a", "b"} {
+		must.Succeed(t, s.DeleteRecord(t.Context(), "team", name))
+		store.Eventually(t, name+" is replaced", func() bool {
+			return s.Record("team", name+"2").Status.ZoneRef != nil || name == "b" && s.Record("team", "b1").Status.ZoneRef != nil
+		})
+	}
+	// Another one at the name of the damaged one has its turn, too.
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "a2"))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
+	replaceLater(t, s, "team", "a3", "a.example.org.")
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "a"))
+	store.Eventually(t, "a is replaced again", func() bool { return s.Record("team", "a3").Status.ZoneRef != nil })
+}
+
+// S2.7: what waits at an underscore name of the apex is tried before what others have waiting below the apex.
+func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(setTryEvery(time.Hour))
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("platform", "*", "@"))))
+	for i := range 300 {
+		r := store.Record("platform", fmt.Sprint("r", i), fmt.Sprintf("%d.example.org.", i), "A", "192.0.2.1")
+		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "none"}
+		store.Must(s.CreateRecord(t.Context(), r))
+	}
+	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "policy", "_dmarc.example.org.", "TXT", "v=DMARC1")))
+	replaceLater(t, s, "platform", "new", "_dmarc.example.org.")
+	must.Succeed(t, s.DeleteRecord(t.Context(), "platform", "policy"))
+	store.Eventually(t, "the policy is replaced", func() bool { return s.Record("platform", "new").Status.ZoneRef != nil })
+}
+
+// S2.7: while a cascade brings names from a removed zone, a round leaves these names to it, and no others.
+func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(setTryEvery(time.Hour))
+	z := store.Zone("platform", "top", "example.org.", store.Allow("team", "*"))
+	z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "kid", Zones: []string{"kid"}})
+	store.Must(s.CreateZone(z))
+	store.Must(s.CreateZone(store.Zone("kid", "kid", "kid.example.org.", store.Allow("kid", "*"))))
+	s.Ledger.CarryOut(t.Context())
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
+	replaceLater(t, s, "team", "new", "a.example.org.")
+	within := store.Record("team", "within", "www.kid", "A", "192.0.2.2")
+	within.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "top"}
+	if _, err := s.CreateRecord(t.Context(), within); err == nil {
+		t.Error("a name of the child was taken")
+	}
+	must.Succeed(t, s.DeleteZone("kid", "kid")) // its cascade stands
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "a"))
+	if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 1 {
+		t.Errorf("a round owes %d cascades for a name beside those that move", owed)
+	}
+	s.Ledger.CarryOut(t.Context())
+	if s.Record("team", "new").Status.ZoneRef == nil {
+		t.Error("the name is not replaced")
 	}
 }
 

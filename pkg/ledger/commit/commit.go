@@ -39,6 +39,7 @@ type Committer struct {
 	Usage      usage
 	wake       chan struct{}
 	freed      chan FreedName
+	noted      map[FreedName]bool // those in freed; Memory.Mu guards it
 
 	// Memory.Mu guards both. works are outbox items that this process has yet to carry out.
 	queues map[string]*queue // by zone key
@@ -49,7 +50,7 @@ type Committer struct {
 // is the duration of a commit from which on a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
-		freed: make(chan FreedName, maxFreed)}
+		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }
 
 // Write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
@@ -282,34 +283,45 @@ func (com *Committer) Disown(id string) {
 // Owing returns a channel that says when the outbox is to be looked at.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
-// FreedName is a name at which a value went.
+// FreedName is a name at which a client took a value away, and the base name of that.
 type FreedName struct {
-	View string
-	Name name.Name
+	View       string
+	Name, Base name.Name
+	// Apex says that the base name is that of the zone.
+	Apex bool
 }
 
 // maxFreed bounds the freed names that are not looked at yet. With more of them what waits there has to wait for its
 // round.
 const maxFreed = 256
 
-// Freed returns a channel with the base names at which values went.
-func (com *Committer) Freed() <-chan FreedName { return com.freed }
+// NextFreed waits for the next name at which a value went. It is not ok when ctx ends.
+func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
+	select {
+	case <-ctx.Done():
+		return at, false
+	case at = <-com.freed:
+	}
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	delete(com.noted, at)
+	return at, true
+}
 
-// noteFreed notes the base names at which a step takes values away.
+// noteFreed notes the names at which a step takes values away, each once. The caller holds Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
-	var last name.Rel
 	for i := range step.Removed {
-		base := law.Base(step.Removed[i].Owner)
-		if base == last {
-			continue
-		}
-		last = base
-		at, err := base.In(z.FQDN())
-		if err != nil {
+		owner := step.Removed[i].Owner
+		base := law.Base(owner)
+		at := FreedName{View: z.View, Apex: base.IsApex()}
+		at.Name, _ = owner.In(z.FQDN())
+		at.Base, _ = base.In(z.FQDN())
+		if at.Name.IsZero() || at.Base.IsZero() || com.noted[at] {
 			continue
 		}
 		select {
-		case com.freed <- FreedName{z.View, at}:
+		case com.freed <- at:
+			com.noted[at] = true
 		default:
 			return
 		}

@@ -399,8 +399,8 @@ func (mem *Memory) Forget(since time.Time) {
 	}
 }
 
-// guessEnclosing guesses the zone at or above a name from the index.
-func (mem *Memory) guessEnclosing(view string, n name.Name) *law.Holding {
+// GuessEnclosing guesses the zone at or above a name from the index; nil: there is none.
+func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -421,7 +421,7 @@ func (mem *Memory) GuessZone(r *law.Record) string {
 	if err != nil {
 		return ""
 	}
-	if h := mem.guessEnclosing(r.View, n); h != nil {
+	if h := mem.GuessEnclosing(r.View, n); h != nil {
 		return mem.Layout.Zone(h.Namespace, h.Name)
 	}
 	return ""

@@ -12,11 +12,17 @@ import (
 // (S2.7). It does nothing else of what Run does: stories of the ledger stand still between the end of a cascade and the
 // cuts, which Run pays too.
 func (box *Outbox) CarryOut(ctx context.Context) {
-	for owed := 1; owed > 0; owed, _, _ = box.tryRange(ctx, box.mem.Layout.Room("orphans"), "", maxListed, 0) {
+	for owed := 1; owed > 0; owed, _ = box.TryWaiting(ctx) {
 		for _, s := range box.listDue(ctx, true) {
 			box.takeUp(ctx, s)
 		}
 	}
+}
+
+// TryWaiting makes a round, without a rest, and returns how many cascades it owes.
+func (box *Outbox) TryWaiting(ctx context.Context) (owed int, err error) {
+	owed, _, err = box.tryRange(ctx, box.mem.Layout.Room("orphans"), "", maxListed, 0)
+	return owed, err
 }
 
 // DrawWaiting returns what a round would try, by namespace.

@@ -105,6 +105,9 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	if ask.Waits != nil && c.keptOut != "" {
 		ask.Waits.KeptOut, payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
 	}
+	if strings.HasPrefix(s.Work.ID, trialID) {
+		payer = o.Namespace
+	}
 	w := box.com.WriteOf("records", o, mod)
 	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), s.itemOf(), payer
 	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }

@@ -4,9 +4,12 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -14,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -51,16 +55,14 @@ func (box *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries what waits at names at which values went, and below them, until ctx ends.
+// followFreed tries what waits at names at which clients took values away, and below their base names, until ctx ends.
 func (box *Outbox) followFreed(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case at := <-box.com.Freed():
-			_, _, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, false), "", maxBelow, idleShare)
-			box.logUntried(ctx, err)
+	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
+		_, _, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
+		if !at.Apex && err == nil {
+			_, _, err = box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
 		}
+		box.logUntried(ctx, err)
 	}
 }
 
@@ -77,34 +79,52 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 	if err != nil {
 		return 0, next, err
 	}
-	works := map[string]*law.Work{}
 	for _, c := range chosen {
 		began := time.Now()
 		w, err := box.tryCandidate(ctx, c)
 		if err != nil {
 			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.namespace, "name", c.object, "why", err.Error())
 		}
-		if w != nil && works[w.ID] != nil {
-			works[w.ID].Scans = append(works[w.ID].Scans, w.Scans...)
-		} else if w != nil {
-			works[w.ID] = w
+		if w != nil {
+			is, err := box.oweTrial(ctx, w)
+			if err != nil {
+				return owed, next, err
+			}
+			if is {
+				owed++
+			}
 		}
 		if etcd.Pause(ctx, time.Duration(rest)*time.Since(began)); ctx.Err() != nil {
-			return 0, next, ctx.Err()
-		}
-	}
-	for _, w := range works {
-		key := box.mem.Layout.Outbox(w.ID)
-		r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
-		if err != nil {
-			return owed, next, err
-		}
-		if r.Succeeded { // else it is owed already
-			owed++
-			box.com.Own(w.ID)
+			return owed, next, ctx.Err()
 		}
 	}
 	return owed, next, nil
+}
+
+// oweTrial owes a cascade for what waits, where none with its id stands. One that stands for Records alone that cannot
+// be read (damaged.go) gets the scans. It reports whether it is owed by this call.
+func (box *Outbox) oweTrial(ctx context.Context, w *law.Work) (owed bool, err error) {
+	key := box.mem.Layout.Outbox(w.ID)
+	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).
+		Else(clientv3.OpGet(key)).Commit()
+	if err != nil {
+		return false, err
+	}
+	if !r.Succeeded {
+		var standing law.Work
+		kv := etcd.One(r.Responses[0])
+		if kv == nil || layout.Decode(kv.Value, &standing) != nil || len(standing.Scans) > 0 {
+			return false, nil // it is owed already
+		}
+		next := *w
+		next.Damaged, next.Times = standing.Damaged, standing.Times+1
+		r, err = box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, kv.ModRevision)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+		if err != nil || !r.Succeeded {
+			return false, err
+		}
+	}
+	box.com.Own(w.ID)
+	return true, nil
 }
 
 // drawWaiting reads the waiting keys under a prefix from a key on, about so many as most, and draws at most maxTried of
@@ -139,19 +159,45 @@ func (box *Outbox) drawWaiting(ctx context.Context, prefix, key string, most int
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
-	return chosen, key, nil
+	// One that refers to a zone and has a name stands under both.
+	slices.SortFunc(chosen, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.object, y.object))
+	})
+	return slices.Compact(chosen), key, nil
+}
+
+// trialID is the prefix of the ids of cascades that rounds owe.
+const trialID = "waits-"
+
+// isUntimely reports whether the work is one that a round owes, at a name to which a cascade brings records now. It
+// leaves that name to the cascade, and to the next round.
+func (box *Outbox) isUntimely(w *law.Work) bool {
+	return strings.HasPrefix(w.ID, trialID) && len(w.Scans) > 0 && box.isGaining(w.View, w.Scans[0].Name)
+}
+
+// isGaining reports whether a cascade brings records to a name, or to one above or below it.
+func (box *Outbox) isGaining(view string, n name.Name) bool {
+	if n.IsZero() {
+		return false
+	}
+	h := box.mem.GuessEnclosing(view, n)
+	return h != nil && h.Gains(n)
 }
 
 // tryCandidate decides something that waits without a write, and returns the cascade that would take it in, nil for
 // none.
-func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (*law.Work, error) {
+func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
+	defer box.com.Recover(ctx, nil, &err)
 	box.mem.Stats.Tried.Add(1)
-	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: c.namespace, Weight: 1})
 	if c.letter == layout.WaitingZone {
 		return box.tryZone(ctx, c)
 	}
 	o, mod, err := box.mem.ReadRecord(ctx, c.namespace, c.object)
-	if err != nil || o == nil || o.Status.ZoneRef != nil || objects.Moving(o) { // a cascade brings that one to its zone
+	if err != nil || o == nil || o.Status.ZoneRef != nil {
+		return nil, err
+	}
+	_, waits, err := objects.Adopted(o)
+	if err != nil || waits == nil || box.isGaining(waits.View, waits.FQDN) { // the cascade that brings Records there decides first
 		return nil, err
 	}
 	if c, err = box.recordCandidate(ctx, o); err != nil {
@@ -173,14 +219,24 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (*law.Work, er
 		have.Reason == p.Reason {
 		return nil, nil
 	}
-	if out.Plan.Zone != nil && out.Plan.Zone.Holding.IsGaining() {
-		return nil, nil // the cascade that brings Records there decides first
-	}
-	work := &law.Work{ID: "waits-" + c.namespace, Reason: "what waited may come in", View: p.View, By: c.namespace,
-		Since: box.mem.Now().Unix(), Scans: []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: p.FQDN, Exact: true}}}
+	// A name is held by its base name, so all that waits there is decided together, in the order of S2.7.
+	work := &law.Work{Reason: "what waited may come in", View: p.View, By: c.namespace, Since: box.mem.Now().Unix()}
+	at, exact := p.FQDN, true
 	if out.Plan.Zone != nil {
 		z := out.Plan.Zone.Zone
-		work.ID, work.Zones = work.ID+"-"+z.UID, []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
+		if out.Plan.Zone.Holding.Gains(at) {
+			return nil, nil
+		}
+		if owner, ok := at.Rel(z.FQDN()); ok && !law.Base(owner).IsApex() {
+			at, _ = law.Base(owner).In(z.FQDN())
+			exact = false
+		}
+		work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
+	}
+	work.ID = trialID + p.View + "-" + at.String()
+	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
+	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) { // it waits for the zone, not at the name
+		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
 	return work, nil
 }
@@ -207,6 +263,6 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	if target := ask.After.ZoneRef; target != nil {
 		scan = law.Scan{Kind: law.ScanPending, Target: target}
 	}
-	return &law.Work{ID: "waits-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.namespace,
+	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.namespace,
 		Since: box.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
 }

@@ -104,7 +104,7 @@ func (w *window) startBehind(last candidate) {
 
 // collectCandidates finds what a work names.
 func (box *Outbox) collectCandidates(ctx context.Context, s *standing, w *window) error {
-	if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil {
+	if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil || box.isUntimely(&s.Work) {
 		return err
 	}
 	for _, scan := range s.Work.Scans {

@@ -128,11 +128,13 @@ func (box *Outbox) listPlaces() map[string]law.Place {
 }
 
 // countWithdrawal notes how long servers ran since a withdrawal, and owes the release when its period is over.
-func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal, passed time.Duration) error {
+func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
+	passed time.Duration) (err error) {
+	defer box.com.Recover(ctx, nil, &err)
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: place.Namespace, Weight: 1})
 	box.mem.Fault("zone-ends")
 	id := etcd.NewID()
-	_, err := box.com.Commit(ctx, &commit.Write{
+	_, err = box.com.Commit(ctx, &commit.Write{
 		Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: box.mem.Layout.Key(k), Expected: mod,
 		Hint: box.mem.Layout.Zone(place.Namespace, place.Name),
 		Ask: func(seen *law.Seen) law.Outcome {
