@@ -50,6 +50,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	delete record|zone|delegation NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
 //	reset; settle; clock TIME|+DURATION; overdue; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: what is withdrawn may end
+//	hear                                                   what tenants say for the claimed names of others (speaker_twin_test.go)
 //	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob(*scenarios)
@@ -163,6 +164,8 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 			d.Fatalf(t, "%v", err)
 		}
 		out = w.tellChanges(func() { w.passTime(by) })
+	case "hear":
+		out = describeHeard(w.hearSpeakers())
 	case "show":
 		out = w.showObject(t, d)
 	default:

@@ -38,6 +38,9 @@ type world struct {
 
 	now time.Time
 	uid int
+	// tenures are who had which names when hearSpeakers looked, the last time at heard (speaker_twin_test.go).
+	tenures []tenure
+	heard   int64
 	// quick leaves the proofs about each decision out, for many like one.
 	quick bool
 	// asked counts the rounds of the longest decision.
@@ -52,6 +55,9 @@ type zoneObject struct {
 	spec    law.ZoneSpec
 	zone    *law.Zone
 	created int64
+	// written is when its spec was written last, and first the uid of the zone that was above it at first.
+	written int64
+	first   string
 	waits   *law.Waiting
 	// annotated says that it has the annotation kubi.zone/delete (S8.1).
 	annotated bool
@@ -64,8 +70,11 @@ type hold struct{ parent, counted string }
 
 type recordObject struct {
 	record law.Record
-	placed law.Placement
-	waits  *law.Waiting
+	// written is when its spec was written last, and first the uid of the zone that it was in at first.
+	written int64
+	first   string
+	placed  law.Placement
+	waits   *law.Waiting
 }
 
 type waitKey struct {
@@ -494,7 +503,13 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 		return nil, out.Refusal
 	}
 	w.applyPlan(o, false, out.Plan, nil)
-	w.records[o] = &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
+	is := &recordObject{record: r, written: w.now.Unix(), placed: *out.Plan.Record, waits: out.Plan.Orphan}
+	if was != nil {
+		is.first = was.first
+	} else if in := is.placed.Zone; in != nil {
+		is.first = in.UID
+	}
+	w.records[o] = is
 	w.countPendingCuts()
 	return out.Plan, nil
 }
@@ -558,9 +573,12 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 	}
 	if was == nil {
 		was = &zoneObject{created: created}
+		if z := out.Plan.Zone.Zone; !z.Pending {
+			was.first = w.findAbove(z)
+		}
 		w.zones[o] = was
 	}
-	was.spec, was.waits = spec, out.Plan.Orphan
+	was.spec, was.waits, was.written = spec, out.Plan.Orphan, w.now.Unix()
 	was.spec.DS = nil // they are of the zone's status
 	w.applyPlan(o, true, out.Plan, nil)
 	w.countPendingCuts()
@@ -631,6 +649,16 @@ func (w *world) findEnclosing(view string, n name.Name) *law.Holding {
 		}
 	}
 	return nil
+}
+
+// findAbove returns the uid of the zone that encloses a zone, "" for none.
+func (w *world) findAbove(z *law.Zone) string {
+	if up, ok := z.FQDN().Parent(); ok {
+		if h := w.findEnclosing(z.View, up); h != nil {
+			return h.UID
+		}
+	}
+	return ""
 }
 
 func (w *world) holdingOf(z *law.Zone) *law.Holding { return w.zoneOf(z.View, z.FQDN()) }

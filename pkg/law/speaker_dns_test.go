@@ -1,0 +1,343 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// dnsForest is what authoritative servers have, as the DNS sees it. It knows nothing of namespaces and rules.
+type dnsForest map[name.Name]*dnsZone
+
+// dnsZone is one zone: data by owner. cut is what its parent has to say about it, nil for none.
+type dnsZone struct {
+	apex name.Name
+	data map[name.Name][]*datum
+	cut  *datum
+}
+
+// datum is one value of an RRset. target is the name that it leads to, zero for none.
+type datum struct {
+	owner  name.Name
+	rtype  rdata.Type
+	target name.Name
+	// by is the namespace that put it there: the DNS does not look at that.
+	by *voice
+}
+
+// answer is what a resolver reads for one question before it follows anything: all RRsets on its way, and where it
+// goes on. direct is true where an RRset of the type asked for is among them.
+type answer struct {
+	read   []*datum
+	next   []pointer
+	direct bool
+}
+
+// pointer is a question that data leads to.
+type pointer struct {
+	from *datum
+	to   name.Name
+	ask  rdata.Type
+	// isGlue says that the addresses of a name server come with its referral: nothing else is asked.
+	isGlue bool
+	glue   []*datum
+}
+
+func (f dnsForest) addZone(apex name.Name, cut *datum) *dnsZone {
+	f[apex] = &dnsZone{apex: apex, data: map[name.Name][]*datum{}, cut: cut}
+	return f[apex]
+}
+
+func (z *dnsZone) addDatum(d *datum) { z.data[d.owner] = append(z.data[d.owner], d) }
+
+// listSet returns the RRset of a type at a name.
+func (z *dnsZone) listSet(n name.Name, t rdata.Type) (set []*datum) {
+	for _, d := range z.data[n] {
+		if d.rtype == t {
+			set = append(set, d)
+		}
+	}
+	return set
+}
+
+// hasName reports whether a name exists in the zone: it has data, or a name below it has, or a child zone (RFC 4592
+// section 2.2.2).
+func (f dnsForest) hasName(z *dnsZone, n name.Name) bool {
+	for owner := range z.data {
+		if n.Encloses(owner) {
+			return true
+		}
+	}
+	for apex := range f {
+		if apex != z.apex && n.Encloses(apex) && z.apex.Encloses(apex) {
+			return true
+		}
+	}
+	return false
+}
+
+// findTop returns the topmost zone at or above a name, where a resolver comes in from the root.
+func (f dnsForest) findTop(n name.Name) (top *dnsZone) {
+	for up, ok := n, true; ok; up, ok = up.Parent() {
+		if f[up] != nil {
+			top = f[up]
+		}
+	}
+	return top
+}
+
+// readName answers a question as RFC 1034 section 4.3.2 says, from the topmost zone down: delegations and their glue,
+// DNAME, the name itself, or the wildcard of its closest encloser (RFC 4592).
+func (f dnsForest) readName(n name.Name, t rdata.Type) (a answer) {
+	z := f.findTop(n)
+	if z == nil {
+		return a
+	}
+	for {
+		a.readServers(z, z.listSet(z.apex, rdata.NS), name.Name{})
+		child := f.readZone(&a, z, n, t)
+		if child == nil {
+			return a
+		}
+		a.read = append(a.read, child.cut)
+		z = child
+	}
+}
+
+// readZone reads in one zone, and returns the child zone that has the name, nil where the zone has the answer.
+func (f dnsForest) readZone(a *answer, z *dnsZone, n name.Name, t rdata.Type) *dnsZone {
+	for _, at := range listDown(z.apex, n) {
+		last := at == n
+		if at != z.apex && (!last || t != rdata.DS) {
+			if child := f[at]; child != nil {
+				a.read = append(a.read, z.listSet(at, rdata.DS)...)
+				return child
+			}
+			if ns := z.listSet(at, rdata.NS); len(ns) > 0 {
+				a.read = append(a.read, z.listSet(at, rdata.DS)...)
+				a.readServers(z, ns, at)
+				return nil
+			}
+		}
+		if dname := z.listSet(at, rdata.DNAME); !last && len(dname) > 0 {
+			a.read = append(a.read, dname...)
+			for _, d := range dname {
+				if to, ok := replaceSuffix(n, at, d.target); ok {
+					a.next = append(a.next, pointer{from: d, to: to, ask: t})
+				}
+			}
+			return nil
+		}
+		if !f.hasName(z, at) {
+			encloser, _ := at.Parent()
+			wild, err := name.MustRel("*").In(encloser)
+			if err == nil {
+				a.readNode(z, wild, t)
+			}
+			return nil
+		}
+	}
+	a.readNode(z, n, t)
+	return nil
+}
+
+// readNode reads the RRset of a type at a name that answers, or the CNAME there.
+func (a *answer) readNode(z *dnsZone, n name.Name, t rdata.Type) {
+	if cname := z.listSet(n, rdata.CNAME); len(cname) > 0 && t != rdata.CNAME {
+		a.read = append(a.read, cname...)
+		for _, d := range cname {
+			a.next = append(a.next, pointer{from: d, to: d.target, ask: t})
+		}
+		return
+	}
+	set := z.listSet(n, t)
+	a.read, a.direct = append(a.read, set...), len(set) > 0
+	for _, d := range set {
+		if slices.Contains([]rdata.Type{rdata.MX, rdata.SRV, rdata.SVCB, rdata.HTTPS}, t) && !d.target.IsZero() {
+			a.next = append(a.next, pointer{from: d, to: d.target, ask: rdata.A})
+		}
+	}
+}
+
+// readServers reads NS, and where the addresses of the servers are: glue below a cut, the DNS elsewhere.
+func (a *answer) readServers(z *dnsZone, ns []*datum, cut name.Name) {
+	a.read = append(a.read, ns...)
+	for _, d := range ns {
+		p := pointer{from: d, to: d.target, ask: rdata.A}
+		if !cut.IsZero() && cut.Encloses(d.target) {
+			p.isGlue, p.glue = true, z.listSet(d.target, rdata.A)
+		}
+		a.next = append(a.next, p)
+	}
+}
+
+// listDown returns the names from up to n, the shortest first.
+func listDown(up, n name.Name) (names []name.Name) {
+	for at, ok := n, true; ok && up.Encloses(at); at, ok = at.Parent() {
+		names = append(names, at)
+	}
+	slices.Reverse(names)
+	return names
+}
+
+// replaceSuffix is n with up replaced by to (RFC 6672).
+func replaceSuffix(n, up, to name.Name) (name.Name, bool) {
+	rel, ok := n.Rel(up)
+	if !ok || to.IsZero() {
+		return name.Name{}, false
+	}
+	out, err := rel.In(to)
+	return out, err == nil
+}
+
+// parseForest reads zones in lines: "zone APEX" begins one, other lines are OWNER TYPE TARGET of the zone.
+func parseForest(text string) dnsForest {
+	f := dnsForest{}
+	var z *dnsZone
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+		case fields[0] == "zone":
+			apex := name.MustParse(fields[1])
+			z = f.addZone(apex, &datum{owner: apex, rtype: rdata.NS})
+		default:
+			owner, err := name.ParseIn(fields[0], z.apex)
+			t, err2 := rdata.ParseType(fields[1])
+			if err != nil || err2 != nil {
+				panic(fmt.Sprint(line, err, err2))
+			}
+			d := &datum{owner: owner, rtype: t}
+			if len(fields) > 2 {
+				d.target, _ = name.ParseIn(fields[2], z.apex)
+			}
+			z.addDatum(d)
+		}
+	}
+	return f
+}
+
+// describeAnswer lists what is read, then what that leads to. The NS of the apex of each zone, which every question
+// reads, are left out where they are not asked for.
+func (f dnsForest) describeAnswer(a *answer, apexNS bool) string {
+	var out []string
+	atApex := func(d *datum) bool { return d.rtype == rdata.NS && f[d.owner] != nil && d != f[d.owner].cut }
+	for _, d := range a.read {
+		switch {
+		case d.rtype == rdata.NS && f[d.owner] != nil && d == f[d.owner].cut:
+			out = append(out, "cut "+d.owner.String())
+		case apexNS || !atApex(d):
+			out = append(out, fmt.Sprintf("%s %s", d.owner, d.rtype))
+		}
+	}
+	for _, p := range a.next {
+		switch {
+		case !apexNS && atApex(p.from):
+		case p.isGlue:
+			for _, g := range p.glue {
+				out = append(out, fmt.Sprintf("glue %s %s", g.owner, g.rtype))
+			}
+		default:
+			out = append(out, fmt.Sprintf("-> %s %s", p.to, p.ask))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestDNS_readName holds the model against cases worked out by hand; the first zone is that of RFC 4592 section 2.2.1.
+func TestDNS_readName(t *testing.T) {
+	const wildcards = `
+zone example.
+@ NS ns.example.com.
+* TXT
+* MX host1
+host1 A
+_ssh._tcp.host1 SRV host1
+_ssh._tcp.host2 SRV host1
+subdel NS ns.example.com.
+`
+	const tree = `
+zone org.
+@ NS ns
+ns A
+p CNAME q
+q A
+q CAA
+d DNAME q
+x.q TXT
+cut NS ns.cut
+cut NS ns.else
+cut DS
+ns.cut A
+www.cut A
+deep.e.f A
+*.e.f CNAME www.b
+zone b.org.
+@ NS ns1
+@ MX here
+ns1 A
+here A
+www A
+d DS
+zone d.b.org.
+@ A
+zone under.cut.org.
+@ A
+`
+	const referral = "cut.org. DS, cut.org. NS, cut.org. NS, glue ns.cut.org. A, -> ns.else.org. A"
+	for _, x := range []struct{ forest, n, rtype, want string }{
+		{wildcards, "host3.example.", "MX", "*.example. MX, -> host1.example. A"},
+		{wildcards, "host3.example.", "A", ""},
+		{wildcards, "foo.bar.example.", "TXT", "*.example. TXT"},
+		{wildcards, "host1.example.", "MX", ""},
+		{wildcards, "_telnet._tcp.host1.example.", "SRV", ""},
+		{wildcards, "host.subdel.example.", "A", "subdel.example. NS, -> ns.example.com. A"},
+		// A name that has names below alone exists, and no wildcard above answers for it or below it.
+		{wildcards, "host2.example.", "TXT", ""},
+		{wildcards, "_tcp.host2.example.", "TXT", ""},
+		{wildcards, "_acme-challenge.host2.example.", "TXT", ""},
+		{wildcards, "_acme-challenge.example.", "TXT", "*.example. TXT"},
+		{wildcards, "*.example.", "TXT", "*.example. TXT"},
+		{wildcards, "other.", "TXT", ""},
+
+		{tree, "q.org.", "A", "q.org. A"},
+		{tree, "q.org.", "TXT", ""},
+		{tree, "p.org.", "A", "p.org. CNAME, -> q.org. A"},
+		{tree, "p.org.", "CAA", "p.org. CNAME, -> q.org. CAA"},
+		{tree, "p.org.", "CNAME", "p.org. CNAME"},
+		{tree, "x.p.org.", "A", ""}, // a CNAME says nothing of the names below
+		{tree, "x.d.org.", "TXT", "d.org. DNAME, -> x.q.org. TXT"},
+		{tree, "d.org.", "TXT", ""}, // a DNAME says nothing of its own name
+		{tree, "d.org.", "DNAME", "d.org. DNAME"},
+		{tree, "cut.org.", "A", referral},
+		{tree, "www.cut.org.", "A", referral},
+		{tree, "under.cut.org.", "A", referral}, // occluded
+		{tree, "cut.org.", "DS", "cut.org. DS"},
+		{tree, "no.e.f.org.", "TXT", "*.e.f.org. CNAME, -> www.b.org. TXT"},
+		{tree, "no.deep.e.f.org.", "TXT", ""}, // the closest encloser is deep.e.f, which has no wildcard
+		{tree, "e.f.org.", "TXT", ""},
+		{tree, "www.b.org.", "A", "cut b.org., www.b.org. A"},
+		{tree, "b.org.", "MX", "cut b.org., b.org. MX, -> here.b.org. A"},
+		{tree, "b.org.", "DS", ""},
+		{tree, "d.b.org.", "A", "cut b.org., d.b.org. DS, cut d.b.org., d.b.org. A"},
+		{tree, "d.b.org.", "DS", "cut b.org., d.b.org. DS"},
+		{tree, "www.b.org.", "servers", "org. NS, cut b.org., b.org. NS, www.b.org. A, -> ns.org. A, -> ns1.b.org. A"},
+	} {
+		rtype, err := rdata.ParseType(strings.Replace(x.rtype, "servers", "A", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := parseForest(x.forest)
+		a := f.readName(name.MustParse(x.n), rtype)
+		if got := f.describeAnswer(&a, x.rtype == "servers"); got != x.want {
+			t.Errorf("%s %s: %s\nwant %s", x.n, x.rtype, got, x.want)
+		}
+	}
+}
