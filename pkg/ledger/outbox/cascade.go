@@ -40,6 +40,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 	var counting sync.WaitGroup
 	defer counting.Wait()
 	counting.Go(func() { box.followUsage(ctx) })
+	counting.Go(func() { box.countWaiting(ctx) })
 	counting.Go(func() { box.followRounds(ctx) })
 	counting.Go(func() { box.followFreed(ctx) })
 	counting.Go(func() { box.followWithdrawals(ctx) })

@@ -5,6 +5,7 @@ package outbox
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,6 +30,7 @@ type Outbox struct {
 	terminating              func(namespace string) bool // of ledger.Config
 	serialsEvery, usageEvery time.Duration
 	tryEvery                 time.Duration
+	waiting                  atomic.Int64 // keys under which something waits (countWaiting)
 	maxLeftBy                int
 	announce                 Announce
 	foreign                  map[string]foreignWork // as the last sweep saw it

@@ -55,9 +55,38 @@ func (box *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
+// countWaiting keeps the number of waiting keys near that of the store, until ctx ends.
+func (box *Outbox) countWaiting(ctx context.Context) {
+	room := box.mem.Layout.Room("orphans")
+	for ; ctx.Err() == nil; etcd.Pause(ctx, time.Second) {
+		r, err := box.mem.Client.Get(ctx, room, clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			continue
+		}
+		box.waiting.Store(r.Count)
+		_ = etcd.Watch(ctx, box.mem.Client, room, r.Header.Revision, func(events []*clientv3.Event) error {
+			for _, e := range events {
+				if e.IsCreate() {
+					box.waiting.Add(1)
+				} else if e.Type == clientv3.EventTypeDelete {
+					box.waiting.Add(-1)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// watchLag is how long the number of waiting keys may be behind.
+const watchLag = 20 * time.Millisecond
+
 // followFreed tries what waits at names at which clients took values away, and below their base names, until ctx ends.
+// While nothing waits it reads nothing: most clusters have nothing that waits, and all write.
 func (box *Outbox) followFreed(ctx context.Context) {
 	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
+		if box.waiting.Load() <= 0 && etcd.Pause(ctx, watchLag) && box.waiting.Load() <= 0 {
+			continue
+		}
 		_, _, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
 		if !at.Apex && err == nil {
 			_, _, err = box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
