@@ -287,10 +287,11 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }), true
 }
 
-// Gains reports whether a standing cascade may bring records to a name here, or to one above or below it (S2.7).
+// Gains reports whether a standing cascade may bring records to a name here: one of the zone's own namespace, whose
+// rules may have come back (S7.5 counts that as its act), or one from a zone at the name, above or below it (S2.7).
 func (h *Holding) Gains(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool {
-		return w.Losing != "" && (w.LosingFQDN.Encloses(n) || n.Encloses(w.LosingFQDN))
+		return w.Own || w.Losing != "" && (w.LosingFQDN.Encloses(n) || n.Encloses(w.LosingFQDN))
 	})
 }
 

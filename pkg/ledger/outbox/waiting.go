@@ -78,7 +78,7 @@ func (box *Outbox) countWaiting(ctx context.Context) {
 }
 
 // watchLag is how long the number of waiting keys may be behind.
-const watchLag = 20 * time.Millisecond
+const watchLag = 500 * time.Millisecond
 
 // followFreed tries what waits at names at which clients took values away, and below their base names, until ctx ends.
 // While nothing waits it reads nothing: most clusters have nothing that waits, and all write.
