@@ -624,25 +624,27 @@ func (w *world) checkBookmarks(every bool) {
 	}
 }
 
-// cut ends each watch after one event.
-type cut struct {
-	watch.Interface
-	out chan watch.Event
-}
-
-func (c cut) ResultChan() <-chan watch.Event { return c.out }
-
-func cutAfterOne(inner watch.Interface) watch.Interface {
-	c := cut{inner, make(chan watch.Event, 1)}
+// watchOne begins a watch that ends after one event. The watch cache closes a watch whose reader lags, and a reflector
+// that meets such a one without an event lists again, so the watch is begun again from the same version.
+func watchOne(ctx context.Context, begin func() (watch.Interface, error)) (watch.Interface, error) {
+	inner, err := begin()
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan watch.Event, 1)
 	go func() {
-		defer close(c.out)
-		if e, ok := <-inner.ResultChan(); ok {
-			e.Object = uncacheObject(e.Object)
-			c.out <- e
+		defer close(out)
+		for ; err == nil && ctx.Err() == nil; inner, err = begin() {
+			e, ok := <-inner.ResultChan()
+			inner.Stop()
+			if ok {
+				e.Object = uncacheObject(e.Object)
+				out <- e
+				return
+			}
 		}
-		inner.Stop()
 	}()
-	return c
+	return watch.NewProxyWatcher(out), nil
 }
 
 // An informer whose watch is cut after each event ends with what is there and never lists again.
@@ -671,11 +673,9 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 						return nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil)
 					}
 					watches.Add(1)
-					in, err := s.Watch(ctx, "/pods/", storage.ListOptions{ResourceVersion: o.ResourceVersion, Recursive: true, Predicate: storage.Everything})
-					if err != nil {
-						return nil, err
-					}
-					return cutAfterOne(in), nil
+					return watchOne(ctx, func() (watch.Interface, error) {
+						return s.Watch(ctx, "/pods/", storage.ListOptions{ResourceVersion: o.ResourceVersion, Recursive: true, Predicate: storage.Everything})
+					})
 				},
 			}, &example.Pod{}, have, cache.ReflectorOptions{MinWatchTimeout: time.Hour}).RunWithContext(ctx)
 			store.Eventually(t, "the informer has begun", func() bool { return len(have.List()) == 5 })
