@@ -53,12 +53,13 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 		return commit.Outcome{}, err
 	}
 	tx, placed := l.box.DelegationTx(ask, w.before, w.after, expected)
+	stood := l.childrenOf(ask.In)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings)
-	l.warnOfDelegation(ctx, &ask, tx.Plan)
+	l.warnOfDelegation(ctx, &ask, tx.Plan, stood, out.Rev)
 	if *placed != nil {
 		w.commitAs(*placed, out)
 	}
@@ -84,7 +85,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 		return commit.Status("delegations", ask.Name, out.Refusal)
 	}
 	commit.Warn(ctx, out.Plan.Warnings)
-	l.warnOfDelegation(ctx, &ask, out.Plan)
+	l.warnOfDelegation(ctx, &ask, out.Plan, l.childrenOf(ask.In), 0)
 	if after != nil {
 		l.placer.PlaceDelegation(after, out.Plan.Delegation)
 	}

@@ -95,6 +95,38 @@ func (a *announced) take() string {
 
 func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
+// The answer of a write names all that it takes, however quick the cascade is that takes it (S2.5).
+func TestWithdrawal_warnsOfAllThatStood_S2_5(t *testing.T) {
+	t.Parallel()
+	for _, period := range []time.Duration{0, time.Hour} {
+		t.Run(period.String(), func(t *testing.T) {
+			t.Parallel()
+			st := store.New(t)
+			s := st.Server()
+			s.Run()
+			z := setGrace(store.Zone("infra", "shared", "shared.example.", store.Allow("", "*")), period)
+			z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "kids", Zones: []string{"kids"}})
+			store.Must(s.CreateZone(z))
+			store.Must(s.CreateZone(store.Zone("kids", "kids", "kids.shared.example.")))
+			const tenants = 150
+			for i := range tenants {
+				r := store.Record(fmt.Sprint("t", i), "r", fmt.Sprintf("r%d.shared.example.", i), "A", "192.0.2.1")
+				store.Must(s.CreateRecord(t.Context(), r))
+			}
+			st.Settle()
+			warnings := &warned{}
+			store.Must(s.WriteZone(warning.WithWarningRecorder(t.Context(), warnings), "infra", "shared", func(z *v1alpha1.Zone) {
+				z.Spec.Delegations = nil
+				z.Generation++
+			}))
+			if want := fmt.Sprintf("%d Records and 1 zone ", tenants); !strings.Contains(fmt.Sprint(warnings.texts), want) {
+				t.Errorf("the answer lacks %q: %q", want, warnings.texts)
+			}
+			st.Settle()
+		})
+	}
+}
+
 // What rules allow no more stays for the period of the zone: Records and zones say until when, an edit is refused, a
 // deletion passes, a rule that comes back keeps all, and a second withdrawal has its own period. The answer of the
 // write that takes says what goes, that of a dry run too. kubi.zone/release-now ends it for namespaces that it names

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The answer of a write that takes rules away, of a dry run too, says what stands and is allowed no more (S2.5). It is
-// a look at the present objects beside the decision: it changes nothing, and a cascade decides each of them.
+// The answer of a write that takes rules away, of a dry run too, says what stood and is allowed no more (S2.5). It is
+// a look at the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
 
 const (
 	// maxTaken bounds the Records that one answer looks at, and takenWithin its time.
@@ -40,6 +40,17 @@ type ruleChange struct {
 	namespaces []string
 	// before and after return the zone with the rules that hold for a namespace, of which Delegations give some.
 	before, after func(delegated []law.DelegatedRule) *law.Zone
+	// children are the zones below it from before the write, and at is the revision of the write; 0: the newest.
+	children children
+	at       int64
+}
+
+// children are zones that a parent delegates by a rule.
+type children map[law.Key]*law.Holding
+
+// childrenOf returns the zones that a zone delegates by a rule.
+func (l *Ledger) childrenOf(zone string) children {
+	return l.mem.Holdings(func(h *law.Holding) bool { return h.Parent != nil && h.Parent.UID == zone && !h.Established })
 }
 
 // taken is what stands and is allowed no more.
@@ -101,19 +112,16 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
 // findTaken adds to t what stands and is allowed no more. Error: it did not look at all of it.
 func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 	namespaces := c.namespaces
-	children := l.mem.Holdings(func(h *law.Holding) bool {
-		return h.Parent != nil && h.Parent.UID == c.zone.UID && h.Withdrawn == "" && !h.Established
-	})
 	if namespaces == nil {
 		prefix := l.mem.Layout.Key(law.CountKey(c.zone.UID, ""))
-		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithRev(c.at))
 		if err != nil {
 			return err
 		}
 		for _, kv := range r.Kvs {
 			namespaces = append(namespaces, strings.TrimPrefix(string(kv.Key), prefix))
 		}
-		for _, h := range children {
+		for _, h := range c.children {
 			namespaces = append(namespaces, h.Namespace)
 		}
 		slices.Sort(namespaces)
@@ -121,27 +129,28 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 	}
 	looked := 0
 	for _, namespace := range namespaces {
-		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone.UID, namespace)), clientv3.WithKeysOnly())
+		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone.UID, namespace)), clientv3.WithKeysOnly(),
+			clientv3.WithRev(c.at))
 		if err != nil {
 			return err
 		}
-		has := slices.ContainsFunc(slices.Collect(maps.Values(children)), func(h *law.Holding) bool { return h.Namespace == namespace })
+		has := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool { return h.Namespace == namespace })
 		if len(r.Kvs) == 0 && !has {
 			continue // what it has elsewhere is none of the zone's (S1.7)
 		}
-		delegated, err := l.readRules(ctx, c.zone.UID, namespace)
+		delegated, err := l.readRules(ctx, c.zone.UID, namespace, c.at)
 		if err != nil {
 			return err
 		}
 		before, after := c.before(delegated), c.after(delegated)
-		for k, h := range children {
+		for k, h := range c.children {
 			if h.Namespace == namespace && before.DelegatesZone(k.Name, namespace) && !after.DelegatesZone(k.Name, namespace) {
 				t.zones++
 				t.add(namespace, "zone "+k.Name.String())
 			}
 		}
-		if err := l.eachRecordIn(ctx, namespace, &looked, func(r *v1alpha1.Record) {
-			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone.UID || r.Status.EndsAt != nil {
+		if err := l.eachRecordIn(ctx, namespace, c.at, &looked, func(r *v1alpha1.Record) {
+			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone.UID {
 				return
 			}
 			n, err := name.Parse(r.Status.FQDN)
@@ -160,12 +169,12 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 	return nil
 }
 
-// eachRecordIn goes through the Records of a namespace, until looked is maxTaken.
-func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, looked *int, do func(*v1alpha1.Record)) error {
+// eachRecordIn goes through the Records of a namespace as of a revision, until looked is maxTaken.
+func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, looked *int, do func(*v1alpha1.Record)) error {
 	key := l.mem.Layout.Record(namespace, "")
 	end := clientv3.GetPrefixRangeEnd(key)
 	for *looked < maxTaken {
-		r, err := l.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(500))
+		r, err := l.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(500), clientv3.WithRev(at))
 		if err != nil {
 			return err
 		}
@@ -184,10 +193,10 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, looked *int
 	return nil
 }
 
-// readRules reads what Delegations give a namespace in a zone.
-func (l *Ledger) readRules(ctx context.Context, zone, namespace string) ([]law.DelegatedRule, error) {
+// readRules reads what Delegations give a namespace in a zone, as of a revision.
+func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64) ([]law.DelegatedRule, error) {
 	key := l.mem.Layout.Key(law.RulesKey(zone, namespace))
-	r, err := l.mem.Client.Get(ctx, key)
+	r, err := l.mem.Client.Get(ctx, key, clientv3.WithRev(at))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
 	}
@@ -198,8 +207,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string) ([]law.D
 	return rules.List, nil
 }
 
-// warnOfZoneRules is warnOfTaken for a write of a Zone.
-func (l *Ledger) warnOfZoneRules(ctx context.Context, before *law.Zone, plan *law.Plan) {
+// warnOfZoneRules is warnOfTaken for a write of a Zone, at a revision.
+func (l *Ledger) warnOfZoneRules(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
 	if before == nil || before.Pending || plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
 	}
@@ -208,11 +217,12 @@ func (l *Ledger) warnOfZoneRules(ctx context.Context, before *law.Zone, plan *la
 	if !changed {
 		return
 	}
-	l.warnOfTaken(ctx, ruleChange{zone: after, namespaces: namespaces, before: before.WithDelegated, after: after.WithDelegated})
+	l.warnOfTaken(ctx, ruleChange{zone: after, namespaces: namespaces, before: before.WithDelegated, after: after.WithDelegated,
+		children: stood, at: at})
 }
 
-// warnOfDelegation is warnOfTaken for a write of a Delegation.
-func (l *Ledger) warnOfDelegation(ctx context.Context, ask *law.DelegationAsk, plan *law.Plan) {
+// warnOfDelegation is warnOfTaken for a write of a Delegation, at a revision.
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *law.DelegationAsk, plan *law.Plan, stood children, at int64) {
 	if ask.Before == nil || plan.Zone == nil || ask.In != plan.Zone.Zone.UID || ask.Terminating || plan.Zone.Zone.Terminating {
 		return
 	}
@@ -226,5 +236,6 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *law.DelegationAsk, p
 			return zone.WithDelegated(rules)
 		}
 	}
-	l.warnOfTaken(ctx, ruleChange{zone: zone, namespaces: ask.Before.Rule.Namespaces, before: with(ask.Before), after: with(ask.After)})
+	l.warnOfTaken(ctx, ruleChange{zone: zone, namespaces: ask.Before.Rule.Namespaces, before: with(ask.Before), after: with(ask.After),
+		children: stood, at: at})
 }

@@ -112,13 +112,17 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		op := etcd.OpPut(key, data)
 		return &op, placed, err
 	}
+	var stood children
+	if w.before != nil && w.after != nil && !apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) {
+		stood = l.childrenOf(string(w.before.UID))
+	}
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
 	}
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings)
-	l.warnOfZoneRules(ctx, ask.Before, tx.Plan)
+	l.warnOfZoneRules(ctx, ask.Before, tx.Plan, stood, out.Rev)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets
 	}
