@@ -43,9 +43,14 @@ func RulesKey(zone, namespace string) Key {
 // WorkKey asks for an outbox item: *Work.
 func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
 
+// DelegationWorkPrefix begins the ids of the outbox items of Delegations.
+const DelegationWorkPrefix = "delegation-"
+
 // DelegationWorkID is the id of the outbox item of a Delegation. All its writes owe this one item, however fast they
 // come.
-func DelegationWorkID(namespace, name string) string { return "delegation-" + namespace + "." + name }
+func DelegationWorkID(namespace, name string) string {
+	return DelegationWorkPrefix + namespace + "." + name
+}
 
 type storedRule struct {
 	Namespaces []string       `json:"n,omitempty"`

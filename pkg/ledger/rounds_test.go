@@ -11,6 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -264,6 +265,45 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	s.Ledger.CarryOut(t.Context())
 	if s.Record("team", "new").Status.ZoneRef == nil {
 		t.Error("the name is not replaced")
+	}
+}
+
+// S2.7, S7.5: while the cascade of a Delegation gives a namespace its rules back, a round leaves to it what the
+// namespace has waiting. So the hold by the lost rules ends with it.
+func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := st.Server(setTryEvery(time.Hour), func(c *ledger.Config) { c.Now = func() time.Time { return now } })
+	z := store.Zone("platform", "top", "example.org.")
+	z.Spec.Limits, z.Spec.WithdrawalGracePeriod = nil, &metav1.Duration{}
+	store.Must(s.CreateZone(z))
+	store.Must(s.CreateDelegation(store.Delegation("platform", "team", "top", []string{"team"}, "*")))
+	const records = 30
+	for i := range records {
+		r := store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+		store.Must(s.CreateRecord(t.Context(), r))
+	}
+	s.Ledger.CarryOut(t.Context())
+	now = now.Add(30 * time.Minute) // all that stands counts against what goes
+	change := func(namespace string) (held bool) {
+		t.Helper()
+		store.Must(s.UpdateDelegation("platform", "team", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{namespace} }))
+		if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 0 {
+			t.Errorf("a round owes %d cascades beside that of the Delegation", owed)
+		}
+		s.Ledger.CarryOut(t.Context())
+		if r := s.Record("team", "r0"); (r.Status.ZoneRef != nil) != (namespace == "team") {
+			t.Fatalf("with rules for %s: %+v", namespace, r.Status)
+		}
+		c := meta.FindStatusCondition(s.Zone("platform", "top").Status.Conditions, v1alpha1.ConditionSettled)
+		return c.Reason == v1alpha1.ReasonMassDeletion
+	}
+	if !change("none") {
+		t.Fatal("nothing is held")
+	}
+	if change("team") {
+		t.Error("the zone is still held")
 	}
 }
 

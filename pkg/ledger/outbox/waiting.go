@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/klog/v2"
@@ -115,7 +116,7 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.namespace, "name", c.object, "why", err.Error())
 		}
 		if w != nil {
-			is, err := box.oweTrial(ctx, w)
+			is, err := box.oweTrial(ctx, w, c.namespace)
 			if err != nil {
 				return owed, next, err
 			}
@@ -130,9 +131,29 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 	return owed, next, nil
 }
 
-// oweTrial owes a cascade for what waits, where none with its id stands. One that stands for Records alone that cannot
-// be read (damaged.go) gets the scans. It reports whether it is owed by this call.
-func (box *Outbox) oweTrial(ctx context.Context, w *law.Work) (owed bool, err error) {
+// hasRulesDue reports whether the cascade of a Delegation of the zone that a work takes a namespace's names into has
+// yet to decide these names. A round leaves them to it: what own's rules give back is own's act and ends a hold (S7.5),
+// and what a round brings is the tenant's. An item that cannot be read, or is behind the first ones, makes none wait.
+func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(law.DelegationWorkPrefix), clientv3.WithPrefix(), clientv3.WithLimit(maxBelow))
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(r.Kvs, func(kv *mvccpb.KeyValue) bool {
+		var due law.Work
+		return layout.Decode(kv.Value, &due) == nil && slices.ContainsFunc(due.Scans, func(s law.Scan) bool {
+			return s.Kind == law.ScanNamespaces && s.Of(namespace) &&
+				slices.ContainsFunc(w.Zones, func(z law.Place) bool { return z.UID == s.Zone })
+		})
+	}), nil
+}
+
+// oweTrial owes a cascade for what a namespace has waiting, where none with its id stands. One that stands for Records
+// alone that cannot be read (damaged.go) gets the scans. It reports whether it is owed by this call.
+func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) (owed bool, err error) {
+	if due, err := box.hasRulesDue(ctx, w, namespace); err != nil || due {
+		return false, err
+	}
 	key := box.mem.Layout.Outbox(w.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).
 		Else(clientv3.OpGet(key)).Commit()
