@@ -129,7 +129,7 @@ type tenure struct {
 	given       bool
 }
 
-// buildScene puts what stands into the DNS, and lists who has which names.
+// buildScene puts the Records and zones that stand into the DNS, and lists the namespaces that have each name.
 func (w *world) buildScene() *scene {
 	f := dnsForest{}
 	var claims []*nameClaim

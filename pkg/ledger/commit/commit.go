@@ -49,7 +49,8 @@ type Committer struct {
 // New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5). slowCommit
 // is the duration of a commit from which on a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit,
+		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }
 
