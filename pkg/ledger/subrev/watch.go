@@ -37,6 +37,7 @@ type view struct {
 	narrow  bool  // asked is a part of the resource that is watched
 	since   int64 // the first version to be shown; 0: any
 	objects bool
+	before  bool // previous values are asked for
 	begun   bool
 	last    int64     // revision
 	handed  int       // events of shared revisions since the last pause
@@ -48,7 +49,7 @@ type view struct {
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
-	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev()}
+	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev(), before: op.IsPrevKV()}
 	opts = opts[:len(opts):len(opts)] // of each kind the last one counts
 	touched, in := v.m.resourcesIn(v.asked)
 	if v.objects = len(touched) > 0; v.objects {
@@ -173,6 +174,9 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		}
 	}
 	v.begun = true
+	if v.objects && v.before {
+		k.readPrevious(ctx, r.Events)
+	}
 	shown := r.Events[:0:0]
 	var room [8]int64
 	for rest := r.Events; len(rest) > 0; {
@@ -197,6 +201,19 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	}
 	r.Events = shown
 	return len(shown) > 0
+}
+
+// readPrevious reads the previous values that events lack: etcd begins a watch before it notes that the watch asks for
+// them. Without one the storage ends a client's watch. Where it is compacted, it ends so.
+func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
+	for _, e := range events {
+		if e.IsCreate() || e.PrevKv != nil {
+			continue
+		}
+		if r, err := k.KV.Get(ctx, string(e.Kv.Key), clientv3.WithRev(e.Kv.ModRevision-1)); err == nil && len(r.Kvs) > 0 {
+			e.PrevKv = r.Kvs[0]
+		}
+	}
 }
 
 // compactedResponse tells the caller to list anew.

@@ -302,6 +302,23 @@ func (w *world) makePutEvents(revision int64, n int) (out []*clientv3.Event) {
 	return out
 }
 
+// etcd notes that a watch asks for previous values after it has begun the watch, and may send events between without
+// them. The storage would take such an event for one whose previous value is compacted.
+func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
+	w := newWorld(t)
+	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
+	w.commitWrites(write{resource: "pods", name: "ns/a", value: "2"})
+	raw := store.Must(w.connectRaw().KV.Get(t.Context(), w.keyOf("pods", "ns/a"))).Kvs[0]
+	client, in := w.connectTelling()
+	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithPrevKV())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: raw.ModRevision},
+		Events: []*clientv3.Event{{Type: mvccpb.Event_PUT, Kv: raw}}}
+	e := (<-watch).Events[0]
+	if e.PrevKv == nil || string(e.PrevKv.Value) != "1" || e.PrevKv.ModRevision != first {
+		t.Errorf("before %s was %s, not 1 of version %d", e.Kv, e.PrevKv, first)
+	}
+}
+
 // Promise 8: a watcher of the watch cache has room for ten events.
 func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	w := newWorld(t)
