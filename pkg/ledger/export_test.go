@@ -35,6 +35,7 @@ func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slow
 // SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.
 func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }
 func UsageEvery(d time.Duration) func(*Config)   { return func(c *Config) { c.usageEvery = d } }
+func TakenWithin(d time.Duration) func(*Config)  { return func(c *Config) { c.takenWithin = d } }
 func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.maxLeftBy = n } }
 
 // Migrations of a program that knows more than this one.

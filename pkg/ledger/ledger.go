@@ -71,6 +71,8 @@ type Config struct {
 	maxLeftBy    int
 	// usageEvery is outbox.UsageEvery, for tests.
 	usageEvery time.Duration
+	// takenWithin is defaultTakenWithin, for tests.
+	takenWithin time.Duration
 	// migrations is migrations, olderEnd olderEnd and lockSeconds lockSeconds, for tests.
 	migrations  []migration
 	olderEnd    time.Duration

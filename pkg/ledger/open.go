@@ -30,6 +30,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	config.slowCommit = cmp.Or(config.slowCommit, commit.SlowCommit)
 	config.serialsEvery = cmp.Or(config.serialsEvery, outbox.SerialsEvery)
 	config.usageEvery = cmp.Or(config.usageEvery, outbox.UsageEvery)
+	config.takenWithin = cmp.Or(config.takenWithin, defaultTakenWithin)
 	config.TryEvery = cmp.Or(config.TryEvery, outbox.TryEvery)
 	config.maxLeftBy = cmp.Or(config.maxLeftBy, outbox.MaxLeftBy)
 	config.olderEnd = cmp.Or(config.olderEnd, olderEnd)

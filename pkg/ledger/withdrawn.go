@@ -26,9 +26,9 @@ import (
 // a look at the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
 
 const (
-	// maxTaken bounds the Records that one answer looks at, and takenWithin its time.
-	maxTaken    = 5000
-	takenWithin = time.Second
+	// maxTaken bounds the Records that one answer looks at, and defaultTakenWithin the time for that.
+	maxTaken           = 5000
+	defaultTakenWithin = time.Second
 	// maxTakenNames bounds the names that it gives.
 	maxTakenNames = 5
 )
@@ -71,7 +71,7 @@ func (t *taken) add(namespace, text string) {
 
 // warnOfTaken tells the client what the change takes.
 func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
-	within, cancel := context.WithTimeout(ctx, takenWithin)
+	within, cancel := context.WithTimeout(ctx, l.config.takenWithin)
 	defer cancel()
 	t := &taken{namespaces: map[string]bool{}}
 	if err := l.findTaken(within, c, t); err != nil {
