@@ -15,6 +15,9 @@ import (
 // admitRecord decides whether the zone takes what comes beside what others have there: admission (S4), coexistence
 // (S5.5) and the tenant's limit (S5.6).
 func (x *delta) admitRecord(plan *Plan) *Refusal {
+	if refusal := x.refuseLocked(); refusal != nil {
+		return refusal
+	}
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns := x.ask.Namespace
 	base := Base(come.Owner)
@@ -115,12 +118,11 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 // about (S6.2): the zone's own namespace of one that another holds, and another namespace,
 // whose records at the apex hold no host, of one that no namespace holds yet. NS records below
 // the apex hold the names below them alone, so their writer hears of both. It looks at the
-// first maxHosts of them, and at none while a cascade brings records here: the holders are
-// not settled then, and each costs a look at each label in each zone that loses names.
+// first maxHosts of them.
 func (x *delta) warnOfHosts(plan *Plan) {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.isGaining() {
+	if x.ask.Cascade || !come.Owner.IsApex() && !cut {
 		return
 	}
 	own := x.ask.Namespace == z.Namespace
@@ -175,11 +177,7 @@ func (x *delta) stands() bool {
 
 // claimant is the record as it asks for a name of the zone.
 func (x *delta) claimant() claimant {
-	by := claimant{uid: x.ask.UID, namespace: x.ask.Namespace, cascade: x.ask.Cascade, together: x.cameTogether(), stands: x.stands()}
-	if b := x.ask.Before; b != nil {
-		by.from = b.FQDN
-	}
-	return by
+	return claimant{namespace: x.ask.Namespace, together: x.cameTogether(), stands: x.stands()}
 }
 
 // cameTogether reports whether what is below the record's name in the zone stood there with it before the cascade, or
@@ -192,7 +190,7 @@ func (x *delta) isNew() bool {
 }
 
 // refuseCutOff refuses an NS below the apex, or a DNAME, of a namespace that is not the zone's own, where it would
-// cut off records of another namespace (S3.6). Records that a cascade is still bringing here count (S2.7). A cascade
+// cut off records of another namespace (S3.6). A cascade
 // does not refuse a record that stands, since the zone's own namespace may have put names below it meanwhile. A
 // record that a cascade brings here is refused for the zone's own hosts alone.
 func (x *delta) refuseCutOff(held bool) *Refusal {
@@ -214,13 +212,6 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 		return nil
 	}
 	foreign := held || hosts || blocksCut(tenants, ns)
-	if !x.ask.Cascade {
-		arriving, known := x.bringsForeign(holding, p.view, p.fqdn, ns)
-		if !known {
-			return nil
-		}
-		foreign = foreign || arriving
-	}
 	if zones != nil {
 		for _, b := range zones.Zones {
 			foreign = foreign || b.Namespace != ns && z.FQDN().Encloses(b.FQDN) && b.FQDN != z.FQDN()
@@ -256,19 +247,15 @@ func (x *delta) refuseSigning() *Refusal {
 // checkCoexistence refuses what may not stand beside what (S5.5).
 func (x *delta) checkCoexistence(plan *Plan) (refusal *Refusal) {
 	owner, t := x.come.Owner, x.come.Type
-	leaving, known := x.leavingTypes()
-	if !known {
-		return nil
-	}
-	present := x.presentTypes(leaving[owner])
+	present := x.presentTypes()
 	if refusal := x.checkBeside(present); refusal != nil {
 		return refusal
 	}
-	below, refusal := x.checkAbove(leaving)
+	below, refusal := x.checkAbove()
 	if refusal != nil {
 		return refusal
 	}
-	known = true
+	known := true
 	switch {
 	case t == rdata.DNAME:
 		refusal, known = x.checkBelow()
@@ -308,20 +295,13 @@ func (x *delta) checkOwner() *Refusal {
 	return refusal
 }
 
-// presentTypes are the types of the other data at the owner: of records, of those that leave another zone for it, and
-// of the zone itself.
-func (x *delta) presentTypes(leaving []rdata.Type) []rdata.Type {
+// presentTypes are the types of the other data at the owner: of records, and of the zone itself.
+func (x *delta) presentTypes() []rdata.Type {
 	present := x.others.types()
-	add := func(t rdata.Type) {
-		if !slices.Contains(present, t) {
-			present = append(present, t)
-		}
-	}
-	for _, t := range leaving {
-		add(t)
-	}
 	for _, s := range x.zone.madeAt(x.come.Owner) {
-		add(s.Type)
+		if !slices.Contains(present, s.Type) {
+			present = append(present, s.Type)
+		}
 	}
 	return present
 }
@@ -358,11 +338,11 @@ func (x *delta) mergeOwner() *Owner {
 }
 
 // checkAbove refuses what would lie below a DNAME. below says that the record lies below NS records.
-func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, refusal *Refusal) {
+func (x *delta) checkAbove() (below bool, refusal *Refusal) {
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
-		if o.hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
+		if o.hasType(rdata.DNAME) {
 			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn,
 				x.nameOf(up))
 		}
@@ -429,27 +409,6 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 	case below || beside:
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, fqdn))
 	}
-}
-
-// leavingTypes returns the types at the owner, and at each name above it, in zones that lose these names to this one:
-// a client's write is decided as if they had come (S2.7). The record's own data there does not count.
-func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
-	if b := x.ask.Before; x.ask.Cascade || !x.holding.isGaining() || b != nil && b.FQDN == x.place.fqdn {
-		return nil, true
-	}
-	types = map[name.Rel][]rdata.Type{}
-	known = true
-	for at, ok := x.come.Owner, true; ok; at, ok = at.Parent() {
-		ks := x.holding.losingOwnerKeys(x.zone, at)
-		if known = x.askAll(ks) && known; !known { // all of them, in one round
-			continue
-		}
-		for _, k := range ks {
-			o, _ := getUnguarded[Owner](&x.reading, k)
-			types[at] = append(types[at], o.types()...)
-		}
-	}
-	return types, known
 }
 
 // refuseSeveral refuses more than one value of a type that a name may have once.

@@ -28,10 +28,7 @@ type claim struct {
 
 // claimant is the record that asks for a name.
 type claimant struct {
-	uid, namespace string
-	// from is the name at which it is adopted now.
-	from    name.Name
-	cascade bool
+	namespace string
 	// together: see delta.cameTogether.
 	together bool
 	// stands says that the record has its name and type in the zone already.
@@ -43,39 +40,33 @@ type claimant struct {
 //
 //  1. the zone's own namespace: at the apex and at the zone's own name servers (S6.2);
 //  2. the holder of the name (S4.6);
-//  3. while a cascade brings records here, the holder in the zone they leave (S2.7);
-//  4. the zone's own namespace, where a shared rule lists the name, or while a cascade brings records there that
-//     never hold it;
-//  5. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
+//  3. the zone's own namespace, where a shared rule lists the name;
+//  4. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
 //     several do;
-//  6. the namespace that has a wildcard or an underscore name right below a name above it;
-//  7. the zone's own namespace, where its apex names it.
+//  5. the namespace that has a wildcard or an underscore name right below a name above it;
+//  6. the zone's own namespace, where its apex names it.
 //
 // false: facts are needed.
 func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return claim{namespace: z.Namespace}, true
 	}
-	first, known := r.findHolder(z, holding, base, by)
-	if !known || first != "" {
+	h, known := get[Holders](r, HoldersKey(z.UID, base))
+	if first := h.Holder(); !known || first != "" {
 		return claim{namespace: first}, known
 	}
-	shared, known := r.sharedElsewhere(z, holding, base, by)
-	if !known {
-		return claim{}, false
-	}
-	if shared || z.listsShared(base) {
+	if z.listsShared(base) {
 		return claim{namespace: z.Namespace, yields: true}, true
 	}
-	c, known := r.findCutClaim(z, holding, base, by)
+	c, known := r.findCutClaim(z, base)
 	if !known {
-		r.findClaimAbove(z, holding, base, by) // asks for what it needs in the same round
+		r.findClaimAbove(z, base, by) // asks for what it needs in the same round
 		return claim{}, false
 	}
 	if c.namespace != "" {
 		return c, true
 	}
-	if c, known := r.findClaimAbove(z, holding, base, by); !known || c.namespace != "" {
+	if c, known := r.findClaimAbove(z, base, by); !known || c.namespace != "" {
 		return c, known
 	}
 	if slices.Contains(holding.hostsNamedByApex(z), base) {
@@ -84,46 +75,11 @@ func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claiman
 	return claim{}, true
 }
 
-// findHolder returns the namespace whose records hold a base name, or will hold it when the records on their way
-// there have come (S2.7); "" for none. known false: facts are needed.
-func (r *reading) findHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (first string, known bool) {
-	h, known := get[Holders](r, HoldersKey(z.UID, base))
-	if !known {
-		return "", false
-	}
-	first = h.Holder()
-	if first == "" && !by.cascade && holding.isGaining() {
-		if at, err := base.In(z.FQDN()); err == nil {
-			elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
-			return firstOf(elsewhere), known
-		}
-	}
-	return first, true
-}
-
 func firstOf(namespaces []string) string {
 	if len(namespaces) == 0 {
 		return ""
 	}
 	return namespaces[0]
-}
-
-// cutHolder returns the namespace that the names below a cut at the base name belong to (S4.6). Records on their way
-// there count as there. known false: facts are needed.
-func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (namespace string, known bool) {
-	h, known := get[Holders](r, HoldersKey(z.UID, base))
-	if !known {
-		return "", false
-	}
-	all := h.namespaces()
-	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.isGaining() {
-		elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
-		if !known {
-			return "", false
-		}
-		all = append(all, elsewhere...)
-	}
-	return soleNamespace(all, z.Namespace), true
 }
 
 // soleNamespace returns the one namespace of a list, or own where the list has none or several. Two tenants never
@@ -143,7 +99,7 @@ func soleNamespace(namespaces []string, own string) string {
 // Where its NS records are shared no namespace holds it, and the first one at its name would
 // have the glue. A wildcard synthesises nothing there, and a cut at an underscore name is
 // above no base name. known false: facts are needed.
-func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (c claim, known bool) {
+func (r *reading) findCutClaim(z *Zone, base name.Rel) (c claim, known bool) {
 	var ups []name.Rel
 	var ks []Key
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -152,82 +108,15 @@ func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by clai
 	if !r.askAll(ks) { // all of them, in one round
 		return claim{}, false
 	}
-	var elsewhere map[name.Rel]bool
-	if !by.cascade && holding.isGaining() {
-		if elsewhere, known = r.cutsElsewhere(z, holding, ups); !known {
-			return claim{}, false
-		}
-	}
 	for _, up := range ups {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
-		if !o.hasType(rdata.NS) && !elsewhere[up] {
+		if !o.hasType(rdata.NS) {
 			continue
 		}
-		ns, known := r.cutHolder(z, holding, up, by)
-		return claim{namespace: ns, yields: true, above: up, cut: true}, known
+		h, known := get[Holders](r, HoldersKey(z.UID, up))
+		return claim{namespace: soleNamespace(h.namespaces(), z.Namespace), yields: true, above: up, cut: true}, known
 	}
 	return claim{}, true
-}
-
-// losingOwnerKeys returns the keys of the owners that a name of the zone has in the zones that lose names to it
-// (S2.7).
-func (h *Holding) losingOwnerKeys(z *Zone, n name.Rel) []Key {
-	at, err := n.In(z.FQDN())
-	if err != nil {
-		return nil
-	}
-	var ks []Key
-	for _, w := range h.Works {
-		if rel, ok := at.Rel(w.LosingFQDN); w.Losing != "" && ok {
-			ks = append(ks, OwnerKey(w.Losing, rel))
-		}
-	}
-	return ks
-}
-
-// comingBelow lists what has left another zone and is not here yet (S2.7) at or below the
-// highest of the names ups, the lowest first: one range for all of them.
-func comingBelow(z *Zone, ups []name.Rel) (k Key, ok bool) {
-	if len(ups) == 0 {
-		return Key{}, false
-	}
-	at, err := ups[len(ups)-1].In(z.FQDN())
-	return Key{Kind: KindArriving, View: z.View, Name: at}, err == nil
-}
-
-// cutsElsewhere tells at which of the names ups, the lowest first, a standing cascade
-// brings a cut here (S2.7). What has left the one zone and is not in the other yet does
-// not say its type, so each such record is taken for one. known false: facts are needed.
-func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts map[name.Rel]bool, known bool) {
-	arriving, ok := comingBelow(z, ups)
-	if !ok {
-		return nil, true
-	}
-	var ks []Key
-	for _, up := range ups {
-		ks = append(ks, holding.losingOwnerKeys(z, up)...)
-	}
-	if len(ks) == 0 {
-		return nil, true
-	}
-	if !r.askAll(append(ks, arriving)) {
-		return nil, false
-	}
-	cuts = map[name.Rel]bool{}
-	for _, up := range ups {
-		for _, k := range holding.losingOwnerKeys(z, up) {
-			o, _ := getUnguarded[Owner](r, k)
-			cuts[up] = cuts[up] || o.hasType(rdata.NS)
-		}
-	}
-	if coming, _ := get[Arriving](r, arriving); coming != nil {
-		for _, a := range coming.Records {
-			if rel, ok := a.FQDN.Rel(z.FQDN()); ok && slices.Contains(ups, rel) {
-				cuts[rel] = true
-			}
-		}
-	}
-	return cuts, true
 }
 
 // findClaimAbove returns the claim of the nearest wildcard or underscore name above a base name
@@ -236,7 +125,7 @@ func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts
 // wildcard. The claim ends at names that another namespace holds: they exist, so no wildcard
 // synthesises at or below them (RFC 4592 §2.2.1). Records that never hold do not end it, nor do
 // names of its own namespace: a challenge for a name must not open it to others.
-func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
+func (r *reading) findClaimAbove(z *Zone, base name.Rel, by claimant) (claim, bool) {
 	known := true
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		_, at := get[Owner](r, OwnerKey(z.UID, up)) // all of them, in one round
@@ -245,19 +134,10 @@ func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by cl
 	if !known {
 		return claim{}, false
 	}
-	var elsewhere map[name.Rel]string
-	if !by.cascade && holding.isGaining() {
-		if elsewhere, known = r.speaksElsewhere(z, holding, base); !known {
-			return claim{}, false
-		}
-	}
 	below := base
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
 		ns := o.speaker(z.Namespace)
-		if ns == "" {
-			ns = elsewhere[up]
-		}
 		if ns == "" {
 			below = up
 			continue
@@ -265,7 +145,7 @@ func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by cl
 		if ns == by.namespace {
 			return claim{namespace: ns, yields: true, above: up}, true // no other namespace is in its way in either case
 		}
-		ends, known := r.heldByOthers(z, holding, below, ns)
+		ends, known := r.heldByOthers(z, below, ns)
 		if !known || ends {
 			return claim{}, known
 		}
@@ -275,7 +155,7 @@ func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by cl
 }
 
 // heldByOthers reports whether a namespace other than ns holds n or a name below it.
-func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string) (others, known bool) {
+func (r *reading) heldByOthers(z *Zone, n name.Rel, ns string) (others, known bool) {
 	if !r.askAll([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
 		return false, false
 	}
@@ -285,59 +165,6 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 		return true, true
 	}
 	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }), true
-}
-
-// Gains reports whether a standing cascade may bring records to a name here: one of the zone's own namespace, whose
-// rules may have come back (S7.5 counts that as its act), or one from a zone at the name, above or below it (S2.7).
-func (h *Holding) Gains(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool {
-		return w.Own || w.Losing != "" && (w.LosingFQDN.Encloses(n) || n.Encloses(w.LosingFQDN))
-	})
-}
-
-// isGaining reports whether a standing cascade brings records here.
-func (h *Holding) isGaining() bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
-}
-
-// speaksElsewhere maps names above base to the namespace that has a wildcard or an underscore name right below them,
-// where a standing cascade brings that here or has taken it from where it was (S2.7). Those of the zone's own
-// namespace are left out.
-func (r *reading) speaksElsewhere(z *Zone, holding *Holding, base name.Rel) (map[name.Rel]string, bool) {
-	var ups []name.Rel
-	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		ups = append(ups, up)
-	}
-	arriving, ok := comingBelow(z, ups)
-	if !ok {
-		return nil, true
-	}
-	ks := []Key{arriving}
-	for _, up := range ups {
-		ks = append(ks, holding.losingOwnerKeys(z, up)...)
-	}
-	if !r.askAll(ks) {
-		return nil, false
-	}
-	out := map[name.Rel]string{}
-	put := func(up name.Rel, ns string) {
-		if out[up] == "" && ns != z.Namespace {
-			out[up] = ns
-		}
-	}
-	for _, up := range ups {
-		for _, k := range holding.losingOwnerKeys(z, up) {
-			o, _ := getUnguarded[Owner](r, k)
-			put(up, o.speaker(z.Namespace))
-		}
-	}
-	coming, _ := get[Arriving](r, arriving)
-	for _, a := range coming.holdingArrivals() {
-		if at, ok := a.FQDN.Rel(z.FQDN()); ok && at != Base(at) && slices.Contains(ups, Base(at)) {
-			put(Base(at), a.Namespace)
-		}
-	}
-	return out, true
 }
 
 // SpeaksFor reports whether a record admitted so counts in Owner.Speaks of its base name.
@@ -435,7 +262,7 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 		return others, true
 	}
 	since := uint64(math.MaxUint64)
-	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
+	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns {
 		since = h.List[0].First
 	}
 	before := func(other string) uint64 {
@@ -452,10 +279,7 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	if err != nil || others {
 		return others, true // where base is too long no name fits below it
 	}
-	if others, known = r.zonesBelow(z, at, ns, before); !known || others || by.cascade {
-		return others, known
-	}
-	return r.holdsElsewhereBelow(holding, z.View, at, ns)
+	return r.zonesBelow(z, at, ns, before)
 }
 
 // zonesBelow reports whether z encloses a zone below n, of another namespace than ns, that came there before the
@@ -504,41 +328,4 @@ func (r *reading) anotherHolds(z *Zone, names []name.Rel, ns string, below func(
 		another = another || h.Holder() != ns
 	}
 	return another, true
-}
-
-// holdsElsewhereBelow reports whether a standing cascade brings records here that
-// hold names strictly below n for another namespace than ns (S2.7). known false:
-// facts are needed.
-func (r *reading) holdsElsewhereBelow(h *Holding, view string, n name.Name, ns string) (others, known bool) {
-	var ks []Key
-	for _, w := range h.Works {
-		if w.Losing == "" {
-			continue
-		}
-		if rel, ok := n.Rel(w.LosingFQDN); ok {
-			ks = append(ks, HeldBelowKey(w.Losing, rel))
-		} else if n.Encloses(w.LosingFQDN) {
-			ks = append(ks, HoldersKey(w.Losing, name.Apex), HeldBelowKey(w.Losing, name.Apex))
-		}
-	}
-	if len(ks) == 0 {
-		return false, true
-	}
-	coming := Key{Kind: KindArriving, View: view, Name: n}
-	if !r.askAll(append(ks, coming)) {
-		return false, false
-	}
-	for _, k := range ks {
-		if k.Kind == KindHolders {
-			at, _ := get[Holders](r, k)
-			others = others || at.Holder() != "" && at.Holder() != ns
-		} else if held, _ := get[HeldBelow](r, k); held != nil {
-			others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns })
-		}
-	}
-	c, _ := get[Arriving](r, coming)
-	return others || slices.ContainsFunc(c.holdingArrivals(), func(a Arrival) bool {
-		rel, ok := a.FQDN.Rel(n)
-		return a.Namespace != ns && ok && !Base(rel).IsApex()
-	}), true
 }

@@ -99,7 +99,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		return plan, nil
 	}
 	plan.Writes = append(writes, Write{Key: key, Value: cutFact(counts)})
-	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
+	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if !df.empty() {
 		if r := advanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {

@@ -102,9 +102,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 			return x.awaitEviction(plan, x.evicts), nil
 		}
 	}
-	if !x.countHolders() {
-		return nil, nil
-	}
+	x.countHolders()
 	x.countSpeakers()
 	for i := range x.named {
 		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
@@ -214,38 +212,20 @@ func (x *delta) judgeComing(plan *Plan) *Refusal {
 }
 
 // countHolders counts the record as one that holds its base name, and no longer as one that holds the name it leaves.
-// A change at the same base by a record that may still hold keeps its turn. false: facts are needed.
-func (x *delta) countHolders() bool {
+// A change at the same base by a record that may still hold keeps its turn.
+func (x *delta) countHolders() {
 	held := x.memberBefore != nil && x.memberBefore.Admission == AdmittedPlain
 	holds := x.member != nil && x.member.Admission == AdmittedPlain
 	if held && holds && Base(x.gone.Owner) == Base(x.come.Owner) {
-		return true
+		return
 	}
 	if held {
 		x.holdersOf(Base(x.gone.Owner)).after.removeRecord(x.ask.Namespace)
 	}
 	if !holds {
-		return true
+		return
 	}
-	late, known := x.comesLate()
-	if known {
-		x.holdersOf(Base(x.come.Owner)).after.addRecord(x.ask.Namespace, x.member.N, late)
-	}
-	return known
-}
-
-// comesLate reports whether a cascade brings names below the record's base name for other namespaces, which count as
-// older than it (S2.7, S4.7). known false: facts are needed.
-func (x *delta) comesLate() (late, known bool) {
-	z, ns := x.zone, x.ask.Namespace
-	at, err := Base(x.come.Owner).In(z.FQDN())
-	if err != nil || x.ask.Cascade || ns == z.Namespace || !x.holding.isGaining() {
-		return false, true
-	}
-	if late, known = x.holdsElsewhereBelow(x.holding, z.View, at, ns); !known || late {
-		return late, known
-	}
-	return x.zonesBelow(z, at, ns, func(string) uint64 { return 0 })
+	x.holdersOf(Base(x.come.Owner)).after.addRecord(x.ask.Namespace, x.member.N)
 }
 
 // countSpeakers counts a record at a wildcard or an underscore name in the owner of its base name.
@@ -296,7 +276,7 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 	z, ask := x.zone, &x.ask
 	plan.Writes = x.keys // the first writes of the plan
 	plan.Rule = x.rule
-	change := &ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())}
+	change := &ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix())}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
 		if r := advanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {

@@ -40,8 +40,6 @@ const (
 	KindZonesBelow
 	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial.
 	KindLastSerial
-	// KindArriving asks what has left one zone and is not in the next yet, at or below (View, Name): *Arriving.
-	KindArriving
 	// KindHeldBelow asks for the holders of base names strictly below Owner in the zone with uid Zone: *HeldBelow.
 	KindHeldBelow
 	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
@@ -118,9 +116,8 @@ const FewKeys = 32
 type fact struct {
 	key   Key
 	value any
-	// used says that the last decision rests on the fact, and guarded that the fact must hold when that decision
-	// commits.
-	used, guarded bool
+	// used says that the last decision rests on the fact.
+	used bool
 }
 
 // NewSeen returns a Seen with room for the facts of an ordinary decision.
@@ -186,13 +183,6 @@ func (s *Seen) Put(k Key, v any) {
 func (s *Seen) Used(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used
-}
-
-// Guarded reports whether a fact that the last decision rests on must hold when that commits (I5). A fact that need
-// not hold can only go meanwhile, and leaves a trace in one that must (getUnguarded).
-func (s *Seen) Guarded(k Key) bool {
-	f := s.findFact(k)
-	return f != nil && f.guarded
 }
 
 // All lists the facts in the order in which they became known.
@@ -298,12 +288,11 @@ type Enclosed struct {
 // StandingWork marks a cascade at a zone it touches.
 type StandingWork struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that records come from; its holders count as this zone's until they have come
-	// (S2.7).
+	// Losing is the uid of the zone that records come from; "": they come from none.
 	Losing string `json:"losing,omitempty"`
-	// LosingFQDN is the name the losing zone had.
-	LosingFQDN name.Name `json:"losingFQDN,omitzero"`
-	Since      int64     `json:"since"`
+	// Locks is the name at which they stand, and below which, until all have come (S2.10); zero: none is left.
+	Locks name.Name `json:"locks,omitzero"`
+	Since int64     `json:"since"`
 	// By is the namespace that caused the cascade.
 	By string `json:"by,omitempty"`
 	// Own says that the zone's own namespace caused the cascade.
@@ -457,9 +446,6 @@ type Holder struct {
 	Count int `json:"c"`
 	// First is the journal count at which it came.
 	First uint64 `json:"f,omitempty"`
-	// Late says that the namespace came while a cascade was bringing names below for other namespaces, which count as
-	// older (S2.7, S4.7).
-	Late bool `json:"l,omitempty"`
 }
 
 // Holders lists the namespaces that have records at a base name which may hold it, first comer first.
@@ -592,24 +578,4 @@ func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)
 	}
-}
-
-// Arrival is a record that is between two zones.
-type Arrival struct {
-	FQDN      name.Name
-	Namespace string
-	// Left says how the record was admitted in the zone that it left.
-	Left Admission
-}
-
-// Arriving lists the records that left a zone and wait for the step that takes them into
-// another (S2.7).
-type Arriving struct{ Records []Arrival }
-
-// holdingArrivals lists the records that may hold their base name.
-func (a *Arriving) holdingArrivals() []Arrival {
-	if a == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(a.Records), func(x Arrival) bool { return x.Left != AdmittedPlain })
 }

@@ -40,12 +40,12 @@ func (h *Holders) namespaces() (out []string) {
 
 // addRecord counts one more record of a namespace that came at n: its place in the
 // list is that of its oldest record (S4.6).
-func (h *Holders) addRecord(namespace string, n uint64, late bool) {
+func (h *Holders) addRecord(namespace string, n uint64) {
 	if i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace }); i >= 0 {
 		h.List[i].Count++
 		h.List[i].First = min(h.List[i].First, n)
 	} else {
-		h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n, Late: late})
+		h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n})
 	}
 	slices.SortStableFunc(h.List, func(x, y Holder) int { return cmp.Compare(x.First, y.First) })
 }
@@ -69,7 +69,13 @@ func holdersFact(h *Holders) any {
 
 // WithWork is the holding with the mark of a cascade (S7.2); the same holding
 // when id is empty or marked already. by is the namespace that caused it.
-func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name.Name, now int64) *Holding {
+func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
+	return h.withMove(id, zoneNamespace, by, "", name.Name{}, now)
+}
+
+// withMove is WithWork for a cascade that brings records from the zone losing. They stood at locks and below it; zero:
+// there are none.
+func (h *Holding) withMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
 		return h
 	}
@@ -81,7 +87,7 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 	case len(h.Works) == 0:
 		out.Unsettled, out.Overdue = now, h.isWaived(now)
 	}
-	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, By: by, Own: own})
+	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
 	return &out
 }
 
@@ -113,102 +119,6 @@ func (h *Holding) WithoutWork(id string) *Holding {
 		out.Works = nil
 	}
 	return &out
-}
-
-// heldElsewhere lists the namespaces that hold base name at in the zones that a standing cascade brings records from,
-// and on the way from there. The holder comes first, and ns comes before others of those on the way (S2.7). known
-// false: facts are needed.
-func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (namespaces []string, known bool) {
-	if !h.isGaining() {
-		return nil, true
-	}
-	coming := Key{Kind: KindArriving, View: view, Name: at}
-	ks := []Key{coming}
-	for _, w := range h.Works {
-		if rel, ok := at.Rel(w.LosingFQDN); w.Losing != "" && ok {
-			ks = append(ks, HoldersKey(w.Losing, rel))
-		}
-	}
-	if !r.askAll(ks) { // in one round
-		return nil, false
-	}
-	for _, k := range ks[1:] {
-		from, _ := getUnguarded[Holders](r, k)
-		namespaces = append(namespaces, from.namespaces()...)
-	}
-	there := len(namespaces)
-	c, _ := get[Arriving](r, coming)
-	for _, a := range c.holdingArrivals() {
-		rel, ok := a.FQDN.Rel(at)
-		switch {
-		case !ok || !Base(rel).IsApex(): // it holds a name below
-		case a.Namespace == ns:
-			namespaces = slices.Insert(namespaces, there, ns)
-		default:
-			namespaces = append(namespaces, a.Namespace)
-		}
-	}
-	return namespaces, true
-}
-
-// sharedElsewhere reports whether records that never hold stand at a base name that none holds, in a zone that a
-// standing cascade brings records from, or on the way from there (S2.7). It returns false where one of them is of the
-// claimant. known false: facts are needed.
-func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by claimant) (shared, known bool) {
-	at, err := base.In(z.FQDN())
-	if err != nil || by.cascade || by.from == at || !holding.isGaining() {
-		return false, true
-	}
-	coming, ks := Key{Kind: KindArriving, View: z.View, Name: at}, holding.losingOwnerKeys(z, base)
-	if !r.askAll(append(ks, coming)) {
-		return false, false
-	}
-	for _, k := range ks {
-		o, _ := getUnguarded[Owner](r, k)
-		shared = shared || o != nil && len(o.Values) > 0
-	}
-	if c, _ := get[Arriving](r, coming); c != nil {
-		for _, a := range c.Records {
-			if a.FQDN == at && a.Namespace == by.namespace {
-				return false, true
-			}
-			shared = shared || a.FQDN == at
-		}
-	}
-	return shared, true
-}
-
-// bringsForeign reports whether a standing cascade brings records of another
-// namespace than ns to n or below it (S2.7, S3.6). known false: facts are needed.
-func (r *reading) bringsForeign(h *Holding, view string, n name.Name, ns string) (foreign, known bool) {
-	gaining := false
-	var from []Key
-	for _, w := range h.Works {
-		if w.Losing == "" {
-			continue
-		}
-		gaining = true
-		if at, ok := n.Rel(w.LosingFQDN); ok {
-			from = append(from, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: at})
-		} else if n.Encloses(w.LosingFQDN) {
-			from = append(from, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: name.Apex})
-		}
-	}
-	if !r.askAll(from) { // in one round
-		return false, false
-	}
-	for _, k := range from {
-		tenants, _ := get[TenantsBelow](r, k)
-		foreign = foreign || blocksCut(tenants, ns)
-	}
-	if gaining {
-		coming, known := get[Arriving](r, Key{Kind: KindArriving, View: view, Name: n})
-		if !known {
-			return false, false
-		}
-		foreign = foreign || coming != nil && slices.ContainsFunc(coming.Records, func(a Arrival) bool { return a.Namespace != ns && a.Left != AdmittedUnderscore })
-	}
-	return foreign, true
 }
 
 // blocksCut reports whether a namespace other than ns has records there that may

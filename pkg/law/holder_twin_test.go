@@ -257,9 +257,6 @@ func (t *tenancy) findFirst(n name.Rel) (namespace string, since uint64) {
 	if h == nil || len(h.List) == 0 {
 		return "", 0
 	}
-	if h.List[0].Late {
-		return h.List[0].Namespace, math.MaxUint64
-	}
 	return h.List[0].Namespace, h.List[0].First
 }
 

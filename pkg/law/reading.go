@@ -14,28 +14,13 @@ type reading struct {
 // beginReading begins a decision: nothing is used yet.
 func beginReading(seen *Seen) reading {
 	for i := range seen.facts {
-		seen.facts[i].used, seen.facts[i].guarded = false, false
+		seen.facts[i].used = false
 	}
 	return reading{seen: seen}
 }
 
 // get returns the fact of a key, nil when there is nothing; false: not known yet.
 func get[T any](r *reading, k Key) (*T, bool) {
-	f := r.seen.lookUp(k)
-	if f == nil {
-		r.needs = append(r.needs, k)
-		return nil, false
-	}
-	f.used, f.guarded = true, true
-	t, _ := f.value.(*T)
-	return t, true
-}
-
-// getUnguarded is get for a fact of a zone that loses names to the zone of the decision (S2.7). That fact needs no
-// guard of its own: while the mark of the cascade is in the holding, the losing zone takes in nothing at those names,
-// and what leaves it is on its way, or in the gaining zone. So a deep name takes no compare for each of its labels
-// and cascades.
-func getUnguarded[T any](r *reading, k Key) (*T, bool) {
 	f := r.seen.lookUp(k)
 	if f == nil {
 		r.needs = append(r.needs, k)

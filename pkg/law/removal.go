@@ -89,7 +89,10 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
-	last.Zone = z.UID
+	var locks name.Name
+	if z.Rows > 0 {
+		last.Zone, locks = z.UID, z.FQDN()
+	}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
 		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})
@@ -112,8 +115,8 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still "+
 			"go to zone %s; remove this one when they are through", most, by, at)}
 	}
-	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
-		h := gaining.WithWork(ask.WorkID, gaining.Namespace, by, z.UID, z.FQDN(), ask.Now.Unix())
+	if gaining != nil {
+		h := gaining.withMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, at), Value: h})
 		plan.Work.Zones = []Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
 	}

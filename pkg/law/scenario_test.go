@@ -426,7 +426,8 @@ func describeExcess(e *law.Excess) string {
 	return text
 }
 
-var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid", law.Duplicate: "422 Duplicate"}
+var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid",
+	law.Duplicate: "422 Duplicate", law.Later: "429 Later"}
 
 // describeOutcome tells what a client is told.
 func (w *world) describeOutcome(plan *law.Plan, refusal *law.Refusal) string {

@@ -19,7 +19,7 @@ import (
 func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
 	for k := range seen.All() {
 		all++
-		if seen.Guarded(k) && k.Zone != zone && k.Kind != law.KindHolding {
+		if seen.Used(k) && k.Zone != zone && k.Kind != law.KindHolding {
 			guarded++
 		}
 	}

@@ -74,6 +74,7 @@ type candidate struct {
 	uid     string
 	created int64
 	came    law.Admission
+	first   bool // its namespace held the name when it began to wait (S2.9)
 }
 
 func (w *world) carryOut(work *law.Work) {
@@ -86,12 +87,20 @@ func (w *world) carryOut(work *law.Work) {
 			w.reparentReferring(work, scan)
 		}
 	}
+	moving := true
 	for _, c := range w.listCandidates(work) {
+		if moving && c.came == "" {
+			moving = false
+			w.unlockNames(work)
+		}
 		if c.zone {
 			w.reconsiderZone(work, c)
 		} else {
 			w.reconsiderRecord(work, c)
 		}
+	}
+	if moving {
+		w.unlockNames(work)
 	}
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
@@ -115,6 +124,14 @@ func (w *world) carryOut(work *law.Work) {
 	if work.Ended != nil {
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideEnded(s, work, w.now.Unix()) })
 		w.applyPlan(object{work.Ended.Namespace, work.Ended.Name}, true, out.Plan, nil)
+	}
+}
+
+// unlockNames ends the locks of a work (S2.11).
+func (w *world) unlockNames(work *law.Work) {
+	for _, place := range work.Zones {
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideUnlocked(s, place, work.ID) })
+		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 }
 
@@ -148,9 +165,9 @@ func (w *world) listWithdrawals() (keys []law.Key) {
 	return keys
 }
 
-// listCandidates of a work in the order of S2.7: zones, since they take records in;
-// the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held
-// none; of each by age, then uid.
+// listCandidates of a work in the order of S2.7: what moves, of the gaining zone's own namespace, then what held its
+// name in the zone that it leaves, then the rest; and what waits: zones, since they take records in; the own namespace;
+// the namespace that held the name; the others; of each by age, then uid.
 func (w *world) listCandidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
@@ -188,9 +205,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 				} else {
 					r := w.records[k.object]
 					c.uid, c.created, c.came = r.record.UID, r.record.Created, r.waits.Left
-					if r.waits.KeptOut == k.object.Namespace {
-						c.came = law.AdmittedPlain
-					}
+					c.first = r.waits.KeptOut == k.object.Namespace
 				}
 				found[c] = true
 			}
@@ -208,16 +223,20 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 	}
 	rank := func(c candidate) int {
 		switch {
-		case c.zone:
+		case c.came != "" && c.Namespace == own:
 			return 0
-		case c.Namespace == own:
-			return 1
 		case c.came == law.AdmittedPlain:
+			return 1
+		case c.came != "":
 			return 2
-		case c.came == "":
+		case c.zone:
 			return 3
+		case c.Namespace == own:
+			return 4
+		case c.first:
+			return 5
 		}
-		return 4
+		return 6
 	}
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(len(x.uid), len(y.uid)), cmp.Compare(x.uid, y.uid))

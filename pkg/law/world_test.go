@@ -130,17 +130,6 @@ func (w *world) answerKey(k law.Key) any {
 		return nil
 	case law.KindTenantsBelow:
 		return w.listMembers(k)
-	case law.KindArriving:
-		out := &law.Arriving{}
-		for o, r := range w.records {
-			if r.waits != nil && r.waits.Left != "" && r.waits.View == k.View && k.Name.Encloses(r.waits.FQDN) {
-				out.Records = append(out.Records, law.Arrival{FQDN: r.waits.FQDN, Namespace: o.Namespace, Left: r.waits.Left})
-			}
-		}
-		slices.SortFunc(out.Records, func(x, y law.Arrival) int {
-			return cmp.Or(x.FQDN.Compare(y.FQDN), cmp.Compare(x.Namespace, y.Namespace))
-		})
-		return out
 	case law.KindZonesBelow:
 		out := &law.ZonesBelow{}
 		for key, v := range w.facts {

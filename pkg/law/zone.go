@@ -84,6 +84,8 @@ type zonePlace struct {
 	parent        *Zone
 	parentHolding *Holding
 	owner         name.Rel // relative to parent
+	// taken is the number of records that the parent has at or below the zone's name.
+	taken int
 }
 
 func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
@@ -277,13 +279,12 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 		return refusal
 	}
 	if tenants != nil {
-		n := 0
 		for _, t := range tenants.Tenants {
-			n += t.Records
+			s.taken += t.Records
 		}
-		if n > 0 && !d.ask.Cascade {
+		if s.taken > 0 && !d.ask.Cascade {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over %d records at or below %s as far as its delegations "+
-				"allow them; the others are released (S3.7)", n, s.fqdn))
+				"allow them; the others are released (S3.7)", s.taken, s.fqdn))
 		}
 	}
 	return nil
@@ -332,7 +333,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 	if ns == p.Namespace {
 		return nil
 	}
-	by := claimant{namespace: ns, cascade: d.ask.Cascade}
+	by := claimant{namespace: ns}
 	c, known := d.findClaim(p, s.parentHolding, base, by)
 	if !known {
 		return nil
@@ -340,13 +341,6 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 	foreign, known := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
 	if !known {
 		return nil
-	}
-	if !d.ask.Cascade {
-		arriving, known := d.bringsForeign(s.parentHolding, s.view, s.fqdn, ns)
-		if !known {
-			return nil
-		}
-		foreign = foreign || arriving
 	}
 	foreign = foreign || blocksCut(tenants, ns) ||
 		c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns)) ||
@@ -412,6 +406,9 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	if !ok || len(d.needs) > 0 {
 		return nil, nil
 	}
+	if refusal == nil {
+		refusal = s.refuseLocked(spec.Namespace, last)
+	}
 	if refusal != nil {
 		if !ask.Cascade {
 			return nil, refusal
@@ -432,17 +429,19 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	h := &Holding{Ref: spec.Ref, Target: spec.ZoneRef}
 	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s)}
 	var losing string
-	var losingFQDN name.Name
+	var locks name.Name
 	scans := []Scan{{Kind: ScanReferring, Target: &Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
 	if s.parent != nil {
-		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
+		if losing = s.parent.UID; s.taken > 0 {
+			locks = s.fqdn
+		}
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
 		plan.oweCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
-		recountParent(plan, s.view, losingFQDN, s.parentHolding)
+		recountParent(plan, s.view, s.parent.FQDN(), s.parentHolding)
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
-	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
-	d.inheritHolders(plan, change, s, last)
+	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
+	d.joinMove(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
 	}
@@ -477,43 +476,27 @@ func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
 }
 
 // oweWork adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
-func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, losingFQDN name.Name,
+func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
 	by := cmp.Or(d.by, ns)
 	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: by, Since: ask.Now.Unix(),
 		Zones: []Place{{Ref: change.Zone.Ref, View: s.view, FQDN: s.fqdn}}}
-	change.Holding = change.Holding.WithWork(ask.WorkID, ns, by, losing, losingFQDN, ask.Now.Unix())
-	if losing == "" {
+	change.Holding = change.Holding.withMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
+}
+
+// joinMove has a zone that is made at the name of one that was removed take in the records of that one, as long as
+// they have not been let go. They move here instead of where they were moving (S2.10).
+func (d *zoneDecision) joinMove(plan *Plan, change *ZoneChange, s *zonePlace, last *LastSerial) {
+	if last == nil || last.Zone == "" || last.Zone == change.Zone.UID {
 		return
 	}
-	// What still comes to the parent from a zone that went may belong here now. The holders of these names there hold
-	// them here until it has come (S2.7).
-	for _, w := range s.parentHolding.Works {
-		if w.Losing != "" && (s.fqdn.Encloses(w.LosingFQDN) || w.LosingFQDN.Encloses(s.fqdn)) {
-			d.gainRecords(plan, change, w.Losing, w.LosingFQDN)
-		}
-	}
-}
-
-// inheritHolders lets a zone made at the name of one that was removed begin with its
-// holders, as long as its records have not been let go (S2.7).
-func (d *zoneDecision) inheritHolders(plan *Plan, change *ZoneChange, s *zonePlace, last *LastSerial) {
-	if last != nil && last.Zone != "" && last.Zone != change.Zone.UID &&
-		!slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
-		d.gainRecords(plan, change, last.Zone, s.fqdn)
-	}
-}
-
-// gainRecords has the plan's work take in the records of a zone that went. The holders of that zone are those of this
-// one until the work is through.
-func (d *zoneDecision) gainRecords(plan *Plan, change *ZoneChange, losing string, losingFQDN name.Name) {
 	h := *change.Holding
-	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: losing, LosingFQDN: losingFQDN, Since: d.ask.Now.Unix(),
+	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: last.Zone, Locks: s.fqdn, Since: d.ask.Now.Unix(),
 		Own: true})
 	change.Holding = &h
-	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanMembers, Zone: losing, Owner: name.Apex})
+	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanMembers, Zone: last.Zone, Owner: name.Apex})
 }
 
 // advanceHeader makes the step of a header change. before is nil for a new zone.

@@ -106,8 +106,7 @@
 // read stays true while the zone stands at its revision, and one compare covers all of them. Names of zones are
 // compared by themselves, present or absent, which is why no fences are needed. What one zone must know of another's
 // write stands in the holding under its name, which its own writes compare: a zone that lost there, a cascade that
-// brings records. While the latter stands nothing comes to the zone that loses them at those names, and what leaves
-// there is on its way or in this zone: both are compared, and what was read of the losing zone is not.
+// brings records, and locks their names until they have come (S2.10).
 //
 // All clients of etcd in it speak of versions, which package subrev makes of etcd's revisions: they are compared and
 // watched from, and stand in no value. The version of a zone or record is in the answer to its own write.

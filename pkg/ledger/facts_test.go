@@ -5,7 +5,6 @@ package ledger_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -149,56 +148,4 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	s.Run()
 	st.Settle()
 	write("b", false)
-}
-
-// A PTR of IPv6 has 34 labels, and a name up to 127. While a cascade brings records to its zone it is decided in one
-// transaction nevertheless, whether the zone that loses them stands or is gone, and with as many cascades as one
-// namespace may have (S2.7).
-func TestFacts_ofDeepNamesFitWhileCascadesStand_S2_7(t *testing.T) {
-	t.Parallel()
-	t.Run("a zone that comes", func(t *testing.T) {
-		st := store.New(t)
-		s := st.Server()
-		stop := s.Run()
-		rule, own := store.Allow("b", "*"), store.Allow("platform", "*")
-		own.Zones = []string{"*"}
-		ptr := func(n int) {
-			t.Helper()
-			domain := fmt.Sprintf("%x.%s8.b.d.0.1.0.0.2.ip6.arpa.", n, strings.Repeat("0.", 23))
-			store.Must(s.CreateRecord(t.Context(), store.Record("b", fmt.Sprint("p", n), domain, "PTR", "host.example.net.")))
-		}
-		store.Must(s.CreateZone(store.Zone("platform", "top", "1.0.0.2.ip6.arpa.", rule, own)))
-		ptr(1)
-		st.Settle()
-		stop()
-		for i, child := range []string{"8.b.d.0.1.0.0.2.ip6.arpa.", "0.8.b.d.0.1.0.0.2.ip6.arpa.", "0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa."} {
-			store.Must(s.CreateZone(store.Zone("platform", fmt.Sprint("child", i), child, rule, own)))
-			ptr(2 + i)
-		}
-		s.Run()
-		st.Settle()
-	})
-	t.Run("zones that go", func(t *testing.T) {
-		st := store.New(t)
-		s := st.Server()
-		stop := s.Run()
-		rule := store.Allow("b", "*")
-		rule.Zones = []string{"*"}
-		store.Must(s.CreateZone(store.Zone("platform", "top", "org.", rule)))
-		domain := "org."
-		for i := range 15 {
-			domain = "a." + domain
-			store.Must(s.CreateZone(store.Zone("b", fmt.Sprint("z", i), domain, rule)))
-		}
-		st.Settle()
-		stop()
-		for i := range 15 {
-			must.Succeed(t, s.DeleteZone("b", fmt.Sprint("z", i)))
-		}
-		for _, labels := range []int{3, 34, 120} {
-			store.Must(s.CreateRecord(t.Context(), store.Record("b", fmt.Sprint("deep", labels), strings.Repeat("a.", labels-1)+"org.", "A", "192.0.2.1")))
-		}
-		s.Run()
-		st.Settle()
-	})
 }

@@ -72,7 +72,9 @@ func TestWrite_refusalReads_S2_2(t *testing.T) {
 
 func TestWrite_deepNames_S1_4(t *testing.T) {
 	t.Parallel()
-	s := store.New(t).Server()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
 	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	deep := strings.Repeat("a.", 120) + "example.org."
 	r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep", deep, "A", "192.0.2.1")))
@@ -81,6 +83,7 @@ func TestWrite_deepNames_S1_4(t *testing.T) {
 	}
 	// A zone so deep takes what is below it, and its parent's record there is no longer that zone's to change.
 	store.Must(s.CreateZone(store.Zone("default", "deeper", strings.Repeat("a.", 110)+"example.org.", store.Allow("default", "*"))))
+	st.Settle()
 	if r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep2", "b."+deep, "A", "192.0.2.1"))); r.Status.ZoneRef.Name != "deeper" {
 		t.Errorf("adopted by %s, not the longest zone", r.Status.ZoneRef.Name)
 	}

@@ -336,7 +336,7 @@ func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 			w.Guess, w.flat = false, !s.Guess
 			return b.decideLocked(ctx, r, false, true)
 		}
-		r.reply(Answer{Err: tooManyFacts(w, s.Seen, len(cmps), most)})
+		r.reply(Answer{Err: tooManyFacts(w, len(cmps), most)})
 		return taken, nil
 	}
 	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.Ops.Load()) {

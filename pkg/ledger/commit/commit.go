@@ -222,15 +222,9 @@ func tooManyOperations(w *Write, count int) error {
 		"change fewer values at once, or have etcd started with --max-txn-ops=%d", w.Resource, w.Namespace, w.Name, count, recommendedOps))
 }
 
-// tooManyFacts refuses a decision with more facts than a transaction takes. The refusal is for now where cascades
-// that bring records to a zone of the decision have a share in that. Of a zone it is for its name servers, since the
-// labels of one name are few facts (facts.FlatName).
-func tooManyFacts(w *Write, seen *law.Seen, count, most int) error {
-	for _, fact := range seen.All() {
-		if h, _ := fact.(*law.Holding); h != nil && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.Losing != "" }) {
-			return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", count, most)})
-		}
-	}
+// tooManyFacts refuses a decision with more facts than a transaction takes. Of a zone it is for its name servers, since
+// the labels of one name are few facts (facts.FlatName).
+func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
 		at, less = "spec.nameServers", "change fewer name servers at once, each that the zone has and gets is one; or have fewer of them"
@@ -357,7 +351,7 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (out law.Outcome, e
 			continue
 		}
 		if len(cmps) > most {
-			return out, tooManyFacts(w, s.Seen, len(cmps), most)
+			return out, tooManyFacts(w, len(cmps), most)
 		}
 		var orelse []clientv3.Op
 		for _, z := range s.Zones {

@@ -686,8 +686,6 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 				out.Add(h)
 			}
 		})
-	case law.KindArriving:
-		return mem.decodeArriving(kvs)
 	case law.KindTenantsBelow:
 		return mem.decodeMembers(k.Owner, kvs)
 	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
@@ -710,27 +708,6 @@ func decodeOwners[T any](mem *Memory, room string, kind law.Kind, kvs []*mvccpb.
 		found(owner, v.(*T))
 	}
 	return nil
-}
-
-// decodeArriving reads which records wait for the step that takes them into a zone.
-func (mem *Memory) decodeArriving(kvs []*mvccpb.KeyValue) (*law.Arriving, error) {
-	out := &law.Arriving{}
-	for _, kv := range kvs {
-		var w layout.Waiter
-		if err := layout.Decode(kv.Value, &w); err != nil {
-			return nil, layout.Unreadable(string(kv.Key), err)
-		}
-		_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
-		if w.Left == "" || !ok {
-			continue
-		}
-		fqdn, err := mem.Layout.ParseWaiting(string(kv.Key))
-		if err != nil {
-			return nil, layout.Unreadable(string(kv.Key), err)
-		}
-		out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left})
-	}
-	return out, nil
 }
 
 // decodeMembers sums up members of a zone by namespace; those exactly at top are also counted.
@@ -827,7 +804,7 @@ func (s *Session) Guards() []clientv3.Cmp {
 		}
 	}
 	for _, p := range s.Single {
-		if s.Seen.Guarded(p.Key) && drop != "facts" && drop != "all" {
+		if s.Seen.Used(p.Key) && drop != "facts" && drop != "all" {
 			out = append(out, etcd.RevisionIs(mem.Layout.Key(p.Key), p.rev))
 		}
 	}

@@ -99,8 +99,6 @@ func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
 	case law.KindHolding, law.KindZonesBelow, law.KindForeignZones:
 		return k.Room("names") + viewKey(f.View) + "/" + f.Name.Key()
-	case law.KindArriving:
-		return k.WaitingAt(f.View, f.Name, false)
 	case law.KindLastSerial:
 		return k.Room("serials") + viewKey(f.View) + "/" + f.Name.Key()
 	case law.KindFloor:
@@ -136,7 +134,7 @@ func (k Keys) Key(f law.Key) string {
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindArriving, law.KindHeldBelow,
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindHeldBelow,
 		law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
 		return true
 	}
@@ -252,20 +250,6 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	}
 	t := parts[len(parts)-3:]
 	return t[0], t[1], t[2], true
-}
-
-// ParseWaiting reads the name from a waiting key that has one.
-func (k Keys) ParseWaiting(key string) (name.Name, error) {
-	rest, _ := strings.CutPrefix(key, k.Room("orphans"))
-	_, rest, ok := strings.Cut(rest, "/")
-	for range 3 { // resource, namespace and object
-		i := strings.LastIndexByte(rest, '/')
-		if !ok || i < 0 {
-			return name.Name{}, fmt.Errorf("%q is no waiting key", key)
-		}
-		rest = rest[:i]
-	}
-	return name.FromKey(rest)
 }
 
 // Waiter is the value of a waiting key.

@@ -157,6 +157,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 
 func (box *Outbox) tryWork(ctx context.Context, s *standing) (err error) {
 	defer box.com.Recover(ctx, nil, &err)
+	s.again = !box.com.Owns(s.Work.ID) || box.failed.hasFailed(s.Work.ID)
 	if err := s.Refresh(ctx, box.mem); err != nil {
 		return err
 	}
@@ -185,7 +186,24 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 			return err
 		}
 	}
-	w := box.window(s)
+	if slices.ContainsFunc(s.Work.Scans, s.moves) {
+		if err := box.decideFound(ctx, s, box.window(s, true)); err != nil {
+			return err
+		}
+		for _, place := range s.Work.Zones {
+			if err := box.unlockZone(ctx, s, place, s.Work.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if err := box.decideFound(ctx, s, box.window(s, false)); err != nil {
+		return err
+	}
+	return box.finishWork(ctx, s)
+}
+
+// decideFound decides the candidates of a work, part by part.
+func (box *Outbox) decideFound(ctx context.Context, s *standing, w *window) error {
 	for {
 		if err := box.collectCandidates(ctx, s, w); err != nil {
 			return err
@@ -199,7 +217,23 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 		case w.more:
 			w.next()
 		default:
-			return box.finishWork(ctx, s)
+			return nil
+		}
+	}
+}
+
+// unlockZone ends the lock of a work in one zone: what stood has moved, and what waits has no part in how long it took
+// (S2.11). s is nil where the item of the work is lost.
+func (box *Outbox) unlockZone(ctx context.Context, s *standing, place law.Place, id string) error {
+	for {
+		box.mem.Fault("cascade-unlock")
+		o, mod, err := box.mem.ReadZone(ctx, place.Namespace, place.Name)
+		if err != nil || o == nil || string(o.UID) != place.UID {
+			return err
+		}
+		out, _, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideUnlocked(seen, place, id) })
+		if err != nil || out.OK {
+			return err
 		}
 	}
 }
@@ -513,10 +547,12 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 	}
 }
 
-// sweepOverdue has zones delivered that their cascades held back too long (S7.2).
+// sweepOverdue has zones delivered that their cascades held back too long (S7.2), and ends locks of works that are
+// lost.
 func (box *Outbox) sweepOverdue(ctx context.Context) {
 	now := box.mem.Now().Unix()
 	for k, h := range box.mem.Unsettled() {
+		box.endLostLocks(ctx, k, h)
 		if !h.OverdueAt(now) {
 			continue
 		}
@@ -530,6 +566,24 @@ func (box *Outbox) sweepOverdue(ctx context.Context) {
 				now)
 		}); err != nil {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
+		}
+	}
+}
+
+// endLostLocks ends the locks of works whose items are lost, by a fault of the store: no cascade would end them (fsck
+// reports their marks). An item goes with the last of its marks, so one that stands here has its item, or has lost it.
+func (box *Outbox) endLostLocks(ctx context.Context, at law.Key, h *law.Holding) {
+	for _, w := range h.Works {
+		if w.Locks.IsZero() {
+			continue
+		}
+		r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(w.ID), clientv3.WithKeysOnly())
+		if err != nil || len(r.Kvs) > 0 {
+			continue
+		}
+		place := law.Place{Ref: h.Ref, View: at.View, FQDN: at.Name}
+		if err := box.unlockZone(ctx, nil, place, w.ID); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "names stay locked by a cascade that is lost", "zone", at.Name.String())
 		}
 	}
 }

@@ -14,8 +14,7 @@
 // A step differs from a client's write in three things. A refusal of the law is no answer but the reason of a
 // condition: the record leaves its zone, or waits (law.RecordAsk.Cascade). The step leaves the mark of its work at
 // the zone, which is unsettled until the mark is taken away (law.RecordAsk.Work, S7.2). And where records come from
-// one zone to another it looks at the holders of the gaining zone alone, while a client's write is decided as if the
-// losing zone's holders stood there (S2.7): order keeps the names, not refusals.
+// one zone to another the mark locks their names (S2.10): clients wait, and the step passes.
 //
 // It does not know the storage of the API, admission or migrations, and answers no client.
 //

@@ -39,6 +39,13 @@ func (f *failures) countFailure(id string, longest time.Duration) time.Duration 
 	return rest
 }
 
+func (f *failures) hasFailed(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, failed := f.of[id]
+	return failed
+}
+
 func (f *failures) isResting(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

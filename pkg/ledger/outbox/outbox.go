@@ -52,6 +52,8 @@ type standing struct {
 	commit.Item
 	// times is the Times of the item when the work began. Where it is higher at the end, the work begins again.
 	times int
+	// again says that the work may have been interrupted.
+	again bool
 	// damaged are the records that are left out (damaged.go).
 	damaged []law.Ref
 	// place is that of its lane; nil: it needs none.

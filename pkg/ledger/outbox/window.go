@@ -20,21 +20,22 @@ import (
 // work are read once for each window.
 const maxWindow = 1 << 14
 
-// window is the next part of what a work decides anew, in order: zones first, since they take records; then records
-// of the gaining zone's own namespace; then records that held their base name in the zone that they leave, or whose
-// namespace held it when they began to wait (S2.9), so that no record that waited takes a name that is served; then
-// all others; and last records that come from another zone and held no name there. Within each, age decides, then uid
-// (S2.7).
+// window is the next part of what a work decides anew, in order (S2.7, S2.9). First what moves from one zone to
+// another: of the gaining zone's own namespace; what held its base name in the zone that it leaves; and the rest. Then
+// what waits, or stands: zones, since they take records; records of the zone's own namespace; records whose namespace
+// held the name when they began to wait; and all others. Within each, age decides, then uid.
 type window struct {
-	own   string
-	after *candidate
-	found []candidate
-	more  bool
-	names map[string]string // namespaces, each once in memory
+	own string
+	// moving says that it is of what moves; else it is of all else.
+	moving bool
+	after  *candidate
+	found  []candidate
+	more   bool
+	names  map[string]string // namespaces, each once in memory
 }
 
-func (box *Outbox) window(s *standing) *window {
-	w := &window{names: map[string]string{}}
+func (box *Outbox) window(s *standing, moving bool) *window {
+	w := &window{moving: moving, names: map[string]string{}}
 	if len(s.Work.Zones) > 0 {
 		w.own = s.Work.Zones[0].Namespace
 	} else if s.Work.Unmarked {
@@ -46,23 +47,27 @@ func (box *Outbox) window(s *standing) *window {
 func (w *window) compareCandidates(x, y candidate) int {
 	rank := func(c candidate) int {
 		switch {
-		case c.letter == layout.WaitingZone:
+		case c.came != "" && c.namespace == w.own:
 			return 0
-		case c.namespace == w.own:
+		case c.came == law.AdmittedPlain:
 			return 1
-		case c.came == law.AdmittedPlain || c.keptOut == c.namespace:
+		case c.came != "":
 			return 2
-		case c.came == "":
+		case c.letter == layout.WaitingZone:
 			return 3
+		case c.namespace == w.own:
+			return 4
+		case c.keptOut == c.namespace:
+			return 5
 		}
-		return 4
+		return 6
 	}
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
 }
 
 // addCandidate adds a candidate where it may be of this part.
 func (w *window) addCandidate(c candidate) {
-	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 {
+	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 || w.moving && c.came == "" {
 		return
 	}
 	namespace, ok := w.names[c.namespace]
@@ -102,17 +107,29 @@ func (w *window) startBehind(last candidate) {
 	w.after, w.found, w.more = &last, nil, false
 }
 
-// collectCandidates finds what a work names.
+// collectCandidates finds what a work names. What moves has left no zone without being taken in by the next one,
+// unless the work was interrupted: so it need not be looked for among all that waits, of which strangers may have much
+// (S2.11).
 func (box *Outbox) collectCandidates(ctx context.Context, s *standing, w *window) error {
-	if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil || box.isUntimely(&s.Work) {
-		return err
+	if !w.moving {
+		if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil || box.isUntimely(&s.Work) {
+			return err
+		}
 	}
 	for _, scan := range s.Work.Scans {
+		if moves := s.moves(scan); moves != w.moving && (moves || !s.again) {
+			continue
+		}
 		if err := box.findScanned(ctx, s, scan, w.addCandidate); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// moves reports whether a scan finds Records that are to leave a zone for the one that the work names first.
+func (s *standing) moves(scan law.Scan) bool {
+	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
 
 // findScanned finds what a scan names, in the order of keys.
@@ -157,7 +174,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 					return layout.Unreadable(string(kv.Key), err)
 				}
 				c.uid, c.created, c.left = m.UID, m.Created, m.Admission
-				if len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone {
+				if s.moves(scan) {
 					c.came = c.left
 				}
 			} else {
@@ -171,6 +188,9 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 				}
 				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
 					continue
+				}
+				if kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves) {
+					continue // it has moved, or came since: it was decided then
 				}
 				c.uid, c.created, c.left, c.keptOut = w.UID, w.Created, w.Left, w.KeptOut
 				c.came = c.left

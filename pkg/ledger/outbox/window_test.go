@@ -32,7 +32,8 @@ func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
 	}
 	var box *Outbox
 	var all []candidate
-	for w := box.window(&standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}}); ; w.next() {
+	s := &standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}}
+	for w := box.window(s, false); ; w.next() {
 		find(w.addCandidate)
 		part := w.cutToSize()
 		if len(part) > maxWindow || cap(w.found) > 4*maxWindow {
