@@ -61,7 +61,7 @@ func TestWrites_perChange(t *testing.T) {
 	close(release)
 	w.waitForAllReady()
 	more := subtractCounts(before, w.countWrites())
-	if ours := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["records/status"] != burst+1 ||
+	if ours := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["records/status"] < burst+1 ||
 		more["deliveries/status"] > 3 || ours > burst+1+2*3 {
 		t.Errorf("a burst of %d while one is in flight: %v", burst, more)
 	}
