@@ -35,6 +35,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/changes"
 	"kubi.zone/kubizone/pkg/cmd/controller"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
+	"kubi.zone/kubizone/pkg/cmd/explain"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	fleetcmd "kubi.zone/kubizone/pkg/cmd/fleet"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
@@ -89,6 +90,7 @@ changes a record, and secondaries are told within a second.`,
 		controller.NewCommand(),
 		fleetcmd.NewCommand(),
 		doctor.NewCommand(),
+		explain.NewCommand(),
 		bindagent.NewCommand(),
 		versionCommand(),
 	}...)

@@ -298,7 +298,11 @@ var table = []row{
 		why: "machine-written from the types",
 	},
 	{
-		pkg: "pkg/cmd/...", may: []string{"api/...", "pkg/..."}, avoid: []string{clientv3, miekg},
+		pkg: "docs", may: []string{}, never: heavy,
+		why: "pages beside their text: they are the same for all programs",
+	},
+	{
+		pkg: "pkg/cmd/...", may: []string{"api/...", "docs", "pkg/..."}, avoid: []string{clientv3, miekg},
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{

@@ -1,0 +1,20 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package docs has the pages that programs print.
+//
+// It promises:
+//
+//	D1. A page is the file of that name, as it stood when the program was built.
+//
+// It does not know what a page says.
+//
+// Read doc.go.
+package docs
+
+import _ "embed"
+
+// Semantics is semantics.md: the rules that messages cite.
+//
+//go:embed semantics.md
+var Semantics string

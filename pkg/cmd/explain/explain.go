@@ -1,0 +1,157 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"kubi.zone/kubizone/docs"
+)
+
+// width is the number of columns of what is printed.
+const width = 100
+
+// NewCommand makes the command.
+func NewCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [RULE...]",
+		Short: "Print the rules that messages cite",
+		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.6 or 4.6),
+of a whole section (S4), or without a number the first words of each.`,
+		Example: "  kubizone explain S4.6\n  kubizone explain 2.5 S4",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, numbers []string) error {
+			return Run(numbers, command.OutOrStdout())
+		},
+	}
+}
+
+// rule is a numbered sentence with all that belongs to it.
+type rule struct {
+	number string   // S4.6
+	lines  []string // Markdown; the first one has no number
+}
+
+var (
+	ruleLine = regexp.MustCompile(`^- (S\d+\.\d+) (.*)$`)
+	asked    = regexp.MustCompile(`^[sS]?(\d+)(\.\d+)?$`)
+	marks    = strings.NewReplacer("**", "", "*Why:*", "Why:", "`", "")
+)
+
+// listRules reads the rules of a page.
+func listRules(page string) (rules []rule) {
+	inside := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\n")
+		switch m := ruleLine.FindStringSubmatch(line); {
+		case m != nil:
+			inside = true
+			rules = append(rules, rule{m[1], []string{m[2]}})
+		case strings.HasPrefix(line, "#"):
+			inside = false
+		case inside && line != "":
+			last := &rules[len(rules)-1]
+			last.lines = append(last.lines, line)
+		}
+	}
+	return rules
+}
+
+// Run prints the rules of these numbers; none: the first words of each rule. Error: a number that no rule has.
+func Run(numbers []string, out io.Writer) error {
+	rules := listRules(docs.Semantics)
+	if len(numbers) == 0 {
+		printFirstWords(rules, out)
+	}
+	for i, number := range numbers {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := printRules(rules, number, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printRules(rules []rule, number string, out io.Writer) error {
+	m := asked.FindStringSubmatch(number)
+	if m == nil {
+		return fmt.Errorf("%q is no number of a rule, such as S4.6, and no section, such as S4 (kubizone explain lists all)", number)
+	}
+	var section []rule
+	var near []string
+	for _, r := range rules {
+		switch {
+		case r.number == "S"+m[1]+m[2]:
+			r.printRule(out)
+			return nil
+		case strings.HasPrefix(r.number, "S"+m[1]+"."):
+			section, near = append(section, r), append(near, r.number)
+		}
+	}
+	switch {
+	case len(section) == 0:
+		return fmt.Errorf("no rule has the number %s: the first is %s, the last %s (kubizone explain lists all)", number, rules[0].number,
+			rules[len(rules)-1].number)
+	case m[2] != "":
+		return fmt.Errorf("no rule has the number %s: this section has %s", number, strings.Join(near, ", "))
+	}
+	printFirstWords(section, out)
+	return nil
+}
+
+// printFirstWords prints one line for each rule.
+func printFirstWords(rules []rule, out io.Writer) {
+	for _, r := range rules {
+		text := fmt.Sprintf("%-6s %s", r.number, marks.Replace(r.lines[0]))
+		if runes := []rune(text); len(runes) > width {
+			text = string(runes[:width-1]) + "…"
+		}
+		fmt.Fprintln(out, text)
+	}
+}
+
+// printRule prints a rule: paragraphs and items wrapped, tables in columns.
+func (r *rule) printRule(out io.Writer) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i, line := range r.lines {
+		text := marks.Replace(strings.TrimSpace(line))
+		cells, isRow := strings.CutPrefix(text, "|")
+		switch {
+		case isRow && strings.Trim(cells, "-| ") == "": // the line below the head
+		case isRow:
+			fmt.Fprintln(table, " "+strings.Join(strings.Split(strings.Trim(cells, "| "), "|"), "\t"))
+		case i == 0:
+			printWrapped(out, r.number+" ", "  ", text)
+		case strings.HasPrefix(text, "- "):
+			printWrapped(out, "  - ", "    ", text[2:])
+		default:
+			printWrapped(out, "  ", "  ", text)
+		}
+	}
+	_ = table.Flush()
+}
+
+// printWrapped prints words in lines of at most width columns, the first one behind first and the others behind rest.
+func printWrapped(out io.Writer, first, rest, text string) {
+	line, words := first, 0
+	for word := range strings.FieldsSeq(text) {
+		if words > 0 && len([]rune(line))+1+len([]rune(word)) > width {
+			fmt.Fprintln(out, line)
+			line, words = rest, 0
+		}
+		if words++; words > 1 {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(out, line)
+}

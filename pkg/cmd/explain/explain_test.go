@@ -1,0 +1,76 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestExplain_printsWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		numbers string
+		want    []string
+		err     string
+	}{
+		{numbers: "S2.10", want: []string{"S2.10 Names that move are locked", "Why: no namespace takes a name in the gap."}},
+		{numbers: "2.10", want: []string{"S2.10 Names"}},
+		{numbers: "s2.9", want: []string{"  - When that data goes"}},
+		{numbers: "S4.4", want: []string{"zone example.org., pattern", "*.dev"}},
+		{numbers: "S1.1 S2.1", want: []string{"S1.1 ", "\n\nS2.1 "}},
+		{numbers: "S4", want: []string{"S4.1   Only what", "\nS4.9   A rule with ds"}},
+		{numbers: "", want: []string{"S1.1 ", "\nS12."}},
+		{numbers: "4.99", err: "no rule has the number 4.99: this section has S4.1, S4.2,"},
+		{numbers: "99.1", err: "the first is S1.1, the last S12."},
+		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.6`},
+	} {
+		var out strings.Builder
+		err := Run(strings.Fields(c.numbers), &out)
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%q: %v", c.numbers, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q lacks %q:\n%s", c.numbers, want, out.String())
+			}
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := len([]rune(line)); n > width+10 || strings.Contains(line, "**") {
+				t.Errorf("%q: a line of %d columns: %s", c.numbers, n, line)
+			}
+		}
+	}
+}
+
+// Each number that a message of the law cites is known (X1).
+func TestExplain_knowsWhatMessagesCite(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../law/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	cited := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, number := range regexp.MustCompile(`S\d+\.\d+`).FindAllString(string(text), -1) {
+			cited[number] = true
+		}
+	}
+	if len(cited) < 20 {
+		t.Errorf("only %d numbers are cited: this test looks at the wrong files", len(cited))
+	}
+	for number := range cited {
+		var out strings.Builder
+		if err := Run([]string{number}, &out); err != nil {
+			t.Error(err)
+		}
+	}
+}
