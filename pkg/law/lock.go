@@ -65,8 +65,9 @@ func (s *zonePlace) refuseLocked(namespace string, last *LastSerial) *Refusal {
 	return refuseMoving(s.fqdn, s.parent.FQDN())
 }
 
+// refuseMoving is for now. Where a cascade is refused so, the object waits as any: the reason Moving is of what stood.
 func refuseMoving(n, zone name.Name) *Refusal {
-	return &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("names at, above or below %s are moving to zone %s "+
+	return &Refusal{Kind: Later, Reason: ReasonNameHeld, Message: fmt.Sprintf("names at, above or below %s are moving to zone %s "+
 		"(S2.10; try again when that is done)", n, zone)}
 }
 

@@ -19,7 +19,7 @@ func (w *Waiting) For(s *Scan) bool {
 // any.
 func (x *delta) awaitedHolder(why *Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || x.speaks {
+	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || x.speaks || why.Kind == Later {
 		return ""
 	}
 	h, _ := get[Holders](&x.reading, HoldersKey(z.UID, Base(x.come.Owner)))

@@ -1,0 +1,43 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// A cascade that decides, beside the one that moves names there, what waits at one of them leaves it waiting, and does
+// not say of it what is said of a Record on its way: that one passes the lock.
+func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
+	w := newWorld()
+	put := func(r law.Record) {
+		t.Helper()
+		if _, refusal := w.putRecord(r); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	put(recordOf("b", "waits", "www.kid.org.", rdata.TXT, "x")) // no zone encloses it yet
+	for _, spec := range []law.ZoneSpec{specOf("owner", "org", "org."), specOf("owner", "kid", "kid.org.")} {
+		if _, refusal := w.putZone(spec, true); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	put(recordOf("owner", "stands", "www.kid.org.", rdata.A, "192.0.2.1"))
+	w.deleteZone(object{"owner", "kid"})
+	for range 2 {
+		ask := w.askAgain(object{"b", "waits"}, nil)
+		if ask.Stood {
+			t.Fatal("what waits is taken for what moves")
+		}
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		if p := out.Plan; p == nil || p.Record.Zone != nil || p.Record.Reason != law.ReasonNameHeld || p.Orphan == nil {
+			t.Fatalf("%+v %+v", p.Record, p.Orphan)
+		}
+		r := w.records[object{"b", "waits"}]
+		r.placed, r.waits = *out.Plan.Record, out.Plan.Orphan
+	}
+}
