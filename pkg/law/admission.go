@@ -18,47 +18,26 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
 	}
-	z, holding, p, come := x.zone, x.holding, x.place, x.come
-	ns := x.ask.Namespace
-	base := Base(come.Owner)
-	c, known := x.findClaim(z, holding, base, x.claimant())
-	if !known {
-		return nil
-	}
-	if x.stood && x.ask.Held && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
-		c = claim{}
-	}
-	admitted, refusal := z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
-	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
-		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)",
-			p.fqdn, z.FQDN())
-	}
+	z, come, ns := x.zone, x.come, x.ask.Namespace
+	by, refusal := x.findAdmission()
 	var evicts string
-	if refusal != nil && x.mayEvict(c) { // what else is in its way refuses it before the other one loses the name
-		evicts, c = c.namespace, claim{}
-		admitted, refusal = z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
+	if refusal != nil && x.mayEvict() { // what else is in its way refuses it before the other one loses the name
+		evicts, by, refusal = x.claimedBy, admitted{admission: AdmittedLiteral}, nil
 	}
-	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		// NS records that no namespace holds, at the very name: refuseCutOff finds those of others among what stands
-		// there.
-		itself := c.cut && c.above == come.Owner
-		refusal = x.refuseCutOff(admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns && !itself)
+	if refusal == nil && ns != z.Namespace {
+		refusal = x.refuseCutOff()
 	}
-	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admitted.admission != AdmittedShared {
+	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS {
 		refusal = x.refuseSigning()
 	}
-	if refusal == nil && ns != z.Namespace && !admitted.meant {
-		refusal = x.refuseSpeaking()
-		x.speaks = refusal != nil
-	}
-	if refusal == nil && c.namespace != ns {
+	if refusal == nil {
 		refusal = x.refuseTurn()
 	}
 	if len(x.needs) > 0 || refusal != nil {
 		return refusal
 	}
-	x.rule = admitted.text
-	x.member = &Member{UID: x.ask.After.UID, Admission: admitted.admission, Created: x.ask.After.Created}
+	x.rule = by.text
+	x.member = &Member{UID: x.ask.After.UID, Admission: by.admission, Created: x.ask.After.Created}
 
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal
@@ -78,49 +57,116 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 		x.evicts = evicts
 		return nil
 	}
-	x.warnOfMixing(c, admitted.admission, plan)
+	x.warnOfMixing(by.admission, plan)
 	x.warnOfHosts(plan)
 	return nil
 }
 
-// warnOfMixing warns where values of several namespaces come together (S4.5, S4.7): a resolver gets some of each.
-func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
+// findAdmission finds the rule that lets the record in (N4.17). A record that stands keeps its kind of rule while it has
+// one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it.
+func (x *delta) findAdmission() (admitted, *Refusal) {
+	z, come, ns := x.zone, x.come, x.ask.Namespace
+	n := x.place.fqdn
+	grants := z.findGrants(n, come.Type, ns)
+	if len(grants) == 0 {
+		return admitted{}, z.notDelegated(n, come.Owner, come.Type, ns)
+	}
+	if ns == z.Namespace {
+		return admitOwn(come.Owner, &grants[0]), nil
+	}
+	base := Base(come.Owner)
+	var refusal *Refusal
+	for _, kind := range kinds {
+		for i := range grants {
+			g := &grants[i]
+			if z.kindOf(g, come.Owner, ns) != kind {
+				continue
+			}
+			c := x.claimant(kind, g.rule)
+			var why *Refusal
+			switch {
+			case kind == AdmittedUnderscore:
+			case !x.keepsClaim(base, kind):
+				why = c.refuseClaim(come.Owner, base)
+			case kind == AdmittedShared: // with whom, is what the rule says now
+				why = c.refuseOthers(base)
+			}
+			if len(x.needs) > 0 {
+				return admitted{}, nil
+			}
+			if why == nil {
+				return admitted{kind, g.text}, nil
+			}
+			refusal = why // that of the widest rule says most
+		}
+	}
+	if refusal == nil {
+		return admitted{}, z.baseNotDelegated(n, come.Owner, come.Type, ns)
+	}
+	return admitted{}, x.noteClaim(base, refusal)
+}
+
+// claimant is the record's namespace as it asks for the name by a kind of rule.
+func (x *delta) claimant(kind Admission, rule *Rule) *claimant {
+	c := &claimant{reading: &x.reading, zone: x.zone, holding: x.holding, namespace: x.ask.Namespace, admission: kind, ownerAt: x.ownerAt}
+	if kind == AdmittedShared {
+		c.rule = rule
+	}
+	return c
+}
+
+// keepsClaim reports whether the record stands at a base name by such a rule already.
+func (x *delta) keepsClaim(base name.Rel, kind Admission) bool {
+	return x.memberBefore != nil && Base(x.gone.Owner) == base && x.memberBefore.Admission == kind
+}
+
+// noteClaim notes which namespace has the base name that the record is refused, for those that wait for it (S2.9).
+func (x *delta) noteClaim(base name.Rel, refusal *Refusal) *Refusal {
+	if o := x.ownerAt(base); o != nil {
+		for _, c := range o.Claims {
+			if c.Namespace != x.ask.Namespace && c.names() && (x.claimedBy == "" || x.claimedBy == x.zone.Namespace) {
+				x.claimedBy = c.Namespace
+			}
+		}
+	}
+	return refusal
+}
+
+// warnOfMixing warns where values of several namespaces come together, and where the zone's own namespace writes at a
+// name that a tenant claims, or below one (N4.18).
+func (x *delta) warnOfMixing(a Admission, plan *Plan) {
 	z, come := x.zone, x.come
 	base := Base(come.Owner)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return
 	}
 	warn := func(format string, args ...any) { plan.Warnings = append(plan.Warnings, fmt.Sprintf(format, args...)) }
+	tenant := func(c Claim) bool { return c.Namespace != z.Namespace }
 	own := x.ask.Namespace == z.Namespace
-	h, _ := get[Holders](&x.reading, HoldersKey(z.UID, base))
-	switch {
-	case own && c.cut && c.namespace != z.Namespace:
-		warn("%s of zone %s lies below the NS records at %s, and belonged to the namespace that holds %s until now (S4.6)", base, z.FQDN(),
-			c.above, c.above)
-	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
-		warn("%s of zone %s was held until now by a wildcard or an underscore name that another namespace has above it (S4.6)", base,
-			z.FQDN())
-	case own && c.namespace != "" && c.namespace != z.Namespace:
-		below := ""
-		if x.storedOwner(base).hasType(rdata.NS) || come.Type == rdata.NS && come.Owner == base {
-			below = ", and free names below its NS records are the zone's alone (S4.6)"
+	switch o := x.ownerAt(base); {
+	case own && o != nil && slices.ContainsFunc(o.Claims, tenant):
+		warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (N4.18)", base, z.FQDN())
+		return
+	case own:
+		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			if o := x.ownerAt(up); o != nil && slices.ContainsFunc(o.Claims, tenant) {
+				warn("%s of zone %s lies below %s, which another namespace claims with all below it (N4.18)", base, z.FQDN(), up)
+				return
+			}
 		}
-		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)%s", base, z.FQDN(),
-			below)
-	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(h Holder) bool { return h.Namespace == z.Namespace }):
-		warn("the zone's own namespace has records at %s of zone %s, too (S4.5)", base, z.FQDN())
-	case x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
-		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.7)", come.Type, x.place.fqdn)
+	case a != AdmittedUnderscore && o.isOwn(z):
+		warn("the zone's own namespace has records at %s of zone %s, too (N4.18)", base, z.FQDN())
+		return
+	}
+	if x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)) {
+		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (N4.13)", come.Type, x.place.fqdn)
 	}
 }
 
-// warnOfHosts warns of a host that the apex or a cut names and that another namespace decides
-// about (S6.2): the zone's own namespace of one that another holds, and another namespace,
-// whose records at the apex hold no host, of one that no namespace holds yet. NS records below
-// the apex hold the names below them alone, so their writer hears of both. It looks at the
-// first maxHosts of them.
+// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that nobody has (N4.18). It looks
+// at the first maxHosts of them.
 func (x *delta) warnOfHosts(plan *Plan) {
-	z, holding, p, come := x.zone, x.holding, x.place, x.come
+	z, come := x.zone, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
 	if x.ask.Cascade || !come.Owner.IsApex() && !cut {
 		return
@@ -137,31 +183,24 @@ func (x *delta) warnOfHosts(plan *Plan) {
 	hosts = hosts[:min(len(hosts), maxHosts)]
 	var ks []Key
 	for _, host := range hosts {
-		ks = append(ks, HoldersKey(z.UID, host))
-		for up, ok := host.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			ks = append(ks, OwnerKey(z.UID, up))
-		}
+		ks = append(ks, OwnerKey(z.UID, host))
 	}
 	if !x.askAll(ks) {
 		return
 	}
 	for _, host := range hosts {
-		c, known := x.findClaim(z, holding, host, claimant{namespace: x.ask.Namespace})
+		o := x.ownerAt(host)
+		tenant := o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool {
+			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
+		})
 		at, _ := host.In(z.FQDN())
-		switch {
-		case !known:
-		case cut && encloses(come.Owner, host) && (c.namespace == "" || c.yields): // it is below the cut, and no record holds it
-		case cut && c.namespace == "":
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: "+
-				"the namespace that first writes an address there controls all that is delegated to it; write one (S6.2)", come.Type,
-				p.fqdn, at))
-		case (cut && c.namespace != x.ask.Namespace || own) && c.namespace != "" && c.namespace != z.Namespace:
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: "+
-				"it stays with that one (S6.2)", come.Type, p.fqdn, at))
-		case !own && c.namespace == "":
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: "+
-				"the namespace that first writes an address there says where it leads; write one, "+
-				"or have the zone's own namespace name it (S6.2)", come.Type, p.fqdn, at))
+		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
+		case tenant:
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace claims: it says where that "+
+				"leads (N4.18)", come.Type, x.place.fqdn, at))
+		case free && (cut || !own) && !encloses(come.Owner, host) && !slices.Contains(z.MadeNames, host):
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which nobody has: the namespace that first writes an "+
+				"address there says where it leads; write one (N4.18)", come.Type, x.place.fqdn, at))
 		}
 	}
 }
@@ -175,62 +214,29 @@ func (x *delta) stands() bool {
 	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.come.Owner && b.Type == x.come.Type
 }
 
-// claimant is the record as it asks for a name of the zone.
-func (x *delta) claimant() claimant {
-	return claimant{namespace: x.ask.Namespace, together: x.cameTogether(), stands: x.stands()}
-}
-
-// cameTogether reports whether what is below the record's name in the zone stood there with it before the cascade, or
-// came later (S2.7).
-func (x *delta) cameTogether() bool { return x.stood }
-
 // isNew reports whether the record is not yet in the zone, so taking it in adds one.
 func (x *delta) isNew() bool {
 	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
 }
 
-// refuseCutOff refuses an NS below the apex, or a DNAME, of a namespace that is not the zone's own, where it would
-// cut off records of another namespace (S3.6). A cascade
-// does not refuse a record that stands, since the zone's own namespace may have put names below it meanwhile. A
-// record that a cascade brings here is refused for the zone's own hosts alone.
-func (x *delta) refuseCutOff(held bool) *Refusal {
-	z, holding, p, come := x.zone, x.holding, x.place, x.come
-	ns := x.ask.Namespace
-	if x.standsAlready() {
+// refuseCutOff refuses an NS below the apex, or a DNAME, of a tenant that would cut off what another namespace has
+// (N4.15). A cascade does not refuse a record that stands, since the zone's own namespace may have put names below it
+// meanwhile.
+func (x *delta) refuseCutOff() *Refusal {
+	p, come := x.place, x.come
+	if come.Type != rdata.DNAME && (come.Type != rdata.NS || come.Owner.IsApex()) || x.standsAlready() {
 		return nil
 	}
-	hosts, known := x.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
-	var tenants *TenantsBelow
-	var zones *ZonesBelow
-	if !x.cameTogether() {
-		var known1, known2 bool
-		tenants, known1 = get[TenantsBelow](&x.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
-		zones, known2 = get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
-		known = known && known1 && known2
-	}
-	if !known {
+	others, known := x.claimant(AdmittedPlain, nil).cutsOff(come.Owner)
+	if !known || !others {
 		return nil
 	}
-	foreign := held || hosts || blocksCut(tenants, ns)
-	if zones != nil {
-		for _, b := range zones.Zones {
-			foreign = foreign || b.Namespace != ns && z.FQDN().Encloses(b.FQDN) && b.FQDN != z.FQDN()
-		}
-	}
-	if foreign {
-		return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S3.6; "+
-			"choose a name of your own)", come.Type, p.fqdn, z.FQDN())
-	}
-	return nil
+	return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (N4.15; "+
+		"choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
-// hasServerBelow reports whether a name server that the zone's own spec makes (S6.2) is at owner or below.
-func (z *Zone) hasServerBelow(owner name.Rel) bool {
-	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
-}
-
-// refuseSigning refuses a DS of a namespace that is not the zone's own at a zone of a third namespace: a validating
-// resolver would take that zone for forged. A cascade does not refuse one that stands.
+// refuseSigning refuses a tenant's DS at a zone of another namespace (N4.16): a validating resolver would take that zone
+// for forged. A cascade does not refuse one that stands.
 func (x *delta) refuseSigning() *Refusal {
 	p := x.place
 	if x.standsAlready() {
@@ -240,8 +246,8 @@ func (x *delta) refuseSigning() *Refusal {
 	if !known || child == nil || child.Namespace == x.ask.Namespace {
 		return nil
 	}
-	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can "+
-		"write it, or the owner of zone %s)", p.fqdn, x.zone.FQDN())
+	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (N4.16; the "+
+		"owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
 }
 
 // checkCoexistence refuses what may not stand beside what (S5.5).
@@ -354,11 +360,11 @@ func (x *delta) checkAbove() (below bool, refusal *Refusal) {
 // checkBelow refuses a DNAME above names that it would replace. known false: facts are needed.
 func (x *delta) checkBelow() (refusal *Refusal, known bool) {
 	z, owner, fqdn := x.zone, x.come.Owner, x.place.fqdn
-	below, known := get[OwnersBelow](&x.reading, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
+	below, known := get[OwnersBelow](&x.reading, OwnersBelowKey(z.UID, owner))
 	if !known {
 		return nil, false
 	}
-	stands := below != nil && below.Any ||
+	stands := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) })
 	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.7).
 	zones, known := x.hasZonesBelow()
@@ -381,7 +387,7 @@ func (x *delta) hasZonesBelow() (has, known bool) {
 // warnOfCut warns of NS records that occlude what stands at their owner or below it. false: facts are needed.
 func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 	owner, fqdn := x.come.Owner, x.place.fqdn
-	below, known := get[OwnersBelow](&x.reading, Key{Kind: KindOwnersBelow, Zone: x.zone.UID, Owner: owner})
+	below, known := get[OwnersBelow](&x.reading, OwnersBelowKey(x.zone.UID, owner))
 	zones, known1 := x.hasZonesBelow()
 	if !known || !known1 {
 		return false
@@ -390,7 +396,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
-	if below != nil && below.Any || zones || beside {
+	if below != nil && below.Names > 0 || zones || beside {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
 			"and glue addresses (S5.5)", fqdn))
 	}

@@ -4,178 +4,336 @@
 package law
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// claim says which namespace a base name belongs to (S4.6).
-type claim struct {
-	// namespace is "" where the name belongs to none.
-	namespace string
-	// yields says that no record at the name holds it, so a rule that names it literally comes first (S4.7).
-	yields bool
-	// above is the name of the cut that the claim comes from (cut), at the base name or above it, or the base name of
-	// the wildcard or underscore name that it comes from. It is zero for other claims.
-	above name.Rel
-	cut   bool
+// A tenant's record claims its base name, and with it all below: wildcards, CAA, policies, challenges, glue and cookies
+// pass between them. So the claims of two tenants never nest, but where the zone's owner says so by a literal or a
+// shared rule (N4.7 to N4.15). No age decides: what comes second is refused, from whatever side it comes.
+
+// counted returns the count of records admitted so.
+func (c *Claim) counted(a Admission) *int {
+	switch a {
+	case AdmittedUnderscore:
+		return &c.Underscore
+	case AdmittedShared:
+		return &c.Shared
+	case AdmittedLiteral:
+		return &c.Literal
+	}
+	return &c.Plain
 }
 
-// claimant is the record that asks for a name.
-type claimant struct {
-	namespace string
-	// together: see delta.cameTogether.
-	together bool
-	// stands says that the record has its name and type in the zone already.
-	stands bool
+// names reports whether the claim is more than that of underscore names of the zone's own namespace.
+func (c *Claim) names() bool { return c.Plain+c.Literal+c.Shared > 0 }
+
+// CountClaim adds n, 1 or -1, to the records of a namespace that have the owner as base name. own says that it is the
+// zone's own.
+func (o *Owner) CountClaim(namespace string, own bool, a Admission, n int) {
+	if a == AdmittedUnderscore && !own {
+		return
+	}
+	i, found := slices.BinarySearchFunc(o.Claims, namespace, func(c Claim, ns string) int { return strings.Compare(c.Namespace, ns) })
+	if !found {
+		o.Claims = slices.Insert(o.Claims, i, Claim{Namespace: namespace})
+	}
+	if *o.Claims[i].counted(a) += n; o.Claims[i] == (Claim{Namespace: namespace}) {
+		o.Claims = slices.Delete(o.Claims, i, i+1)
+	}
 }
 
-// findClaim finds the namespace that a base name of the zone belongs to. The first of
-// these that is there has it:
-//
-//  1. the zone's own namespace: at the apex and at the zone's own name servers (S6.2);
-//  2. the holder of the name (S4.6);
-//  3. the zone's own namespace, where a shared rule lists the name;
-//  4. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
-//     several do;
-//  5. the namespace that has a wildcard or an underscore name right below a name above it;
-//  6. the zone's own namespace, where its apex names it.
-//
-// false: facts are needed.
-func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
-	if base.IsApex() || slices.Contains(z.MadeNames, base) {
-		return claim{namespace: z.Namespace}, true
-	}
-	h, known := get[Holders](r, HoldersKey(z.UID, base))
-	if first := h.Holder(); !known || first != "" {
-		return claim{namespace: first}, known
-	}
-	if z.listsShared(base) {
-		return claim{namespace: z.Namespace, yields: true}, true
-	}
-	c, known := r.findCutClaim(z, base)
-	if !known {
-		r.findClaimAbove(z, base, by) // asks for what it needs in the same round
-		return claim{}, false
-	}
-	if c.namespace != "" {
-		return c, true
-	}
-	if c, known := r.findClaimAbove(z, base, by); !known || c.namespace != "" {
-		return c, known
-	}
-	if slices.Contains(holding.hostsNamedByApex(z), base) {
-		return claim{namespace: z.Namespace, yields: true}, true
-	}
-	return claim{}, true
-}
-
-func firstOf(namespaces []string) string {
-	if len(namespaces) == 0 {
-		return ""
-	}
-	return namespaces[0]
-}
-
-// soleNamespace returns the one namespace of a list, or own where the list has none or several. Two tenants never
-// hold a name together, so of several namespaces one is the zone's own. That one may have delegated the name away,
-// and then no tenant answers for it by glue.
-func soleNamespace(namespaces []string, own string) string {
-	for _, ns := range namespaces {
-		if ns != namespaces[0] {
-			return own
+// claim is that of a namespace; nil: it has none.
+func (o *Owner) claim(namespace string) *Claim {
+	if o != nil {
+		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {
+			return &o.Claims[i]
 		}
 	}
-	return cmp.Or(firstOf(namespaces), own)
+	return nil
 }
 
-// findCutClaim returns the claim of the nearest cut at a base name that no record holds, or above it:
-// the addresses below a cut are glue of its name servers, so its holder says what they are.
-// Where its NS records are shared no namespace holds it, and the first one at its name would
-// have the glue. A wildcard synthesises nothing there, and a cut at an underscore name is
-// above no base name. known false: facts are needed.
-func (r *reading) findCutClaim(z *Zone, base name.Rel) (c claim, known bool) {
-	var ups []name.Rel
-	var ks []Key
-	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		ups, ks = append(ups, up), append(ks, OwnerKey(z.UID, up))
+// isOwn reports whether the zone's own namespace has a record of which the owner is the base name, but those at
+// underscore names.
+func (o *Owner) isOwn(z *Zone) bool {
+	c := o.claim(z.Namespace)
+	return c != nil && c.names()
+}
+
+// claimant is a tenant that asks for a name of a zone.
+type claimant struct {
+	*reading
+	zone      *Zone
+	holding   *Holding
+	namespace string
+	// admission is by which kind of rule it asks, and rule is that rule where it is shared.
+	admission Admission
+	rule      *Rule
+	// ownerAt is what stands at a name, without what asks.
+	ownerAt func(name.Rel) *Owner
+}
+
+// joins reports whether a claim is of the tenant that asks: of its namespace, or of one to which the same shared rule
+// gives the name (N4.13).
+func (c *claimant) joins(x Claim, shares func(*Rule) bool) bool {
+	if x.Namespace == c.namespace {
+		return true
 	}
-	if !r.askAll(ks) { // all of them, in one round
-		return claim{}, false
+	return c.rule != nil && x.Plain+x.Literal == 0 && c.rule.coversNamespace(x.Namespace) && shares(c.rule)
+}
+
+// claimsAt reports whether the namespace, and whether another tenant, claims a name. given says that the namespace does so
+// by literal rules alone.
+func (c *claimant) claimsAt(n name.Rel) (mine, given, others bool) {
+	o := c.ownerAt(n)
+	if o == nil {
+		return false, false, false
 	}
-	for _, up := range ups {
-		o, _ := get[Owner](r, OwnerKey(z.UID, up))
+	for _, x := range o.Claims {
+		switch {
+		case x.Namespace == c.zone.Namespace || !x.names():
+		case x.Namespace == c.namespace:
+			mine, given = true, x.Plain+x.Shared == 0
+		default:
+			others = others || !c.joins(x, func(r *Rule) bool { return r.sharesName(n, c.zone.FQDN()) })
+		}
+	}
+	return mine, given, others
+}
+
+// refuseClaim decides whether the tenant may claim a base name by a record at owner (N4.8 to N4.13). nil, too: facts
+// are needed.
+func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
+	mine, given, _ := c.claimsAt(base)
+	at := c.nameOf(base)
+	if mine && (!given || c.admission == AdmittedLiteral) {
+		return nil
+	}
+	if mine {
+		return c.refuseBelow(base, c.othersBelow)
+	}
+	if refusal := c.refuseGlue(owner); refusal != nil {
+		return refusal
+	}
+	own, known := c.isOwnName(base)
+	if !known {
+		return nil
+	}
+	if own {
+		return c.forbid("%s belongs to the namespace of zone %s (N4.10; choose another name, or ask that namespace for a rule with shared: "+
+			"true that names %q)", at, c.zone.FQDN(), patternFor(base))
+	}
+	if refusal := c.refuseOthers(base); refusal != nil {
+		return refusal
+	}
+	if c.admission == AdmittedLiteral {
+		return nil
+	}
+	if up, ok := c.findAbove(base); ok {
+		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (N4.8; choose another name, or ask "+
+			"the zone's owner for a rule with pattern %q)", at, c.nameOf(up), c.zone.FQDN(), patternFor(base))
+	}
+	if refusal := c.refuseBelow(base, c.othersBelow); refusal != nil || len(c.needs) > 0 {
+		return refusal
+	}
+	return c.refuseBelow(base, c.ownBelow)
+}
+
+// refuseOthers refuses a name that another tenant claims.
+func (c *claimant) refuseOthers(n name.Rel) *Refusal {
+	if _, _, others := c.claimsAt(n); !others {
+		return nil
+	}
+	return c.forbid("%s of zone %s is claimed by another namespace (N4.8; choose another name, or ask the zone's owner for a rule with "+
+		"shared: true that gives it to both)", c.nameOf(n), c.zone.FQDN())
+}
+
+// refuseBelow refuses a name for what is strictly below it: a claimed name comes with all below it.
+func (c *claimant) refuseBelow(n name.Rel, what func(name.Rel) (string, bool)) *Refusal {
+	below, known := what(n)
+	if !known || below == "" {
+		return nil
+	}
+	return c.forbid("%s of zone %s has %s below it, and a claimed name comes with all below it (N4.8, N4.9; choose another name, or ask "+
+		"the zone's owner for a rule with pattern %q)", c.nameOf(n), c.zone.FQDN(), below, patternFor(n))
+}
+
+func (c *claimant) forbid(format string, args ...any) *Refusal {
+	return forbidden(ReasonNameHeld, format, args...)
+}
+
+func (c *claimant) nameOf(n name.Rel) name.Name {
+	at, err := n.In(c.zone.FQDN())
+	if err != nil {
+		return c.zone.FQDN()
+	}
+	return at
+}
+
+// refuseGlue refuses a name at or below NS records, where the tenant is not the only namespace that claims the name of
+// these: an address there answers for all that is delegated (N4.11).
+func (c *claimant) refuseGlue(owner name.Rel) *Refusal {
+	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		o := c.ownerAt(up)
 		if !o.hasType(rdata.NS) {
 			continue
 		}
-		h, known := get[Holders](r, HoldersKey(z.UID, up))
-		return claim{namespace: soleNamespace(h.namespaces(), z.Namespace), yields: true, above: up, cut: true}, known
+		others := slices.ContainsFunc(o.Claims, func(x Claim) bool { return x.Namespace != c.namespace && x.names() })
+		if o.claim(c.namespace) == nil || others {
+			return c.forbid("%s lies at or below the NS records at %s, which are not of namespace %q alone (N4.11; their namespace can "+
+				"write it)", c.nameOf(owner), c.nameOf(up), c.namespace)
+		}
 	}
-	return claim{}, true
+	return nil
 }
 
-// findClaimAbove returns the claim of the nearest wildcard or underscore name above a base name
-// that no record holds, where it is of another namespace than the zone's own: a wildcard
-// answers for the names below its base, and a challenge there is for a certificate of that
-// wildcard. The claim ends at names that another namespace holds: they exist, so no wildcard
-// synthesises at or below them (RFC 4592 §2.2.1). Records that never hold do not end it, nor do
-// names of its own namespace: a challenge for a name must not open it to others.
-func (r *reading) findClaimAbove(z *Zone, base name.Rel, by claimant) (claim, bool) {
-	known := true
-	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		_, at := get[Owner](r, OwnerKey(z.UID, up)) // all of them, in one round
-		known = known && at
-	}
-	if !known {
-		return claim{}, false
-	}
-	below := base
-	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		o, _ := get[Owner](r, OwnerKey(z.UID, up))
-		ns := o.speaker(z.Namespace)
-		if ns == "" {
-			below = up
-			continue
+// isOwnName reports whether a name that the tenant does not claim is the zone's own namespace's, for records of the
+// kind that asks (N4.10, N4.12, N4.13, N4.16). known false: facts are needed.
+func (c *claimant) isOwnName(n name.Rel) (own, known bool) {
+	z := c.zone
+	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.ownerAt(n).isOwn(z)
+	switch c.admission {
+	case AdmittedLiteral:
+		return server || records, true
+	case AdmittedShared:
+		if !server && c.rule.namesShared(n, z.FQDN()) {
+			return false, true
 		}
-		if ns == by.namespace {
-			return claim{namespace: ns, yields: true, above: up}, true // no other namespace is in its way in either case
-		}
-		ends, known := r.heldByOthers(z, below, ns)
-		if !known || ends {
-			return claim{}, known
-		}
-		return claim{namespace: ns, yields: true, above: up}, true
 	}
-	return claim{}, true
-}
-
-// heldByOthers reports whether a namespace other than ns holds n or a name below it.
-func (r *reading) heldByOthers(z *Zone, n name.Rel, ns string) (others, known bool) {
-	if !r.askAll([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
-		return false, false
-	}
-	at, _ := get[Holders](r, HoldersKey(z.UID, n))
-	below, _ := get[HeldBelow](r, HeldBelowKey(z.UID, n))
-	if first := at.Holder(); first != "" && first != ns || z.hasServerBelow(n) {
+	if server || records || z.listsShared(n) {
 		return true, true
 	}
-	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }), true
+	return c.namesOwnHost(func(host name.Rel) bool { return host == n })
 }
 
-// SpeaksFor reports whether a record admitted so counts in Owner.Speaks of its base name.
-func SpeaksFor(a Admission, owner name.Rel) (base name.Rel, ok bool) {
-	base = Base(owner)
-	return base, a == AdmittedPlain && owner != base
+// namesOwnHost reports whether the apex names a host that no tenant claims (N4.10) and that is one of some names.
+// known false: facts are needed.
+func (c *claimant) namesOwnHost(of func(name.Rel) bool) (own, known bool) {
+	hosts := slices.DeleteFunc(c.holding.hostsNamedByApex(c.zone), func(n name.Rel) bool { return !of(n) })
+	var ks []Key
+	for _, host := range hosts {
+		ks = append(ks, OwnerKey(c.zone.UID, host))
+	}
+	if !c.askAll(ks) {
+		return false, false
+	}
+	for _, host := range hosts {
+		o := c.ownerAt(host)
+		own = own || o == nil || !slices.ContainsFunc(o.Claims, func(x Claim) bool { return x.Namespace != c.zone.Namespace })
+	}
+	return own, true
+}
+
+// findAbove finds the nearest name above that a tenant claims, where another one does.
+func (c *claimant) findAbove(n name.Rel) (up name.Rel, others bool) {
+	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		if o := c.ownerAt(up); o != nil && slices.ContainsFunc(o.Claims, func(x Claim) bool { return x.Namespace != c.zone.Namespace }) {
+			_, _, others := c.claimsAt(up)
+			return up, others
+		}
+	}
+	return up, false
+}
+
+// othersBelow says what another namespace has strictly below a name; "": nothing. Claims by literal rules are in
+// nobody's way above (N4.12). known false: facts are needed.
+func (c *claimant) othersBelow(n name.Rel) (what string, known bool) {
+	z, at := c.zone, c.nameOf(n)
+	if !c.askAll([]Key{OwnersBelowKey(z.UID, n), ZonesBelowKey(z.View, at)}) {
+		return "", false
+	}
+	if below, _ := get[OwnersBelow](c.reading, OwnersBelowKey(z.UID, n)); below != nil {
+		if slices.ContainsFunc(below.Claims, func(x Claim) bool {
+			return x.Namespace != z.Namespace && x.Plain+x.Shared > 0 &&
+				!c.joins(x, func(r *Rule) bool { return r.sharesBelow(n, z.FQDN()) })
+		}) {
+			return "names of another namespace", true
+		}
+	}
+	if zones, _ := c.zonesBelow(at, func(b *ZoneBelow) bool { return b.FQDN != at }); zones {
+		return "a zone of another namespace", true
+	}
+	return "", true
+}
+
+// ownBelow says whether the zone's own namespace has a name strictly below one; "": none. known false: facts are needed.
+func (c *claimant) ownBelow(n name.Rel) (what string, known bool) {
+	below, known := get[OwnersBelow](c.reading, OwnersBelowKey(c.zone.UID, n))
+	if !known {
+		return "", false
+	}
+	own := below != nil && slices.ContainsFunc(below.Claims, func(x Claim) bool { return x.Namespace == c.zone.Namespace && x.names() })
+	if !own {
+		own, known = c.ownNamesIn(func(host name.Rel) bool { return host != n && encloses(n, host) })
+	}
+	if own {
+		what = "names of the zone's own namespace"
+	}
+	return what, known
+}
+
+// ownNamesIn reports whether one of some names is the zone's own namespace's without a record there: a server of the
+// zone, a host that its apex names, or a name that a rule lists as shared. known false: facts are needed.
+func (c *claimant) ownNamesIn(of func(name.Rel) bool) (own, known bool) {
+	listed := slices.DeleteFunc(c.zone.listSharedNames(), func(n name.Rel) bool {
+		return c.admission == AdmittedShared && c.rule.namesShared(n, c.zone.FQDN())
+	})
+	if slices.ContainsFunc(c.zone.MadeNames, of) || slices.ContainsFunc(listed, of) {
+		return true, true
+	}
+	return c.namesOwnHost(of)
+}
+
+// zonesBelow reports whether a zone of another namespace stands at or below a name, that which is true for. Zones below
+// a zone of the tenant are its own matter. known false: facts are needed.
+func (c *claimant) zonesBelow(at name.Name, which func(*ZoneBelow) bool) (others, known bool) {
+	below, known := get[ZonesBelow](c.reading, ZonesBelowKey(c.zone.View, at))
+	if !known || below == nil {
+		return false, known
+	}
+	var last name.Name
+	for i := range below.Zones {
+		b := &below.Zones[i]
+		if b.UID == c.zone.UID || !last.IsZero() && last.Encloses(b.FQDN) {
+			continue
+		}
+		last = b.FQDN
+		others = others || b.Namespace != c.namespace && c.zone.FQDN().Encloses(b.FQDN) && which(b)
+	}
+	return others, true
+}
+
+// cutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
+// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (N4.15). An underscore
+// name has the claims of its base name, of which they count where there is data. known false: facts are needed.
+func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {
+	z, at := c.zone, c.nameOf(owner)
+	if !c.askAll([]Key{OwnersBelowKey(z.UID, owner), ZonesBelowKey(z.View, at)}) {
+		return false, false
+	}
+	foreign := func(x Claim) bool { return x.Namespace != c.namespace }
+	below, _ := get[OwnersBelow](c.reading, OwnersBelowKey(z.UID, owner))
+	has := c.ownerAt(owner)
+	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
+		return true, true
+	}
+	if base := c.ownerAt(Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) &&
+		(Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.Names > 0) {
+		return true, true
+	}
+	if zones, _ := c.zonesBelow(at, func(b *ZoneBelow) bool { return true }); zones {
+		return true, true
+	}
+	return c.ownNamesIn(func(n name.Rel) bool { return encloses(owner, n) })
 }
 
 // hostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and
 // HTTPS records of the zone's own namespace name: they answer for the zone, get its mail, or serve at its name
-// (S6.2). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.3), has the
+// (N4.10). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.3), has the
 // whole zone.
 func (h *Holding) hostsNamedByApex(z *Zone) []name.Rel {
 	var out []name.Rel
@@ -190,7 +348,7 @@ func (h *Holding) hostsNamedByApex(z *Zone) []name.Rel {
 }
 
 // CountHosts adds n, 1 or -1, to the count of each host that a record of the zone's own
-// namespace names at the apex by another type than NS (S6.2).
+// namespace names at the apex by another type than NS (N4.10).
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return
@@ -203,129 +361,4 @@ func (h *Holding) CountHosts(c *Contribution, n int) {
 		}
 	}
 	h.ApexHosts = hosts
-}
-
-// speaksBelow reports whether data of a type at owner is also taken for the names below its base. Resolvers look CAA
-// up by climbing (RFC 8659), and policies such as DMARC's too. A challenge right above a name is answered for a
-// certificate of its wildcard. A CNAME stands for both. A wildcard stands for every underscore name, and answers for
-// names that do not exist.
-func speaksBelow(owner name.Rel, t rdata.Type) bool {
-	return owner != Base(owner) || t == rdata.CAA || t == rdata.CNAME
-}
-
-// refuseSpeaking refuses data of a namespace other than the zone's own that would be taken for names below which
-// another namespace holds, whichever came first (S4.7; findClaimAbove refuses such names below it). It refuses a
-// wildcard that would answer for a host that the zone or its apex names. A cascade does not refuse what stands, and
-// refuses what it brings here only for names of the zone, its apex or its rules.
-func (x *delta) refuseSpeaking() *Refusal {
-	z, holding, p, come := x.zone, x.holding, x.place, x.come
-	ns, base := x.ask.Namespace, Base(come.Owner)
-	if x.standsAlready() || !speaksBelow(come.Owner, come.Type) {
-		return nil
-	}
-	if up, _ := come.Owner.Parent(); isWildcard(come.Owner) && up == base {
-		hosts, known := x.hostsBelow(z, holding, ns, strictlyBelow(base))
-		if known && hosts {
-			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a host that zone %s or its apex names, which is the zone's own namespace's (S6.2; that namespace can write it)", p.fqdn, z.FQDN())
-		}
-	}
-	others, known := x.othersBelow(z, holding, base, x.claimant())
-	if !known || !others {
-		return nil
-	}
-	hint := "its owner can write it"
-	if slices.ContainsFunc(come.Owner.Labels(), isUnderscore) {
-		hint += fmt.Sprintf(", or add a delegation with pattern %q", come.Owner)
-	}
-	return forbidden(ReasonNameHeld, "%s at %s would be taken for names below it that another namespace holds in zone %s (S4.7; %s)", come.Type, p.fqdn, z.FQDN(), hint)
-}
-
-func strictlyBelow(base name.Rel) func(name.Rel) bool {
-	return func(n name.Rel) bool { return n != base && encloses(base, n) }
-}
-
-// othersBelow reports whether another namespace holds a name strictly below base (S4.7). Names of the zone's own
-// namespace that came when the claimant held base already do not count, nor do such of tenants for a record that
-// stands. Names that the zone's own namespace has by the zone's spec, or by what its apex
-// names, count as older. known false: facts are needed.
-func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, known bool) {
-	ns, below := by.namespace, strictlyBelow(base)
-	if !r.askAll([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
-		return false, false
-	}
-	hosts, known := r.hostsBelow(z, holding, ns, below)
-	listed, known2 := r.anotherHolds(z, z.listSharedNames(), ns, below)
-	if !known || !known2 {
-		return false, false
-	}
-	if others = hosts || listed; by.together {
-		return others, true
-	}
-	since := uint64(math.MaxUint64)
-	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns {
-		since = h.List[0].First
-	}
-	before := func(other string) uint64 {
-		if by.stands || other == z.Namespace {
-			return since
-		}
-		return math.MaxUint64
-	}
-	counts := func(other string, n uint64) bool { return other != ns && n <= before(other) }
-	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
-		others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return counts(h.Namespace, h.First) })
-	}
-	at, err := base.In(z.FQDN())
-	if err != nil || others {
-		return others, true // where base is too long no name fits below it
-	}
-	return r.zonesBelow(z, at, ns, before)
-}
-
-// zonesBelow reports whether z encloses a zone below n, of another namespace than ns, that came there before the
-// journal count that before returns for that namespace, or for which it is not noted yet when it came (S2.7). Zones
-// below such a zone do not count: that zone looks after them. known false: facts are needed.
-func (r *reading) zonesBelow(z *Zone, n name.Name, ns string, before func(namespace string) uint64) (others, known bool) {
-	below, known := get[ZonesBelow](r, Key{Kind: KindZonesBelow, View: z.View, Name: n})
-	if !known || below == nil {
-		return false, known
-	}
-	var last name.Name
-	for _, b := range below.Zones {
-		if b.UID == z.UID || !last.IsZero() && last.Encloses(b.FQDN) {
-			continue
-		}
-		last = b.FQDN
-		noted := b.Enclosed != nil && b.Enclosed.By == z.UID
-		others = others || b.Namespace != ns && (!noted || b.Enclosed.N < before(b.Namespace))
-	}
-	return others, true
-}
-
-// hostsBelow reports whether the zone or its apex names a host for which below returns true, and which ns does not
-// hold. known false: facts are needed.
-func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(name.Rel) bool) (hosts, known bool) {
-	if slices.ContainsFunc(z.MadeNames, below) {
-		return true, true
-	}
-	return r.anotherHolds(z, holding.hostsNamedByApex(z), ns, below)
-}
-
-// anotherHolds reports whether ns does not hold one of the names for which below returns true. The names are the
-// zone's own namespace's while no record holds them. known false: facts are needed.
-func (r *reading) anotherHolds(z *Zone, names []name.Rel, ns string, below func(name.Rel) bool) (another, known bool) {
-	var ks []Key
-	for _, n := range names {
-		if below(n) {
-			ks = append(ks, HoldersKey(z.UID, n))
-		}
-	}
-	if !r.askAll(ks) {
-		return false, false
-	}
-	for _, k := range ks {
-		h, _ := get[Holders](r, k)
-		another = another || h.Holder() != ns
-	}
-	return another, true
 }

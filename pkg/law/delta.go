@@ -28,8 +28,6 @@ type delta struct {
 	// them that the write changes, too.
 	owners ownerChanges
 	named  int
-	// holders are those of the base names of the named owners, each once.
-	holders []holdersChange
 	// count is stored, and records is the number of the namespace's records in the zone afterwards.
 	count   *Count
 	records int64
@@ -41,18 +39,14 @@ type delta struct {
 	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.5).
 	evicts string
 
-	// conflicts says that what comes may not stand beside what is at its name or above it, and speaks that it would be
-	// taken for names below.
-	conflicts, speaks bool
+	// conflicts says that what comes may not stand beside what is at its name or above it.
+	conflicts bool
+	// claimedBy is the namespace that has the base name which what comes is refused: a tenant, else the zone's own; "":
+	// none has it.
+	claimedBy string
 
 	diff diff
 	keys keys
-}
-
-// holdersChange is what the holders of one base name are before a write and after it.
-type holdersChange struct {
-	base          name.Rel
-	before, after *Holders
 }
 
 // changeZone takes the record's contribution out of zone z where it stands there (ask.Before) and puts the new one in
@@ -102,8 +96,9 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 			return x.awaitEviction(plan, x.evicts), nil
 		}
 	}
-	x.countHolders()
-	x.countSpeakers()
+	if x.member != nil {
+		x.changeUpper(Base(x.come.Owner)).CountClaim(d.ask.Namespace, d.ask.Namespace == z.Namespace, x.member.Admission, 1)
+	}
 	for i := range x.named {
 		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
 	}
@@ -126,10 +121,6 @@ func (x *delta) readFacts() bool {
 		o := &x.owners[i]
 		o.before = x.storedOwner(o.at)
 		o.after = o.before.clone()
-		if base := Base(o.at); x.holdersOf(base) == nil {
-			h, _ := get[Holders](&x.reading, HoldersKey(x.zone.UID, base))
-			x.holders = append(x.holders, holdersChange{base, h, h.clone()})
-		}
 	}
 	if x.count, _ = get[Count](&x.reading, CountKey(x.zone.UID, x.ask.Namespace)); x.count != nil {
 		x.records = x.count.Records
@@ -144,25 +135,14 @@ func (x *delta) firstKeys(ks []Key) []Key {
 		ks = append(ks, MemberKey(z.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
 	}
 	comesCut := x.come != nil && x.come.Type == rdata.NS && !x.come.Owner.IsApex()
-	cuts := comesCut || x.gone != nil && x.gone.Type == rdata.NS
 	for _, o := range x.owners {
 		owner := o.at
-		ks = append(ks, OwnerKey(z.UID, owner), HoldersKey(z.UID, Base(owner)))
+		ks = append(ks, OwnerKey(z.UID, owner))
 		if comesCut && x.come.Owner == owner { // all that it occludes
-			ks = append(ks, Key{Kind: KindZonesBelow, View: z.View, Name: x.nameOf(owner)},
-				Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
+			ks = append(ks, ZonesBelowKey(z.View, x.nameOf(owner)), OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
-			if ks = append(ks, OwnerKey(z.UID, up)); cuts && !up.IsApex() {
-				ks = append(ks, HoldersKey(z.UID, up))
-			}
-		}
-	}
-	if x.come != nil && x.ask.Namespace != z.Namespace && speaksBelow(x.come.Owner, x.come.Type) && !x.standsAlready() {
-		base := Base(x.come.Owner)
-		ks = append(ks, HeldBelowKey(z.UID, base))
-		if n, err := base.In(z.FQDN()); err == nil {
-			ks = append(ks, Key{Kind: KindZonesBelow, View: z.View, Name: n})
+			ks = append(ks, OwnerKey(z.UID, up))
 		}
 	}
 	return append(ks, CountKey(z.UID, x.ask.Namespace))
@@ -179,6 +159,7 @@ func (x *delta) takeOut() bool {
 		return false
 	}
 	x.owners.after(x.gone.Owner).removeContribution(x.gone)
+	x.changeUpper(Base(x.gone.Owner)).CountClaim(x.ask.Namespace, x.ask.Namespace == x.zone.Namespace, x.memberBefore.Admission, -1)
 	x.records--
 	return true
 }
@@ -203,43 +184,8 @@ func (x *delta) judgeComing(plan *Plan) *Refusal {
 	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
 		return refusal
 	}
-	x.member.N = stepOf(x.zone, x.ask.Set)
-	if x.memberBefore != nil && x.gone.Owner == come.Owner {
-		x.member.N = x.memberBefore.N
-	}
 	x.records++
 	return nil
-}
-
-// countHolders counts the record as one that holds its base name, and no longer as one that holds the name it leaves.
-// A change at the same base by a record that may still hold keeps its turn.
-func (x *delta) countHolders() {
-	held := x.memberBefore != nil && x.memberBefore.Admission == AdmittedPlain
-	holds := x.member != nil && x.member.Admission == AdmittedPlain
-	if held && holds && Base(x.gone.Owner) == Base(x.come.Owner) {
-		return
-	}
-	if held {
-		x.holdersOf(Base(x.gone.Owner)).after.removeRecord(x.ask.Namespace)
-	}
-	if !holds {
-		return
-	}
-	x.holdersOf(Base(x.come.Owner)).after.addRecord(x.ask.Namespace, x.member.N)
-}
-
-// countSpeakers counts a record at a wildcard or an underscore name in the owner of its base name.
-func (x *delta) countSpeakers() {
-	count := func(c *Contribution, m *Member, n int) {
-		if m == nil {
-			return
-		}
-		if base, ok := SpeaksFor(m.Admission, c.Owner); ok {
-			x.changeUpper(base).CountSpeaker(x.ask.Namespace, n)
-		}
-	}
-	count(x.gone, x.memberBefore, -1)
-	count(x.come, x.member, 1)
 }
 
 // writeKeys writes the zone's keys.
@@ -247,9 +193,6 @@ func (x *delta) writeKeys() {
 	uid := x.zone.UID
 	for _, o := range x.owners {
 		x.keys.put(OwnerKey(uid, o.at), ownerFact(o.after))
-	}
-	for _, h := range x.holders {
-		x.keys.put(HoldersKey(uid, h.base), holdersFact(h.after))
 	}
 	var count any
 	if x.records > 0 {
@@ -318,6 +261,14 @@ func (x *delta) storedOwner(owner name.Rel) *Owner {
 	return o
 }
 
+// ownerAt is what stands at a name without the record, which is known already.
+func (x *delta) ownerAt(n name.Rel) *Owner {
+	if o := x.owners.after(n); o != nil {
+		return o
+	}
+	return x.storedOwner(n)
+}
+
 // changeUpper returns an owner above that the write changes, too.
 func (x *delta) changeUpper(owner name.Rel) *Owner {
 	if o := x.owners.after(owner); o != nil {
@@ -326,16 +277,6 @@ func (x *delta) changeUpper(owner name.Rel) *Owner {
 	before := x.storedOwner(owner)
 	x.owners = append(x.owners, ownerChange{owner, before, before.clone()})
 	return x.owners[len(x.owners)-1].after
-}
-
-// holdersOf are the holders of a base name; nil: the write does not concern them.
-func (x *delta) holdersOf(base name.Rel) *holdersChange {
-	for i := range x.holders {
-		if x.holders[i].base == base {
-			return &x.holders[i]
-		}
-	}
-	return nil
 }
 
 // nameOf is the name of an owner that stands in the zone, and is short enough for that.

@@ -26,22 +26,16 @@ const (
 	KindZone
 	// KindOwner asks what stands at Owner in the zone with uid Zone: *Owner.
 	KindOwner
-	// KindHolders asks which namespaces hold the base name Owner in the zone with uid Zone: *Holders.
-	KindHolders
 	// KindCount asks how many records Namespace has in the zone with uid Zone: *Count.
 	KindCount
 	// KindMember asks how the record (Namespace, Object) was admitted at Owner in the zone with uid Zone: *Member.
 	KindMember
 	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow.
 	KindOwnersBelow
-	// KindTenantsBelow asks which namespaces have records at or below Owner in the zone with uid Zone: *TenantsBelow.
-	KindTenantsBelow
 	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
 	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial.
 	KindLastSerial
-	// KindHeldBelow asks for the holders of base names strictly below Owner in the zone with uid Zone: *HeldBelow.
-	KindHeldBelow
 	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
 	// KindFloor asks for the serial that names begin with after a restore, where the store remembers none of theirs:
@@ -84,11 +78,11 @@ func ZoneKey(namespace, object string) Key {
 	return Key{Kind: KindZone, Namespace: namespace, Object: object}
 }
 func OwnerKey(zone string, owner name.Rel) Key { return Key{Kind: KindOwner, Zone: zone, Owner: owner} }
-func HoldersKey(zone string, base name.Rel) Key {
-	return Key{Kind: KindHolders, Zone: zone, Owner: base}
+func OwnersBelowKey(zone string, owner name.Rel) Key {
+	return Key{Kind: KindOwnersBelow, Zone: zone, Owner: owner}
 }
-func HeldBelowKey(zone string, base name.Rel) Key {
-	return Key{Kind: KindHeldBelow, Zone: zone, Owner: base}
+func ZonesBelowKey(view string, n name.Name) Key {
+	return Key{Kind: KindZonesBelow, View: view, Name: n}
 }
 func CutKey(parent, child string) Key { return Key{Kind: KindCut, Zone: parent, Object: child} }
 func CountKey(zone, namespace string) Key {
@@ -231,8 +225,8 @@ type Ancestry struct {
 	// Withdrawn is the uid of the zone above whose rules allow this zone no more, while its period runs; "": none
 	// (S3.4). That zone is the Parent until then.
 	Withdrawn string `json:"withdrawn,omitempty"`
-	// Enclosed names the enclosing zone, whether that delegates this one or not; nil: no zone encloses it.
-	Enclosed *Enclosed `json:"enclosed,omitempty"`
+	// Enclosed is the uid of the enclosing zone, whether that delegates this one or not; "": no zone encloses it.
+	Enclosed string `json:"enclosed,omitempty"`
 	// DS says that a rule of the enclosing zone which delegates this one has that zone contain its DS (S4.9).
 	DS bool `json:"ds,omitempty"`
 }
@@ -274,15 +268,6 @@ type Deliverable struct {
 	Overdue bool `json:"overdue,omitempty"`
 	// Held is set while the zone is not delivered because its own namespace removed too much of it; else nil (S7.5).
 	Held *Held `json:"held,omitempty"`
-}
-
-// Enclosed is how a zone came below the one that encloses it.
-type Enclosed struct {
-	// By is the uid of the enclosing zone.
-	By string `json:"by"`
-	// N is the journal count of the enclosing zone at that time: names that came there later are younger than the
-	// zone (S4.7). 0: the zone is older than all names there.
-	N uint64 `json:"n,omitempty"`
 }
 
 // StandingWork marks a cascade at a zone it touches.
@@ -433,45 +418,19 @@ type Owner struct {
 	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
 	// from a child, the child and its records may give the same RRset, which the definition has once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Speaks counts the records that may hold names at the wildcard right below, and at underscore names of this
-	// owner: for other namespaces than the zone's own they hold the names below, too (S4.6). Speaks is here because
-	// every decision looks at the owners above its name.
-	Speaks []Holder `json:"h,omitempty"`
+	// Claims count the records of which this is the base name, by namespace (N4.7). They are here because every decision
+	// looks at the owners above its name.
+	Claims []Claim `json:"k,omitempty"`
 }
 
-// Holder is a namespace's share of a base name.
-type Holder struct {
-	Namespace string `json:"n"`
-	// Count is the number of its records that may hold.
-	Count int `json:"c"`
-	// First is the journal count at which it came.
-	First uint64 `json:"f,omitempty"`
-}
-
-// Holders lists the namespaces that have records at a base name which may hold it, first comer first.
-type Holders struct {
-	List []Holder `json:"h,omitempty"`
-}
-
-// HeldBelow lists the holders of base names strictly below one: for each namespace the number of names and the oldest
-// of them. It has no bound: with one, a namespace that fills the names below a name would decide what the holder of
-// that name may write.
-type HeldBelow struct{ Holders []Holder }
-
-// Add counts one base name.
-func (b *HeldBelow) Add(h *Holders) {
-	if h.Holder() == "" {
-		return
-	}
-	first := h.List[0]
-	for i := range b.Holders {
-		if x := &b.Holders[i]; x.Namespace == first.Namespace {
-			x.Count++
-			x.First = min(x.First, first.First)
-			return
-		}
-	}
-	b.Holders = append(b.Holders, Holder{Namespace: first.Namespace, Count: 1, First: first.First})
+// Claim is what one namespace has at a base name: the number of its records by the rule that admitted them (N4.17).
+// Records of tenants that an underscore rule admitted claim nothing, and are not counted (N4.14).
+type Claim struct {
+	Namespace  string `json:"n"`
+	Plain      int    `json:"p,omitempty"`
+	Literal    int    `json:"l,omitempty"`
+	Shared     int    `json:"s,omitempty"`
+	Underscore int    `json:"u,omitempty"`
 }
 
 // Count is the number of records that a namespace has in a zone.
@@ -483,13 +442,15 @@ type Count struct {
 type Admission string
 
 const (
-	// AdmittedPlain is by a rule after which the record may hold its base name.
-	AdmittedPlain Admission = "plain"
-	// AdmittedShared is by a rule with shared: true. The record never holds its name.
-	AdmittedShared Admission = "shared"
-	// AdmittedUnderscore is by a rule that names the underscore label literally. The record never holds its name and
-	// is in no namespace's way (S3.6).
+	// AdmittedUnderscore is by a rule that names every underscore label literally. A record of the zone's own namespace
+	// at such a name is so, too.
 	AdmittedUnderscore Admission = "underscore"
+	// AdmittedShared is by a rule with shared: true.
+	AdmittedShared Admission = "shared"
+	// AdmittedLiteral is by a rule that names the very name.
+	AdmittedLiteral Admission = "literal"
+	// AdmittedPlain is by any other rule. All other records of the zone's own namespace are so, too.
+	AdmittedPlain Admission = "plain"
 )
 
 // Member is a record's place in a zone.
@@ -498,25 +459,31 @@ type Member struct {
 	Admission Admission `json:"a"`
 	// Created is the object's creation time, unix seconds: the order of S2.7.
 	Created int64 `json:"t"`
-	// N is the journal count of its adoption.
-	N uint64 `json:"n"`
 }
 
-// OwnersBelow says whether any data is strictly below a name (S5.5).
-type OwnersBelow struct{ Any bool }
-
-// Tenant is a namespace with records in a range of names.
-type Tenant struct {
-	Namespace string
-	Records   int
-	// At is the number of records exactly at the name.
-	At int
-	// Blocking is the number of records that were not admitted by a literal underscore (S3.6).
-	Blocking int
+// OwnersBelow is what records put strictly below a name.
+type OwnersBelow struct {
+	// Names is the number of names with data of records.
+	Names int
+	// Claims sums up the claims there, by namespace.
+	Claims []Claim
 }
 
-// TenantsBelow lists the namespaces that have records at or below a name.
-type TenantsBelow struct{ Tenants []Tenant }
+// Add counts one owner.
+func (b *OwnersBelow) Add(o *Owner) {
+	if len(o.Values) > 0 {
+		b.Names++
+	}
+	for _, c := range o.Claims {
+		i := slices.IndexFunc(b.Claims, func(x Claim) bool { return x.Namespace == c.Namespace })
+		if i < 0 {
+			b.Claims = append(b.Claims, c)
+			continue
+		}
+		x := &b.Claims[i]
+		x.Plain, x.Literal, x.Shared, x.Underscore = x.Plain+c.Plain, x.Literal+c.Literal, x.Shared+c.Shared, x.Underscore+c.Underscore
+	}
+}
 
 // ZoneBelow is one zone of ZonesBelow.
 type ZoneBelow struct {

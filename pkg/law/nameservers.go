@@ -19,22 +19,19 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 		if before != nil && slices.Contains(before.MadeNames, host) {
 			continue
 		}
-		tenants, ok := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: host})
 		ks := []Key{OwnerKey(z.UID, host)}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, OwnerKey(z.UID, up))
 		}
-		if !d.askAll(ks) || !ok {
+		if !d.askAll(ks) {
 			continue
 		}
-		foreign := false
-		if tenants != nil {
-			foreign = slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && t.Namespace != z.Namespace })
+		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host))
+		if o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace }) {
+			return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace claims %s; a zone's own name servers are "+
+				"its own namespace's (N4.16; have its records removed, or use another host name)", host)
 		}
-		if foreign {
-			return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
-		}
-		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); o.hasType(rdata.CNAME) && !host.IsApex() {
+		if o.hasType(rdata.CNAME) && !host.IsApex() {
 			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
 		}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {

@@ -46,7 +46,7 @@ func (o *Owner) clone() *Owner {
 		return &Owner{}
 	}
 	out := *o
-	out.Values, out.Cut, out.Speaks = slices.Clone(o.Values), slices.Clone(o.Cut), slices.Clone(o.Speaks)
+	out.Values, out.Cut, out.Claims = slices.Clone(o.Values), slices.Clone(o.Cut), slices.Clone(o.Claims)
 	return &out
 }
 
@@ -242,36 +242,10 @@ func (l ownerChanges) after(at name.Rel) *Owner {
 
 // ownerFact is the stored form of an owner: nothing at all for an owner without data.
 func ownerFact(o *Owner) any {
-	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Speaks) == 0 {
+	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Claims) == 0 {
 		return nil
 	}
 	return o
-}
-
-// speaker returns the namespace other than own that holds the names below the owner by a wildcard or an underscore
-// name, "" for none (S4.6).
-func (o *Owner) speaker(own string) string {
-	if o != nil {
-		for _, x := range o.Speaks {
-			if x.Namespace != own {
-				return x.Namespace
-			}
-		}
-	}
-	return ""
-}
-
-// CountSpeaker adds n, 1 or -1, to the records of a namespace at the wildcard and the underscore names of the owner.
-func (o *Owner) CountSpeaker(namespace string, n int) {
-	i := slices.IndexFunc(o.Speaks, func(x Holder) bool { return x.Namespace == namespace })
-	switch {
-	case i >= 0:
-		if o.Speaks[i].Count += n; o.Speaks[i].Count == 0 {
-			o.Speaks = slices.Delete(o.Speaks, i, i+1)
-		}
-	case n > 0:
-		o.Speaks = append(o.Speaks, Holder{Namespace: namespace, Count: n})
-	}
 }
 
 // diff collects how the definition changes between two states of owners.

@@ -108,7 +108,7 @@ type parentage struct {
 	ds bool
 	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.4).
 	withdrawn bool
-	enclosed  *Enclosed
+	enclosed  string
 	cond      *Condition
 }
 
@@ -147,10 +147,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 	if !known {
 		return nil, false
 	}
-	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), enclosed: has.Enclosed}
-	if x.enclosed == nil || x.enclosed.By != p.UID {
-		x.enclosed = &Enclosed{By: p.UID, N: p.N}
-	}
+	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), enclosed: p.UID}
 	owner, _ := fqdn.Rel(p.FQDN())
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {

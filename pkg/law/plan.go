@@ -118,9 +118,8 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // the zoneRef's target
-	// Left says how the record was admitted in the zone that it moves from; "": it does not move. Until it is taken
-	// in it counts as it did there (S2.7).
-	Left Admission
+	// Moves says that the record has left a zone for another one, which takes it in next (S2.9).
+	Moves bool
 	// KeptOut is the namespace that held the name when the record began to wait there by the annotation (S2.9). It
 	// stands in the key alone, which no client reads (S1.7).
 	KeptOut string
@@ -220,7 +219,7 @@ func (s *Scan) Of(namespace string) bool {
 // zone there is that one's matter, once it is known to be (S3.3).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
-		return b.Enclosed == nil || b.Enclosed.By != above.UID
+		return b.Enclosed != above.UID
 	}
 	return s.Of(b.Namespace)
 }

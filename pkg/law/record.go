@@ -58,10 +58,9 @@ type RecordAsk struct {
 	// Cascade says that no client made this request, so a refusal becomes the reason why the record is not adopted
 	// (S2.5, S2.7).
 	Cascade bool
-	// Stood says that the record is between two zones, or in one that is gone (S2.7), and Held that it held its base
-	// name there.
-	Stood, Held bool
-	Now         time.Time
+	// Stood says that the record is between two zones, or in one that is gone (S2.9).
+	Stood bool
+	Now   time.Time
 	// By is the user of the request, for the journal.
 	By string
 	// WorkID is the id of the outbox item that the decision may owe.
@@ -98,8 +97,6 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 type recordDecision struct {
 	reading
 	ask RecordAsk
-	// stood says that a cascade brings the record from another zone, where it stood at its name until now.
-	stood bool
 	// home is the zone that the record stands in; nil: none.
 	home *Zone
 	// absent is the message that its zoneRef leads to no zone, where that is the zone that it stands in and the rules
@@ -275,18 +272,11 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	}
 	if home != nil && home.UID != p.zone.UID {
 		// A transaction changes one zone (I1): the record leaves now, and the next step takes it in.
-		was, ok := get[Member](&d.reading, MemberKey(home.UID, ask.Before.Owner, ask.Namespace, ask.Name))
-		if !ok {
-			return nil, nil
-		}
 		plan.Orphan = ask.waitingAt(p)
-		if was != nil {
-			plan.Orphan.Left = was.Admission
-		}
+		plan.Orphan.Moves = true
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s", p.zone.FQDN())}
 		return d.leaveHome(plan, home, homeHolding)
 	}
-	d.stood = ask.Cascade && ask.Stood && home == nil && ask.stoodAt() == p.fqdn
 	return d.changeZone(plan, p.zone, p.holding, p, home)
 }
 
@@ -338,17 +328,6 @@ func (d *recordDecision) leaveHome(plan *Plan, home *Zone, holding *Holding) (*P
 		return plan, nil
 	}
 	return d.changeZone(plan, home, holding, nil, nil)
-}
-
-// stoodAt is the name of the record before the decision, the zero Name where it had none.
-func (a *RecordAsk) stoodAt() (n name.Name) {
-	switch {
-	case a.Before != nil:
-		n = a.Before.FQDN
-	case a.Waits != nil:
-		n = a.Waits.FQDN
-	}
-	return n
 }
 
 // leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record

@@ -125,10 +125,10 @@ func mustName(t rdata.Type, own bool) bool {
 // grant is one rule that allows a (name, type, namespace).
 type grant struct {
 	text       string
+	rule       *Rule
 	shared     bool
-	underscore bool // names the underscore label of the name literally (S4.7)
+	underscore bool // names each underscore label of the name literally (N4.14)
 	literal    bool // names the name literally
-	single     bool // is for this one namespace
 }
 
 // findGrants lists the rules of the zone that allow the record (S4.1–S4.4).
@@ -148,10 +148,10 @@ func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 				}
 				out = append(out, grant{
 					text:       rr.Text,
+					rule:       r,
 					shared:     rr.Shared,
 					underscore: rr.Pattern.NamesUnderscore(n, z.FQDN()),
 					literal:    rr.Pattern.Names(n, z.FQDN()),
-					single:     len(r.Namespaces) == 1,
 				})
 			}
 		}
@@ -171,13 +171,28 @@ func (z *Zone) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && z.allowsName(at, namespace) || slices.ContainsFunc(grants, func(g grant) bool { return g.underscore })
 }
 
-// listsShared reports whether a rule with shared: true lists a name literally: then several namespaces are to feed
-// the name, and none becomes its holder by a wider rule (S4.6).
+// listsShared reports whether a rule with shared: true names a name literally: then it is the zone's own namespace's
+// (N4.10).
 func (z *Zone) listsShared(owner name.Rel) bool {
-	at, err := owner.In(z.FQDN())
-	return err == nil && slices.ContainsFunc(z.Rules, func(r Rule) bool {
-		return slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, z.FQDN()) })
-	})
+	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.namesShared(owner, z.FQDN()) })
+}
+
+// namesShared reports whether the rule names a name of the zone literally, with shared: true.
+func (r *Rule) namesShared(owner name.Rel, zone name.Name) bool {
+	at, err := owner.In(zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })
+}
+
+// sharesName reports whether the rule gives a name of the zone, of whatever type, with shared: true.
+func (r *Rule) sharesName(owner name.Rel, zone name.Name) bool {
+	at, err := owner.In(zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Match(at, zone) })
+}
+
+// sharesBelow reports whether one pattern of the rule with shared: true matches all names below one.
+func (r *Rule) sharesBelow(owner name.Rel, zone name.Name) bool {
+	at, err := owner.In(zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
 // listSharedNames returns the names that rules with shared: true list literally (S4.6).
@@ -286,65 +301,54 @@ func (z *Zone) notDelegated(n name.Name, owner name.Rel, t rdata.Type, namespace
 	return forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (%s)", z.FQDN(), t, n, namespace, hint)
 }
 
-// admitted says how a record is let in.
+// admitted says how a record is let in, and by which pattern.
 type admitted struct {
 	admission Admission
-	// text of the pattern that lets it in.
-	text string
-	// meant says that a rule that allows it names the underscore label literally, so that it may
-	// speak for names below (S4.7).
-	meant bool
+	text      string
 }
 
-// admitRecord decides whether a namespace may put a record at a name (S4.5–S4.7); c says
-// which namespace the base name belongs to.
-func (z *Zone) admitRecord(n name.Name, owner name.Rel, t rdata.Type, namespace string, c claim) (admitted, *Refusal) {
-	grants := z.findGrants(n, t, namespace)
-	if len(grants) == 0 {
-		return admitted{}, z.notDelegated(n, owner, t, namespace)
+// kinds are the kinds of rules that admit a record of a tenant, the first that passes does (N4.17).
+var kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
+
+// kindOf is the kind of a grant for a tenant's record at owner (N4.7); "": its base name is not allowed.
+func (z *Zone) kindOf(g *grant, owner name.Rel, namespace string) Admission {
+	base := Base(owner)
+	switch {
+	case g.underscore:
+		return AdmittedUnderscore
+	case g.shared && (owner == base || g.rule.sharesName(base, z.FQDN())):
+		return AdmittedShared
+	case owner == base && g.literal:
+		return AdmittedLiteral
+	case owner == base:
+		return AdmittedPlain
 	}
-	if namespace == z.Namespace {
-		return admitted{admission: AdmittedPlain, text: grants[0].text}, nil
+	if at, err := base.In(z.FQDN()); err != nil || !z.allowsName(at, namespace) {
+		return ""
 	}
-	if isWildcard(owner) {
-		grants = slices.DeleteFunc(grants, func(g grant) bool { return !g.shared && !g.single })
-		if len(grants) == 0 {
-			return admitted{}, forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate the wildcard %s to namespace %q (its owner can add a delegation with pattern %q for this one namespace, or with shared: true)", z.FQDN(), n, namespace, patternFor(owner))
+	return AdmittedPlain
+}
+
+// admitOwn admits a record of the zone's own namespace, which claims refuse nothing (N4.9).
+func admitOwn(owner name.Rel, g *grant) admitted {
+	for _, label := range owner.Labels() {
+		if isUnderscore(label) {
+			return admitted{AdmittedUnderscore, g.text}
 		}
 	}
-	meant := slices.ContainsFunc(grants, func(g grant) bool { return g.underscore })
-	at, err := Base(owner).In(z.FQDN())
+	return admitted{AdmittedPlain, g.text}
+}
+
+func (z *Zone) baseNotDelegated(n name.Name, owner name.Rel, t rdata.Type, namespace string) *Refusal {
+	base := Base(owner)
+	at, err := base.In(z.FQDN())
 	if err != nil {
 		at = z.FQDN()
 	}
-	speaks := owner == Base(owner) || z.allowsName(at, namespace)
-	by := func(a Admission, allows func(grant) bool) (admitted, bool) {
-		i := slices.IndexFunc(grants, allows)
-		if i < 0 {
-			return admitted{}, false
-		}
-		return admitted{admission: a, text: grants[i].text, meant: meant}, true
+	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", patternFor(base))
+	if slices.ContainsFunc(owner.Labels(), isUnderscore) {
+		hint += fmt.Sprintf(", or with %q", owner)
 	}
-	free := c.namespace == "" || c.namespace == namespace
-	plain, isPlain := by(AdmittedPlain, func(g grant) bool { return !g.shared && !g.underscore && (free || c.yields && g.literal) })
-	if isPlain && speaks {
-		return plain, nil
-	}
-	if a, ok := by(AdmittedUnderscore, func(g grant) bool { return g.underscore }); ok {
-		return a, nil
-	}
-	shared, isShared := by(AdmittedShared, func(g grant) bool { return g.shared })
-	switch {
-	case isShared && speaks:
-		return shared, nil
-	case isPlain || isShared:
-		hint := fmt.Sprintf("its owner can add a delegation with pattern %q", patternFor(Base(owner)))
-		if slices.ContainsFunc(owner.Labels(), isUnderscore) {
-			hint += fmt.Sprintf(", or with %q", owner)
-		}
-		return admitted{}, forbidden(ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which that speaks (S4.6; %s)", z.FQDN(), t, n, namespace, at, hint)
-	case c.yields:
-		return admitted{}, forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, though no record stands there, and no delegation that names it or the underscore label literally, or with shared: true, allows %s at %s to namespace %q (S4.6; choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
-	}
-	return admitted{}, forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, and no delegation with shared: true or with the literal underscore label allows %s at %s to namespace %q beside it (choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
+	return forbidden(ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which that speaks (N4.7; %s)",
+		z.FQDN(), t, n, namespace, at, hint)
 }

@@ -51,7 +51,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	reset; settle; clock TIME|+DURATION; overdue; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: what is withdrawn may end
 //	hear                                                   what tenants say for the claimed names of others (speaker_twin_test.go)
-//	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
+//	show zone|record|claims|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob(*scenarios)
 	if err != nil || len(files) == 0 {
@@ -548,13 +548,12 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)), z.zone.MaxDeletePercent)
 			}
 		}
-	case "holders":
+	case "claims":
 		for k, v := range w.facts {
-			if k.Zone == z.zone.UID && k.Kind == law.KindHolders {
-				h := v.(*law.Holders)
+			if o, ok := v.(*law.Owner); ok && k.Zone == z.zone.UID && len(o.Claims) > 0 {
 				text := ""
-				for _, x := range h.List {
-					text += fmt.Sprintf(" %s(%d)", x.Namespace, x.Count)
+				for _, c := range o.Claims {
+					text += " " + describeClaim(c)
 				}
 				say("%s:%s", k.Owner, text)
 			}
@@ -614,4 +613,18 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 		return "none\n"
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// describeClaim is a claim as "a(2 plain, 1 literal)".
+func describeClaim(c law.Claim) string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		kind law.Admission
+	}{{c.Underscore, law.AdmittedUnderscore}, {c.Shared, law.AdmittedShared}, {c.Literal, law.AdmittedLiteral}, {c.Plain, law.AdmittedPlain}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.kind))
+		}
+	}
+	return c.Namespace + "(" + strings.Join(parts, ", ") + ")"
 }

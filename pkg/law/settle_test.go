@@ -73,7 +73,7 @@ type candidate struct {
 	object
 	uid     string
 	created int64
-	came    law.Admission
+	came    bool
 	first   bool // its namespace held the name when it began to wait (S2.9)
 }
 
@@ -89,7 +89,7 @@ func (w *world) carryOut(work *law.Work) {
 	}
 	moving := true
 	for _, c := range w.listCandidates(work) {
-		if moving && c.came == "" {
+		if moving && !c.came {
 			moving = false
 			w.unlockNames(work)
 		}
@@ -182,7 +182,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 					m := v.(*law.Member)
 					c := candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}
 					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
-						c.came = m.Admission
+						c.came = true
 					}
 					found[c] = true
 				}
@@ -204,7 +204,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 					c.uid, c.created = z.spec.UID, z.created
 				} else {
 					r := w.records[k.object]
-					c.uid, c.created, c.came = r.record.UID, r.record.Created, r.waits.Left
+					c.uid, c.created, c.came = r.record.UID, r.record.Created, r.waits.Moves
 					c.first = r.waits.KeptOut == k.object.Namespace
 				}
 				found[c] = true
@@ -223,12 +223,10 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 	}
 	rank := func(c candidate) int {
 		switch {
-		case c.came != "" && c.Namespace == own:
+		case c.came && c.Namespace == own:
 			return 0
-		case c.came == law.AdmittedPlain:
+		case c.came:
 			return 1
-		case c.came != "":
-			return 2
 		case c.zone:
 			return 3
 		case c.Namespace == own:
@@ -258,12 +256,6 @@ func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 		}
 	}
 	ask.Stood = ask.Before != nil || r.placed.Reason == law.ReasonMoving
-	ask.Held = r.waits != nil && r.waits.Left == law.AdmittedPlain
-	if b := ask.Before; b != nil {
-		for k, v := range w.facts { // in a zone that is gone, too, of which only the keys tell the name
-			ask.Held = ask.Held || k.Kind == law.KindMember && k.Zone == b.Zone.UID && k.Namespace == o.Namespace && k.Object == o.Name && v.(*law.Member).Admission == law.AdmittedPlain
-		}
-	}
 	return ask
 }
 
@@ -284,13 +276,6 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 		plan := out.Plan
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = r.placed.Serial
-		}
-		if ask.Stood && plan.Record.Reason == law.ReasonNameHeld && !w.isIn(ask.Before) && r.placed.FQDN == plan.Record.FQDN && !w.stoodTwin(&r.record, ask.Held) {
-			panicInvariant("S2.7: %s stood at its name where it comes from, and no record holds it in the zone: %s", c.object,
-				plan.Record.Message)
-		}
-		if !ask.Held && w.takesHolder(&r.record, plan) {
-			panicInvariant("S2.7: %s takes a name that it did not hold, and that is another namespace's: %s", c.object, plan.Record.Message)
 		}
 		if ask.Waits != nil && w.snatchesName(&r.record, plan, ask.Waits.KeptOut) {
 			panicInvariant("S2.9: %s snatches a name at which it waited", c.object)

@@ -68,7 +68,8 @@ func (w *world) tellVoice(o object, r *recordObject) *voice {
 	return v
 }
 
-// listShares tells whether a rule that allows a record names it (S4.4, S4.7), and which rules with shared: true do.
+// listShares tells whether a rule that allows a record names it (S4.4, N4.12, N4.14), and which rules with shared: true
+// give its name.
 func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool, shared []int) {
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)
 	for i, rule := range z.Rules {
@@ -76,13 +77,16 @@ func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool,
 			continue
 		}
 		for _, to := range rule.Records {
-			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, t) || !to.Pattern.Match(at, z.FQDN()) {
+			if !to.Pattern.Match(at, z.FQDN()) {
+				continue
+			}
+			if to.Shared { // its namespaces are one tenant at the name, whatever they write there
+				shared = append(shared, i)
+			}
+			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, t) {
 				continue
 			}
 			meant = meant || to.Pattern.Names(at, z.FQDN()) || to.Pattern.NamesUnderscore(at, z.FQDN())
-			if to.Shared {
-				shared = append(shared, i)
-			}
 		}
 	}
 	return meant, shared
@@ -189,7 +193,15 @@ func (w *world) buildScene() *scene {
 			claim(v, base, base == r.placed.FQDN)
 		}
 	}
-	return &scene{f, claims, w.rememberTenures(had)}
+	all := w.rememberTenures(had)
+	for _, c := range claims { // since when it has been so without a gap
+		for _, x := range all {
+			if x.namespace == c.namespace && x.name == c.name && x.until == w.now.Unix() {
+				c.came = max(c.came, x.came)
+			}
+		}
+	}
+	return &scene{f, claims, all}
 }
 
 // rememberTenures adds the names that namespaces have to those that they had earlier, so long as there was no gap.
@@ -199,6 +211,9 @@ func (w *world) rememberTenures(now []tenure) []tenure {
 			return was.namespace == x.namespace && was.name == x.name && was.given == x.given && was.until >= w.heard
 		})
 		if i < 0 {
+			if x.came < w.heard { // it waited until now
+				x.came = w.now.Unix()
+			}
 			w.tenures = append(w.tenures, x)
 		} else {
 			w.tenures[i].came, w.tenures[i].until = min(w.tenures[i].came, x.came), x.until
@@ -303,23 +318,42 @@ func (l *listener) permitsDatum(d *datum) bool {
 	switch {
 	case d.by.meant || d.by.own || d.by.namespace == c.namespace: // own of a zone: that it stands there is judged by its cut
 		return true
-	case l.forest[d.owner] != nil && d == l.forest[d.owner].cut && l.decidesAlready(d.by.namespace):
+	case l.decidesAlready(c, d.by.namespace):
 		return true // the claim came to what that namespace decides
 	case slices.ContainsFunc(l.had, func(x tenure) bool {
-		return x.given && x.until >= l.at && x.namespace == c.namespace && x.name.Encloses(c.name) &&
+		return x.given && x.came <= c.came && c.came <= x.until && x.namespace == c.namespace && x.name.Encloses(c.name) &&
 			x.name != baseOf(d) && baseOf(d).Encloses(x.name)
 	}):
-		return true // the owner put the tenant below it
+		return true // the owner had put the tenant below it
+	case l.wasPutBelow(d):
+		return true
 	case d.by.zone.UID == c.zone.UID:
 		return slices.ContainsFunc(d.by.shared, func(i int) bool { return slices.Contains(c.shared, i) })
 	}
 	return false
 }
 
-// decidesAlready reports whether a namespace had a zone at or above the claimed name when that was claimed.
-func (l *listener) decidesAlready(ns string) bool {
-	for up, ok := l.claim.name.Parent(); ok; up, ok = up.Parent() {
-		if z := l.forest[up]; z != nil && z.cut.by != nil && z.cut.by.namespace == ns && z.cut.by.came <= l.claim.came {
+// decidesAlready reports whether a namespace had a zone at or above a claimed name when that was claimed.
+func (l *listener) decidesAlready(c *nameClaim, ns string) bool {
+	for up, ok := c.name.Parent(); ok; up, ok = up.Parent() {
+		if z := l.forest[up]; z != nil && z.cut.by != nil && z.cut.by.namespace == ns && z.cut.by.came <= c.came {
+			return true
+		}
+	}
+	return false
+}
+
+// wasPutBelow reports whether the claim lies in a zone that the owner of a zone above put below the name of a datum, or
+// meant to be there, when the namespace of that had the name.
+func (l *listener) wasPutBelow(d *datum) bool {
+	for up, ok := l.claim.name, true; ok && up != baseOf(d); up, ok = up.Parent() {
+		z := l.forest[up]
+		if z == nil || z.cut.by == nil || !baseOf(d).Encloses(up) || !z.cut.by.own && !z.cut.by.meant {
+			continue
+		}
+		if slices.ContainsFunc(l.had, func(x tenure) bool {
+			return x.namespace == d.by.namespace && x.name.Encloses(up) && x.came <= z.cut.by.came && z.cut.by.came <= x.until
+		}) {
 			return true
 		}
 	}
@@ -330,7 +364,16 @@ func (l *listener) decidesAlready(ns string) bool {
 // that its namespace had already.
 func (l *listener) choseTarget(via, d *datum) bool {
 	by, since := d.by, via.by.wrote
+	aims := func(ok func(*nameClaim) bool) bool { // at what its namespace has
+		return slices.ContainsFunc(l.claims, func(c *nameClaim) bool {
+			return c.namespace == via.by.namespace && c.name.Encloses(via.target) && ok(c)
+		})
+	}
 	return by == nil || by.came <= since || by.namespace == via.by.namespace || by.own && by.zoneCame <= since ||
+		aims(func(c *nameClaim) bool { // and shares
+			return c.zone.UID == by.zone.UID && slices.ContainsFunc(by.shared, func(i int) bool { return slices.Contains(c.shared, i) })
+		}) ||
+		aims(func(c *nameClaim) bool { return l.decidesAlready(c, by.namespace) }) ||
 		slices.ContainsFunc(l.had, func(x tenure) bool {
 			return x.namespace == by.namespace && x.came <= since && since <= x.until &&
 				(x.name.Encloses(baseOf(d)) || x.name.Encloses(via.target))

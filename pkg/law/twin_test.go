@@ -112,7 +112,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	}
 	w.checkDeletions(o, z, h, report)
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
-	holders, speaks := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
+	claims := map[name.Rel][]law.Claim{}
 	for ro, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
@@ -128,28 +128,19 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			report("record %s is in %s and no member", ro, z.FQDN())
 			continue
 		}
-		if m.UID != r.record.UID || m.Created != r.record.Created || m.N == 0 || m.N > z.N+1 {
+		if m.UID != r.record.UID || m.Created != r.record.Created {
 			report("member %v is not its record's: %+v", key, m)
 		}
-		if ro.Namespace == z.Namespace && m.Admission != law.AdmittedPlain {
+		if ro.Namespace == z.Namespace && m.Admission != law.AdmittedPlain && m.Admission != law.AdmittedUnderscore {
 			report("S4.5: %s is the zone's own and admitted %s", ro, m.Admission)
 		}
 		counts[ro.Namespace]++
-		if m.Admission == law.AdmittedPlain {
-			base := law.Base(owner)
-			if holders[base] == nil {
-				holders[base] = map[string]int{}
-			}
-			holders[base][ro.Namespace]++
-			if owner != base {
-				if speaks[base] == nil {
-					speaks[base] = map[string]int{}
-				}
-				speaks[base][ro.Namespace]++
-			}
-			if base.IsApex() && ro.Namespace != z.Namespace {
-				report("S4.6: %s holds the apex of %s", ro, z.FQDN())
-			}
+		base := law.Base(owner)
+		if m.Admission != law.AdmittedUnderscore || ro.Namespace == z.Namespace {
+			claims[base] = countClaim(claims[base], ro.Namespace, m.Admission)
+		}
+		if base.IsApex() && ro.Namespace != z.Namespace && (m.Admission == law.AdmittedPlain || m.Admission == law.AdmittedLiteral) {
+			report("N4.10: %s claims the apex of %s", ro, z.FQDN())
 		}
 		at := owners[owner]
 		if at == nil {
@@ -174,15 +165,12 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		}
 		switch fact := v.(type) {
 		case *law.Owner:
-			has := map[string]int{}
-			for _, x := range fact.Speaks {
-				has[x.Namespace] = x.Count
+			slices.SortFunc(claims[k.Owner], func(x, y law.Claim) int { return strings.Compare(x.Namespace, y.Namespace) })
+			if !slices.Equal(fact.Claims, claims[k.Owner]) {
+				report("N4.7: %s: the claims of %s are %v, its records give %v", z.FQDN(), k.Owner, fact.Claims, claims[k.Owner])
 			}
-			if !maps.Equal(has, speaks[k.Owner]) {
-				report("S4.6: %s: the wildcard and the underscore names of %s are of %v, its records give %v", z.FQDN(), k.Owner, has, speaks[k.Owner])
-			}
-			delete(speaks, k.Owner)
-			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Speaks) == 0 {
+			delete(claims, k.Owner)
+			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Claims) == 0 {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string]int{}
@@ -206,27 +194,6 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			if want := w.cutValues(z.UID, k.Owner); cut != want {
 				report("%s: owner %s has %d values of cuts, they give %d", z.FQDN(), k.Owner, cut, want)
 			}
-		case *law.Holders:
-			is := map[string]int{}
-			for i, x := range fact.List {
-				is[x.Namespace] = x.Count
-				if i > 0 && x.First < fact.List[i-1].First {
-					report("S4.6: %s: holders of %s are out of turn: %+v", z.FQDN(), k.Owner, fact.List)
-				}
-			}
-			if !maps.Equal(is, holders[k.Owner]) {
-				report("%s: holders of %s are %v, its records give %v", z.FQDN(), k.Owner, is, holders[k.Owner])
-			}
-			foreign := 0
-			for ns := range is {
-				if ns != z.Namespace {
-					foreign++
-				}
-			}
-			if foreign > 1 {
-				report("S4.6: %s: two tenants hold %s: %v", z.FQDN(), k.Owner, is)
-			}
-			delete(holders, k.Owner)
 		case *law.Count:
 			if fact.Records != counts[k.Namespace] {
 				report("%s: %d records of %s, counted %d", z.FQDN(), counts[k.Namespace], k.Namespace, fact.Records)
@@ -238,10 +205,29 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			}
 		}
 	}
-	if len(owners)+len(holders)+len(speaks)+len(counts) > 0 {
-		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, holders, speaks, counts)
+	if len(owners)+len(claims)+len(counts) > 0 {
+		report("%s: facts are missing for %v %v %v", z.FQDN(), owners, claims, counts)
 	}
 	w.checkContent(z, h, report)
+}
+
+// countClaim counts a record of a namespace.
+func countClaim(claims []law.Claim, ns string, a law.Admission) []law.Claim {
+	i := slices.IndexFunc(claims, func(c law.Claim) bool { return c.Namespace == ns })
+	if i < 0 {
+		i, claims = len(claims), append(claims, law.Claim{Namespace: ns})
+	}
+	switch a {
+	case law.AdmittedUnderscore:
+		claims[i].Underscore++
+	case law.AdmittedShared:
+		claims[i].Shared++
+	case law.AdmittedLiteral:
+		claims[i].Literal++
+	default:
+		claims[i].Plain++
+	}
+	return claims
 }
 
 // checkDeletions holds that a zone is held only for what S7.5 says, and that all of its numbers can be.
@@ -270,8 +256,8 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 	if up, ok := z.FQDN().Parent(); ok {
 		enclosing = w.findEnclosing(z.View, up)
 	}
-	if (h.Enclosed == nil) != (enclosing == nil) || h.Enclosed != nil && (h.Enclosed.By != enclosing.UID || h.Enclosed.N > standing[enclosing.UID].N) {
-		report("S4.7: zone %s says that it is enclosed by %s", o, writeFingerprint(h.Enclosed))
+	if (h.Enclosed == "") != (enclosing == nil) || enclosing != nil && h.Enclosed != enclosing.UID {
+		report("S3.3: zone %s says that it is enclosed by %q", o, h.Enclosed)
 	}
 	if enclosing != nil && w.isBeingDeleted(&enclosing.Ref) {
 		return

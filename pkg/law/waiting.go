@@ -19,14 +19,13 @@ func (w *Waiting) For(s *Scan) bool {
 // any.
 func (x *delta) awaitedHolder(why *Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || x.speaks || why.Kind == Later {
+	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == Later {
 		return ""
 	}
-	h, _ := get[Holders](&x.reading, HoldersKey(z.UID, Base(x.come.Owner)))
-	switch holder := h.Holder(); {
-	case why.Reason == ReasonNameHeld && holder != ns:
-		return holder
-	case x.conflicts && (holder == ns || ns == z.Namespace):
+	switch c := x.ownerAt(Base(x.come.Owner)).claim(ns); {
+	case why.Reason == ReasonNameHeld:
+		return x.claimedBy
+	case x.conflicts && (c != nil && c.names() || ns == z.Namespace):
 		return ns
 	}
 	return ""
@@ -55,7 +54,7 @@ func (x *delta) refuseHeld() *Refusal {
 // names the name literally, and where none allows it to the other namespace any more.
 func (x *delta) refuseTurn() *Refusal {
 	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace {
+	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(Base(x.come.Owner)).claim(ns) != nil {
 		return nil
 	}
 	other := x.ask.Waits.KeptOut

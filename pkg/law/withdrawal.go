@@ -291,26 +291,24 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
 }
 
-// mayEvict reports whether a new record gets a name from the namespace that holds it: by a rule that names it
+// mayEvict reports whether a new record gets a name from the tenant that claims it: by a rule that names it
 // literally, where the rules allow that namespace the name no more (S2.5). A rule with "*" does not, so that no
 // neighbour takes a name that lost its rule by accident. false, too: facts are needed.
-func (x *delta) mayEvict(c claim) bool {
-	z, base := x.zone, Base(x.come.Owner)
-	if c.namespace == "" || c.namespace == z.Namespace || c.yields || x.ask.Before != nil || x.ask.Yields == base ||
-		slices.Contains(z.MadeNames, base) {
+func (x *delta) mayEvict() bool {
+	z, base, from := x.zone, Base(x.come.Owner), x.claimedBy
+	if from == "" || from == z.Namespace || x.ask.Before != nil || x.ask.Yields == base || slices.Contains(z.MadeNames, base) {
 		return false
 	}
-	h, known := get[Holders](&x.reading, HoldersKey(z.UID, base))
-	if !known || h == nil || slices.ContainsFunc(h.List, func(h Holder) bool { return h.Namespace != c.namespace }) {
+	if slices.ContainsFunc(x.ownerAt(base).Claims, func(c Claim) bool { return c.Namespace != from }) {
 		return false
 	}
 	grants := z.findGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
 	if !slices.ContainsFunc(grants, func(g grant) bool { return g.literal && !g.shared }) {
 		return false
 	}
-	given, known := x.ruledFor(z, c.namespace)
+	given, known := x.ruledFor(z, from)
 	at, err := base.In(z.FQDN())
-	return known && err == nil && !given.allowsName(at, c.namespace)
+	return known && err == nil && !given.allowsName(at, from)
 }
 
 // yieldWorkID is the id of the outbox item that has a namespace give a base name of a zone away. All that want the name

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -115,11 +114,10 @@ func (w *world) answerKey(k law.Key) any {
 			if key.Kind != law.KindOwner || key.Zone != k.Zone || key.Owner == k.Owner || !isBelow(key.Owner, k.Owner) {
 				continue
 			}
-			out.Any = out.Any || len(v.(*law.Owner).Values) > 0
+			out.Add(v.(*law.Owner))
 		}
+		slices.SortFunc(out.Claims, func(x, y law.Claim) int { return cmp.Compare(x.Namespace, y.Namespace) })
 		return out
-	case law.KindHeldBelow:
-		return w.heldBelow(k)
 	case law.KindWork:
 		for _, x := range w.outbox {
 			if x.ID == k.Object {
@@ -128,8 +126,6 @@ func (w *world) answerKey(k law.Key) any {
 			}
 		}
 		return nil
-	case law.KindTenantsBelow:
-		return w.listMembers(k)
 	case law.KindZonesBelow:
 		out := &law.ZonesBelow{}
 		for key, v := range w.facts {
@@ -175,48 +171,6 @@ func (w *world) listForeign(k law.Key) any {
 		case *law.Holding:
 			out.AddZone(k, key.Name, v)
 		}
-	}
-	return out
-}
-
-func (w *world) heldBelow(k law.Key) any {
-	var bases []law.Key
-	for key := range w.facts {
-		if key.Kind == law.KindHolders && key.Zone == k.Zone && key.Owner != k.Owner && isBelow(key.Owner, k.Owner) {
-			bases = append(bases, key)
-		}
-	}
-	slices.SortFunc(bases, func(x, y law.Key) int { return cmp.Compare(x.Owner.Key(), y.Owner.Key()) })
-	out := &law.HeldBelow{}
-	for _, key := range bases {
-		out.Add(w.facts[key].(*law.Holders))
-	}
-	return out
-}
-
-func (w *world) listMembers(k law.Key) any {
-	tenants := map[string]*law.Tenant{}
-	for key, v := range w.facts {
-		if key.Kind != law.KindMember || key.Zone != k.Zone || !isBelow(key.Owner, k.Owner) {
-			continue
-		}
-		m := v.(*law.Member)
-		t := tenants[key.Namespace]
-		if t == nil {
-			t = &law.Tenant{Namespace: key.Namespace}
-			tenants[key.Namespace] = t
-		}
-		t.Records++
-		if key.Owner == k.Owner {
-			t.At++
-		}
-		if m.Admission != law.AdmittedUnderscore {
-			t.Blocking++
-		}
-	}
-	out := &law.TenantsBelow{}
-	for _, ns := range slices.Sorted(maps.Keys(tenants)) {
-		out.Tenants = append(out.Tenants, *tenants[ns])
 	}
 	return out
 }
@@ -326,7 +280,7 @@ func writeFingerprint(v any) string {
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules, law.KindWithdrawal:
+		case law.KindHolding, law.KindOwner, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules, law.KindWithdrawal:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}

@@ -84,7 +84,7 @@ type zonePlace struct {
 	parent        *Zone
 	parentHolding *Holding
 	owner         name.Rel // relative to parent
-	// taken is the number of records that the parent has at or below the zone's name.
+	// taken is the number of names at or below the zone's name with records of the parent.
 	taken int
 }
 
@@ -260,32 +260,32 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 	if p == nil || refusal != nil {
 		return refusal
 	}
-	tenants, ok1 := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: p.UID, Owner: s.owner})
-	zones, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
-	ks := []Key{HoldersKey(p.UID, Base(s.owner)), OwnerKey(p.UID, s.owner)}
+	ks := []Key{OwnerKey(p.UID, s.owner), OwnersBelowKey(p.UID, s.owner), ZonesBelowKey(s.view, s.fqdn)}
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
-	if !d.askAll(ks) || !ok1 || !ok2 {
+	if !d.askAll(ks) {
 		return nil
 	}
-	if refusal = d.checkForeignNames(s, p, tenants, zones); refusal != nil || len(d.needs) > 0 {
+	if refusal = d.checkForeignNames(s, p); refusal != nil || len(d.needs) > 0 {
 		return refusal
 	}
-	if refusal = d.checkOwner(s, p, tenants); refusal != nil {
+	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
+	if refusal = d.checkOwner(s, p, o); refusal != nil {
 		return refusal
 	}
 	if refusal = d.checkAbove(s, p); refusal != nil {
 		return refusal
 	}
-	if tenants != nil {
-		for _, t := range tenants.Tenants {
-			s.taken += t.Records
-		}
-		if s.taken > 0 && !d.ask.Cascade {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over %d records at or below %s as far as its delegations "+
-				"allow them; the others are released (S3.7)", s.taken, s.fqdn))
-		}
+	if below, _ := get[OwnersBelow](&d.reading, OwnersBelowKey(p.UID, s.owner)); below != nil {
+		s.taken = below.Names
+	}
+	if o != nil && len(o.Values) > 0 {
+		s.taken++
+	}
+	if s.taken > 0 && !d.ask.Cascade {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over the records of %d names at or below %s as far as its "+
+			"delegations allow them; the others are released (S3.7)", s.taken, s.fqdn))
 	}
 	return nil
 }
@@ -326,61 +326,51 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 	return p, nil
 }
 
-// checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it (S3.6), or
-// for names of which its data would be taken (S4.7).
-func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *TenantsBelow, zones *ZonesBelow) *Refusal {
+// checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
+// below a name which another one claims (N4.15). What its delegation answers for is decided as for a record (N4.11).
+func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 	ns, base := d.ask.After.Namespace, Base(s.owner)
 	if ns == p.Namespace {
 		return nil
 	}
-	by := claimant{namespace: ns}
-	c, known := d.findClaim(p, s.parentHolding, base, by)
+	c := &claimant{reading: &d.reading, zone: p, holding: s.parentHolding, namespace: ns, admission: AdmittedPlain,
+		ownerAt: func(n name.Rel) *Owner {
+			o, _ := get[Owner](&d.reading, OwnerKey(p.UID, n))
+			return o
+		}}
+	others, known := c.cutsOff(s.owner)
 	if !known {
 		return nil
 	}
-	foreign, known := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
-	if !known {
-		return nil
+	if others {
+		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (N4.15; "+
+			"choose a name of your own)", s.fqdn, p.FQDN())
 	}
-	foreign = foreign || blocksCut(tenants, ns) ||
-		c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns)) ||
-		zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool {
-			return b.Namespace != ns && b.UID != d.ask.After.UID
-		})
-	if foreign {
-		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, "+
-			"which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
+	if up, ok := c.findAbove(s.owner); ok && !p.namesZone(s.fqdn, ns) {
+		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (N4.15; choose a "+
+			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.nameOf(up), p.FQDN(), s.owner)
+	}
+	if up, ok := s.owner.Parent(); ok {
+		if refusal := c.refuseGlue(up); refusal != nil {
+			return refusal
+		}
 	}
 	if s.owner == base || p.namesUnderscoreZone(s.fqdn, ns) {
 		return nil
 	}
 	at, _ := base.In(p.FQDN()) // shorter than the zone's name
 	return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but by no rule that names its underscore label: "+
-		"its data speaks for %s and for names below it, also for those that other namespaces get later (S3.6; "+
+		"its data speaks for %s and for names below it, also for those that other namespaces get later (N4.15; "+
 		"its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, at, s.owner)
 }
 
-// checkOwner refuses a zone at a name where the zone p above it has a CNAME, or NS records that the new zone would not
-// allow at its apex (S3.6).
-func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) *Refusal {
-	spec := d.ask.After
-	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
-	if o.hasType(rdata.CNAME) {
-		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)",
-			p.FQDN(), s.fqdn)
-	}
-	if !o.hasType(rdata.NS) {
-		return nil
-	}
-	mine := &Zone{Ref: spec.Ref, ZoneSettings: spec.ZoneSettings}
-	mine.Header.FQDN = s.fqdn
-	refused := func(namespace string) bool { // the apex of the new zone is its own namespace's (S4.6)
-		_, refusal := mine.admitRecord(s.fqdn, name.Apex, rdata.NS, namespace, claim{namespace: mine.Namespace})
-		return refusal != nil
-	}
-	if tenants != nil && slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && refused(t.Namespace) }) {
-		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, "+
-			"which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
+// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.6).
+func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, o *Owner) *Refusal {
+	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
+		if o.hasType(t) {
+			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "zone %s has %s at %s (S3.6; remove it first)",
+				p.FQDN(), t, s.fqdn)
+		}
 	}
 	return nil
 }
@@ -462,7 +452,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 
 // setParent writes the parent into the holding and returns the Delegated condition (S6.7).
 func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
-	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", nil, false
+	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {
 		h.Parent = nil
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
@@ -470,7 +460,7 @@ func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
 	if p, known := d.ruledFor(s.parent, d.ask.After.Namespace); known {
 		h.DS = p.delegatesDS(s.fqdn, d.ask.After.Namespace)
 	}
-	h.Enclosed = &Enclosed{By: s.parent.UID, N: s.parent.N}
+	h.Enclosed = s.parent.UID
 	h.Parent = &s.parent.Ref
 	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }

@@ -295,15 +295,17 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	case "delegation":
 		o := s.Delegation(ns, name)
 		say("%s%s", delegationText(o), w.describeEarlier(s, o.Status.ZoneRef))
-	case "holders":
-		stored(keys.Room("holders")+uid()+"/", func(key string, value []byte) error {
-			var h law.Holders
-			err := layout.Decode(value, &h)
+	case "claims":
+		stored(keys.Room("owners")+uid()+"/", func(key string, value []byte) error {
+			var o law.Owner
+			err := layout.Decode(value, &o)
 			text := ""
-			for _, x := range h.List {
-				text += fmt.Sprintf(" %s(%d)", x.Namespace, x.Count)
+			for _, c := range o.Claims {
+				text += " " + describeClaim(c)
 			}
-			say("%s:%s", key, text)
+			if text != "" {
+				say("%s:%s", key, text)
+			}
 			return err
 		})
 		slices.Sort(lines)
@@ -378,4 +380,18 @@ func reasonOf(r *v1alpha1.Record) string {
 		return c.Reason
 	}
 	return ""
+}
+
+// describeClaim is a claim as "a(2 plain, 1 literal)".
+func describeClaim(c law.Claim) string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		kind law.Admission
+	}{{c.Underscore, law.AdmittedUnderscore}, {c.Shared, law.AdmittedShared}, {c.Literal, law.AdmittedLiteral}, {c.Plain, law.AdmittedPlain}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.kind))
+		}
+	}
+	return c.Namespace + "(" + strings.Join(parts, ", ") + ")"
 }

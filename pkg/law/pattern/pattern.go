@@ -102,6 +102,12 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	return n, err == nil && p.Match(n, zone)
 }
 
+// MatchBelow reports whether p matches every name below n: its leading "*" takes all labels that are added.
+func (p Pattern) MatchBelow(n, zone name.Name) bool {
+	child, err := name.ParseIn("x", n)
+	return p.many && err == nil && p.Match(child, zone)
+}
+
 // The result of a comparison about the labels that begin with "_".
 type underscores int
 

@@ -476,9 +476,7 @@ func (b *batch) addCompare(c clientv3.Cmp) {
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
-		return etcd.KeyOctets + 96*(len(v.Values)+len(v.Cut))
-	case *law.Holders:
-		return etcd.KeyOctets + 128*len(v.List)
+		return etcd.KeyOctets + 96*(len(v.Values)+len(v.Cut)) + 128*len(v.Claims)
 	}
 	return 2 * etcd.KeyOctets
 }
@@ -1035,7 +1033,7 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range b.com.mem.Layout.Waiting(plan.Orphan, w.Resource, w.Namespace, w.Name) {
-			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Left: plan.Orphan.Left, KeptOut: plan.Orphan.KeptOut})
+			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Moves: plan.Orphan.Moves, KeptOut: plan.Orphan.KeptOut})
 		}
 	}
 }

@@ -328,10 +328,8 @@ func (s *Session) guessEmpty(k law.Key) bool {
 		if s.mem.doubt[at] || s.mem.index[at] != nil {
 			return false
 		}
-	case law.KindOwnersBelow, law.KindHeldBelow:
-		if at.Kind = law.KindOwner; k.Kind == law.KindHeldBelow {
-			at.Kind = law.KindHolders
-		}
+	case law.KindOwnersBelow:
+		at.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
 		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Over != nil && s.Over.Facts[at] != nil {
 			return false
@@ -368,7 +366,7 @@ func (s *Session) refuseOverlaps(need []law.Key) error {
 		}
 		prefix := s.mem.Layout.Key(k)
 		for written := range s.Over.Facts {
-			if at := written.Owner == k.Owner && k.Kind != law.KindTenantsBelow; !at && strings.HasPrefix(s.mem.Layout.Key(written), prefix) {
+			if written.Owner != k.Owner && strings.HasPrefix(s.mem.Layout.Key(written), prefix) {
 				return &OverlapError{k.Owner.String()}
 			}
 		}
@@ -676,18 +674,11 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		return out, nil
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
-		return out, decodeOwners(mem, "owners", law.KindOwner, kvs, func(owner name.Rel, o *law.Owner) {
-			out.Any = out.Any || owner != k.Owner && len(o.Values) > 0
-		})
-	case law.KindHeldBelow:
-		out := &law.HeldBelow{}
-		return out, decodeOwners(mem, "holders", law.KindHolders, kvs, func(base name.Rel, h *law.Holders) {
-			if base != k.Owner {
-				out.Add(h)
+		return out, mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
+			if owner != k.Owner {
+				out.Add(o)
 			}
 		})
-	case law.KindTenantsBelow:
-		return mem.decodeMembers(k.Owner, kvs)
 	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
 		return mem.decodeForeign(k, kvs)
 	}
@@ -695,51 +686,19 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 }
 
 // decodeOwners reads the facts of owners in one zone.
-func decodeOwners[T any](mem *Memory, room string, kind law.Kind, kvs []*mvccpb.KeyValue, found func(name.Rel, *T)) error {
+func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *law.Owner)) error {
 	for _, kv := range kvs {
-		_, owner, err := mem.Layout.ParseOwner(room, string(kv.Key))
+		_, owner, err := mem.Layout.ParseOwner(string(kv.Key))
 		if err != nil {
 			return err
 		}
-		v, err := layout.DecodeFact(law.Key{Kind: kind}, kv.Value)
+		v, err := layout.DecodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
 		if err != nil {
 			return layout.Unreadable(string(kv.Key), err)
 		}
-		found(owner, v.(*T))
+		found(owner, v.(*law.Owner))
 	}
 	return nil
-}
-
-// decodeMembers sums up members of a zone by namespace; those exactly at top are also counted.
-func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.TenantsBelow, error) {
-	tenants := &law.TenantsBelow{}
-	at := map[string]int{}
-	for _, kv := range kvs {
-		_, owner, ns, _, err := mem.Layout.ParseMember(string(kv.Key))
-		if err != nil {
-			return nil, err
-		}
-		v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
-		if err != nil {
-			return nil, layout.Unreadable(string(kv.Key), err)
-		}
-		m := v.(*law.Member)
-		i, ok := at[ns]
-		if !ok {
-			i = len(tenants.Tenants)
-			at[ns] = i
-			tenants.Tenants = append(tenants.Tenants, law.Tenant{Namespace: ns})
-		}
-		t := &tenants.Tenants[i]
-		t.Records++
-		if owner == top {
-			t.At++
-		}
-		if m.Admission != law.AdmittedUnderscore {
-			t.Blocking++
-		}
-	}
-	return tenants, nil
 }
 
 // decodeForeign reads what other namespaces have in a zone (S8.1).

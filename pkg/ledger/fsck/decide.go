@@ -4,9 +4,7 @@
 package fsck
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -244,10 +241,6 @@ func (c *check) lookUpFact(k law.Key) any {
 		if o := z.owners[k.Owner]; o != nil {
 			return o
 		}
-	case law.KindHolders:
-		if h := z.bases[k.Owner]; h != nil {
-			return h
-		}
 	case law.KindCount:
 		if n := z.counts[k.Namespace]; n > 0 {
 			return &law.Count{Records: n}
@@ -261,16 +254,11 @@ func (c *check) lookUpFact(k law.Key) any {
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for _, o := range z.ownersBelow(k.Owner) {
-			if o == k.Owner {
-				continue
+			if o != k.Owner {
+				out.Add(z.owners[o])
 			}
-			out.Any = true
 		}
 		return out
-	case law.KindHeldBelow:
-		return z.heldBelow(k.Owner)
-	case law.KindTenantsBelow:
-		return z.tenantsBelow(k)
 	}
 	return z.lookUpRules(k)
 }
@@ -281,46 +269,5 @@ func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
 	for ; i < len(c.below) && c.below[i].view == k.View && k.Name.Encloses(c.below[i].fqdn); i++ {
 		out.Zones = append(out.Zones, law.ZoneBelow{FQDN: c.below[i].fqdn, Holding: *c.names[c.below[i]].holding})
 	}
-	return out
-}
-
-// heldBelow are the holders of names below one.
-func (z *zone) heldBelow(base name.Rel) *law.HeldBelow {
-	if z.held == nil {
-		z.held = slices.SortedFunc(maps.Keys(z.bases), func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
-	}
-	out := &law.HeldBelow{}
-	i, _ := slices.BinarySearchFunc(z.held, base.Key(), func(b name.Rel, k string) int { return cmp.Compare(b.Key(), k) })
-	for ; i < len(z.held) && strings.HasPrefix(z.held[i].Key(), base.Key()); i++ {
-		if z.held[i] != base {
-			out.Add(z.bases[z.held[i]])
-		}
-	}
-	return out
-}
-
-func (z *zone) tenantsBelow(k law.Key) any {
-	byNamespace := map[string]*law.Tenant{}
-	for _, o := range z.ownersBelow(k.Owner) {
-		for _, r := range z.recordsAt(o) {
-			t := byNamespace[r.Namespace]
-			if t == nil {
-				t = &law.Tenant{Namespace: r.Namespace}
-				byNamespace[r.Namespace] = t
-			}
-			t.Records++
-			if o == k.Owner {
-				t.At++
-			}
-			if r.member.Admission != law.AdmittedUnderscore {
-				t.Blocking++
-			}
-		}
-	}
-	out := &law.TenantsBelow{}
-	for _, t := range byNamespace {
-		out.Tenants = append(out.Tenants, *t)
-	}
-	slices.SortFunc(out.Tenants, func(x, y law.Tenant) int { return cmp.Compare(x.Namespace, y.Namespace) })
 	return out
 }

@@ -108,7 +108,7 @@ func (z *zone) lookUpRules(k law.Key) any {
 func (c *check) wantedOrphans(want map[string]string) {
 	for _, d := range c.waiting {
 		for _, key := range c.layout.Waiting(&law.Waiting{Zone: &d.zone}, "delegations", d.Namespace, d.Name) {
-			want[key] = layout.WaitingValue(d.UID, d.created, "")
+			want[key] = layout.WaitingValue(d.UID, d.created, false)
 		}
 	}
 }

@@ -47,17 +47,13 @@ func (c *check) readMembers() error {
 			return nil
 		}
 		r.member = &m
-		if want := (law.Member{UID: r.UID, Admission: m.Admission, Created: r.Created, N: m.N}); m != want {
+		if want := (law.Member{UID: r.UID, Admission: m.Admission, Created: r.Created}); m != want {
 			c.reportDamage(key, "I1", encodeText(m), "%s", encodeText(want))
 		}
-		// A record that changes nothing of the definition comes without a step of its own.
-		if m.N == 0 || m.N > z.N+1 {
-			c.reportDamage(key, "I3", fmt.Sprintf("adopted at step %d", m.N), "a step from 1 to %d, the zone's", z.N+1)
-		}
 		switch m.Admission {
-		case law.AdmittedPlain, law.AdmittedShared, law.AdmittedUnderscore:
+		case law.AdmittedUnderscore, law.AdmittedShared, law.AdmittedLiteral, law.AdmittedPlain:
 		default:
-			c.reportDamage(key, "S4.7", "admission "+string(m.Admission), "plain, shared or underscore")
+			c.reportDamage(key, "N4.17", "admission "+string(m.Admission), "underscore, shared, literal or plain")
 		}
 		return nil
 	})
@@ -67,53 +63,19 @@ func (c *check) readMembers() error {
 	for key, r := range byKey {
 		if r.member == nil {
 			c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
-			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Created: r.Created, N: 1}
+			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Created: r.Created}
 		}
 	}
-	for _, z := range c.names {
-		c.findHolders(z)
+	for _, r := range c.records {
+		if r.zone != nil {
+			r.zone.ownerAt(law.Base(r.owner)).CountClaim(r.Namespace, r.Namespace == r.zone.Namespace, r.member.Admission, 1)
+		}
 	}
 	return nil
 }
 
 func (c *check) memberKey(r *record) string {
 	return c.layout.Key(law.MemberKey(r.zone.UID, r.owner, r.Namespace, r.Name))
-}
-
-// findHolders works out which namespace holds which base name of a zone (S4.6) from the zone's members.
-func (c *check) findHolders(z *zone) {
-	for _, r := range z.records {
-		if r.member.Admission != law.AdmittedPlain {
-			continue
-		}
-		base := law.Base(r.owner)
-		if r.owner != base {
-			z.addSpeaker(base, r.Namespace)
-		}
-		h := z.bases[base]
-		if h == nil {
-			h = &law.Holders{}
-			z.bases[base] = h
-		}
-		x := holderIn(&h.List, r.Namespace)
-		if x.Count++; x.First == 0 || r.member.N < x.First {
-			x.First = r.member.N
-		}
-	}
-	for base, h := range z.bases {
-		slices.SortFunc(h.List, func(x, y law.Holder) int { return int(x.First) - int(y.First) })
-		var foreign []string
-		for _, x := range h.List {
-			if x.Namespace != z.Namespace {
-				foreign = append(foreign, x.Namespace)
-			}
-		}
-		if len(foreign) > 1 {
-			slices.Sort(foreign)
-			c.reportDamage(c.layout.Key(law.HoldersKey(z.UID, base)), "S4.6", "plainly admitted records of the namespaces "+
-				strings.Join(foreign, ", "), "one holder beside the zone's own namespace")
-		}
-	}
 }
 
 func encodeText(v any) string {
@@ -124,18 +86,13 @@ func encodeText(v any) string {
 	return string(b)
 }
 
-// checkKeys compares what records make in owners/, holders/, counts/ and orphans/.
+// checkKeys compares what records make in owners/, counts/ and orphans/.
 func (c *check) checkKeys() error {
 	if err := c.checkRoom("owners", "I1", c.checkOwner, func(z *zone, want func(string, string)) {
 		for o, v := range z.owners {
-			want(c.layout.Key(law.OwnerKey(z.UID, o)), encodeText(v))
-		}
-	}); err != nil {
-		return err
-	}
-	if err := c.checkRoom("holders", "S4.6", c.checkHolders, func(z *zone, want func(string, string)) {
-		for o, v := range z.bases {
-			want(c.layout.Key(law.HoldersKey(z.UID, o)), encodeText(v))
+			if len(v.Values)+len(v.Cut)+len(v.Claims) > 0 {
+				want(c.layout.Key(law.OwnerKey(z.UID, o)), encodeText(v))
+			}
 		}
 	}); err != nil {
 		return err
@@ -195,37 +152,12 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	if want == nil {
 		want = &law.Owner{}
 	}
-	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Speaks) == 0
+	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Claims) == 0
 	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) ||
-		!sameShares(have.Speaks, want.Speaks) || empty {
+		empty {
 		c.reportDamage(key, "I1", encodeText(have), "%s", encodeText(want))
-	}
-}
-
-// checkHolders compares counts; when a namespace came is known to be no later
-// than its oldest record there.
-func (c *check) checkHolders(z *zone, rest, key string, kv *mvccpb.KeyValue) {
-	base, err := name.RelFromKey(rest)
-	var have law.Holders
-	if err != nil {
-		c.reportDamage(key, "S4.6", err.Error(), "a base name")
-		return
-	}
-	if !c.parseValue(key, kv, &have) {
-		return
-	}
-	want := z.bases[base]
-	if want == nil {
-		want = &law.Holders{}
-	}
-	same := len(have.List) == len(want.List) && len(have.List) > 0
-	for i, x := range have.List {
-		j := slices.IndexFunc(want.List, func(y law.Holder) bool { return y.Namespace == x.Namespace })
-		same = same && j >= 0 && x.Count == want.List[j].Count && x.First <= want.List[j].First &&
-			(i == 0 || have.List[i-1].First <= x.First)
-	}
-	if !same {
-		c.reportDamage(key, "S4.6", encodeText(have), "%s, each first at its oldest record or before", encodeText(want))
+	} else if !slices.Equal(have.Claims, want.Claims) {
+		c.reportDamage(key, "N4.7", encodeText(have.Claims), "%s", encodeText(want.Claims))
 	}
 }
 
@@ -241,26 +173,21 @@ func (c *check) checkCount(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 
 // checkOrphans compares both indexes of what waits.
 func (c *check) checkOrphans() error {
-	want, moving := map[string]string{}, map[string][]string{}
+	want := map[string]string{}
 	waits := map[string]*record{}
 	for _, r := range c.records {
 		if r.adopted != nil {
 			continue
 		}
 		for _, key := range c.layout.Waiting(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
-			want[key], waits[key] = layout.WaitingValue(r.UID, r.Created, ""), r
-			for _, left := range []law.Admission{law.AdmittedPlain, law.AdmittedShared, law.AdmittedUnderscore} {
-				if r.moving { // no other key says how it was admitted in the zone that it left
-					moving[key] = append(moving[key], layout.WaitingValue(r.UID, r.Created, left))
-				}
-			}
+			want[key], waits[key] = layout.WaitingValue(r.UID, r.Created, r.moving), r
 		}
 	}
 	for _, z := range c.zones {
 		if z.Pending {
 			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}, "zones",
 				z.Namespace, z.Name) {
-				want[key] = layout.WaitingValue(z.UID, z.created, "")
+				want[key] = layout.WaitingValue(z.UID, z.created, false)
 			}
 		}
 	}
@@ -275,7 +202,7 @@ func (c *check) checkOrphans() error {
 		}
 		if w, ok := want[key]; !ok {
 			c.reportDamage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
-		} else if w != have && !slices.Contains(moving[key], have) {
+		} else if w != have {
 			c.reportDamage(key, "S2.3", string(kv.Value), "%s", w)
 		}
 		delete(want, key)

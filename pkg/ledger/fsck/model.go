@@ -6,6 +6,7 @@ package fsck
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -89,10 +90,8 @@ type zone struct {
 	records []*record
 	owners  map[name.Rel]*law.Owner
 	counts  map[string]int64
-	bases   map[name.Rel]*law.Holders // wanted; filled once members are known
-	sorted  []name.Rel                // owners by key, made when first asked for
-	held    []name.Rel                // bases by key, likewise
-	byOwner map[name.Rel][]*record    // made when first asked for
+	sorted  []name.Rel             // owners by key, made when first asked for
+	byOwner map[name.Rel][]*record // made when first asked for
 }
 
 // record is one Record object.
@@ -157,28 +156,6 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-// sameShares compares counts of namespaces, which stand in the order in which they came.
-func sameShares(have, want []law.Holder) bool {
-	return len(have) == len(want) && !slices.ContainsFunc(have, func(x law.Holder) bool {
-		return !slices.ContainsFunc(want, func(y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count })
-	})
-}
-
-// addSpeaker counts a record of a namespace at the wildcard or an underscore name of a base name (S4.6).
-func (z *zone) addSpeaker(base name.Rel, namespace string) {
-	holderIn(&z.ownerAt(base).Speaks, namespace).Count++
-}
-
-// holderIn returns the entry of a namespace in a list, which gets one where it has none.
-func holderIn(list *[]law.Holder, namespace string) *law.Holder {
-	i := slices.IndexFunc(*list, func(x law.Holder) bool { return x.Namespace == namespace })
-	if i < 0 {
-		*list = append(*list, law.Holder{Namespace: namespace})
-		i = len(*list) - 1
-	}
-	return &(*list)[i]
-}
-
 // compareValues orders by type, digest and ttl, inherited first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
@@ -197,11 +174,7 @@ func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.
 // ownersBelow lists the owners at and below one, in key order.
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	if z.sorted == nil {
-		for o, v := range z.owners {
-			if len(v.Values) > 0 { // of records: a cut alone is a child's
-				z.sorted = append(z.sorted, o)
-			}
-		}
+		z.sorted = slices.Collect(maps.Keys(z.owners))
 		slices.SortFunc(z.sorted, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
 	}
 	prefix := owner.Key()

@@ -92,7 +92,7 @@ func (c *check) readZones() error {
 		}
 		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
 			deleting: o.DeletionTimestamp != nil,
-			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}, bases: map[name.Rel]*law.Holders{}}
+			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}}
 		x.spec.Delegations = nil // parsed in z; the text is not needed
 		if key != c.layout.Zone(o.Namespace, o.Name) {
 			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")

@@ -143,11 +143,6 @@ func (c *check) checkHolding(z *zone) {
 	if (h.Withdrawn != "") != (z.status.EndsAt != nil) {
 		c.reportDamage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
-	if e := h.Enclosed; e != nil {
-		if p := c.zones[e.By]; p != nil && !p.Pending && e.N > p.N { // one that ended begins anew when it is made again
-			c.reportDamage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
-		}
-	}
 	if h.Delegations != z.given.delegations {
 		c.reportDamage(key, "S4.8", fmt.Sprintf("%d Delegations", h.Delegations), "%d", z.given.delegations)
 	}

@@ -93,7 +93,7 @@ func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64)
 // addOwners adds what the owners of the zone had when it ended.
 func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
 	return etcd.Each(ctx, jr.Client, jr.Layout.Room("owners")+string(zone.UID)+"/", &rev, func(key string, data []byte, _ int64) error {
-		_, owner, err := jr.Layout.ParseOwner("owners", key)
+		_, owner, err := jr.Layout.ParseOwner(key)
 		if err != nil {
 			return err
 		}

@@ -13,13 +13,12 @@
 //	config                                JSON                  format, least reader, keys of the encryption
 //	names/<view>/<fqdn>                   law.Holding           which zone has the name, and what other zones' writes need of it
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name whose zone is gone (S6.5)
-//	owners/<uid>/<owner>                  law.Owner             the RRsets at an owner, as digests
-//	holders/<uid>/<name>                  law.Holders           which namespaces have records at a name (S4.6)
+//	owners/<uid>/<owner>                  law.Owner             the RRsets at an owner, as digests, and who claims it (N4.7)
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone
 //	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.8)
 //	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
-//	debts/<uid>/<child uid>               law.PendingCut              a cut that the parent has to count yet
+//	debts/<uid>/<child uid>               law.PendingCut        a cut that the parent has to count yet
 //	journal/<uid>/<step>                  content.Transaction   what changed, by steps
 //	condensed/<uid>/                      journal.Condensed     the oldest steps of a held zone, as one
 //	orphans/<view>/<fqdn>/<letter>/<ns>/<object>,

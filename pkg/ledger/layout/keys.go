@@ -107,8 +107,6 @@ func (k Keys) Key(f law.Key) string {
 		return k.Zone(f.Namespace, f.Object)
 	case law.KindOwner, law.KindOwnersBelow:
 		return k.Room("owners") + f.Zone + "/" + f.Owner.Key()
-	case law.KindHolders, law.KindHeldBelow:
-		return k.Room("holders") + f.Zone + "/" + f.Owner.Key()
 	case law.KindCut:
 		return k.Cut(f.Zone, f.Object)
 	case law.KindRules:
@@ -125,8 +123,6 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("counts") + f.Zone + "/"
 	case law.KindForeignNames:
 		return k.Room("members") + f.Zone + "/"
-	case law.KindTenantsBelow:
-		return k.Room("members") + f.Zone + "/" + f.Owner.Key()
 	}
 	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a new kind without a key is a bug of this package
 }
@@ -134,8 +130,7 @@ func (k Keys) Key(f law.Key) string {
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindHeldBelow,
-		law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
 		return true
 	}
 	return false
@@ -151,18 +146,18 @@ func MostKeys(k law.Key) int64 {
 }
 
 // Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "holders", "journal", "members", "names",
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
 // ZoneRooms are the kinds of keys of a zone that are purged with it, in this order. A zone that is made at the name
-// meanwhile reads holders and members of the earlier zone (law.LastSerial.Zone); once the records of that are
-// released they have no reader (S2.7). The last kinds say what of a zone is to be withdrawn from a provider that
+// meanwhile reads members of the earlier zone (law.LastSerial.Zone); once the records of that are released they have
+// no reader (S2.10). The last kinds say what of a zone is to be withdrawn from a provider that
 // cannot list what it has.
-var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "rules", "withdrawn",
+var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
 // OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
-const OwnRooms = 7
+const OwnRooms = 6
 
 // Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
@@ -256,10 +251,15 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Left says how the record was admitted in the zone that it left, see law.Waiting.
-	Left law.Admission `json:"a,omitempty"`
+	// Moves says that the record has left a zone for another one, see law.Waiting.
+	Moves bool `json:"m,omitempty"`
 	// KeptOut is the namespace that held the name, see law.Waiting.
 	KeptOut string `json:"k,omitempty"`
+}
+
+// MembersBelow is the prefix of the members at and below an owner.
+func (k Keys) MembersBelow(zone string, owner name.Rel) string {
+	return k.Room("members") + zone + "/" + owner.Key()
 }
 
 // ParseMember reads zone, owner, namespace and object from a member key.
@@ -303,9 +303,9 @@ func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
 	return law.WithdrawalKey(zone, namespace), nil
 }
 
-// ParseOwner reads zone and owner from an owners/ or holders/ key.
-func (k Keys) ParseOwner(room, key string) (zone string, owner name.Rel, err error) {
-	rest, _ := strings.CutPrefix(key, k.Room(room))
+// ParseOwner reads zone and owner from a key of owners/.
+func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
+	rest, _ := strings.CutPrefix(key, k.Room("owners"))
 	zone, rest, _ = strings.Cut(rest, "/")
 	owner, err = name.RelFromKey(rest)
 	return zone, owner, err
@@ -346,7 +346,7 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 // MigrationLock is the key of the lock of migrations; it stands beside the internal keys, and is never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// WaitingValue is the value under each of the keys of Waiting; left as in law.Waiting.
-func WaitingValue(uid string, created int64, left law.Admission) string {
-	return string(Encode(Waiter{UID: uid, Created: created, Left: left}))
+// WaitingValue is the value under each of the keys of Waiting; moves as in law.Waiting.
+func WaitingValue(uid string, created int64, moves bool) string {
+	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))
 }

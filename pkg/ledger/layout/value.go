@@ -52,8 +52,6 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Holding{}
 	case law.KindOwner:
 		v = &law.Owner{}
-	case law.KindHolders:
-		v = &law.Holders{}
 	case law.KindCount:
 		v = &law.Count{}
 	case law.KindMember:

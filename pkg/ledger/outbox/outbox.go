@@ -207,7 +207,6 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
-	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
-	came                      law.Admission // left, where that is another zone than the one that takes it; "": it waits, or is in that one
-	keptOut                   string        // law.Waiting.KeptOut
+	came                      bool   // it stood in another zone than the one that takes it
+	keptOut                   string // law.Waiting.KeptOut
 }

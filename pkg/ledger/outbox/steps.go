@@ -97,10 +97,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	if ask.Before, ask.Waits, err = objects.Adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
-	// A key of the zone that the record leaves, or of the place where it waits, says whether it held its name.
-	// Neither changes while the record stays as it was read.
 	ask.Stood = ask.Before != nil || objects.Moving(o)
-	ask.Held = ask.Stood && c.left == law.AdmittedPlain
 	var payer string
 	if ask.Waits != nil && c.keptOut != "" {
 		ask.Waits.KeptOut, payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
@@ -130,9 +127,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 
 // noteResult notes what became of a step by its plan.
 func (st *step) noteResult(p *law.Plan) {
-	if st.moves = leavesFor(p); st.moves && p.Orphan != nil {
-		st.left = p.Orphan.Left
-	}
+	st.moves = leavesFor(p)
 }
 
 // leavesFor reports whether the plan releases the record for another zone to take it in (I1).

@@ -47,12 +47,10 @@ func (box *Outbox) window(s *standing, moving bool) *window {
 func (w *window) compareCandidates(x, y candidate) int {
 	rank := func(c candidate) int {
 		switch {
-		case c.came != "" && c.namespace == w.own:
+		case c.came && c.namespace == w.own:
 			return 0
-		case c.came == law.AdmittedPlain:
+		case c.came:
 			return 1
-		case c.came != "":
-			return 2
 		case c.letter == layout.WaitingZone:
 			return 3
 		case c.namespace == w.own:
@@ -67,7 +65,7 @@ func (w *window) compareCandidates(x, y candidate) int {
 
 // addCandidate adds a candidate where it may be of this part.
 func (w *window) addCandidate(c candidate) {
-	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 || w.moving && c.came == "" {
+	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 || w.moving && !c.came {
 		return
 	}
 	namespace, ok := w.names[c.namespace]
@@ -137,7 +135,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 	var prefix string
 	switch scan.Kind {
 	case law.ScanMembers:
-		prefix = box.mem.Layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
+		prefix = box.mem.Layout.MembersBelow(scan.Zone, scan.Owner)
 	case law.ScanWaiting:
 		prefix = box.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
@@ -173,10 +171,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 				if err := layout.Decode(kv.Value, &m); err != nil {
 					return layout.Unreadable(string(kv.Key), err)
 				}
-				c.uid, c.created, c.left = m.UID, m.Created, m.Admission
-				if s.moves(scan) {
-					c.came = c.left
-				}
+				c.uid, c.created, c.came = m.UID, m.Created, s.moves(scan)
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {
@@ -192,8 +187,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 				if kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves) {
 					continue // it has moved, or came since: it was decided then
 				}
-				c.uid, c.created, c.left, c.keptOut = w.UID, w.Created, w.Left, w.KeptOut
-				c.came = c.left
+				c.uid, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
 			}
 			found(c)
 		}

@@ -4,68 +4,10 @@
 package law
 
 import (
-	"cmp"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 )
-
-func (h *Holders) clone() *Holders {
-	if h == nil {
-		return &Holders{}
-	}
-	out := *h
-	out.List = slices.Clone(h.List)
-	return &out
-}
-
-// Holder is the namespace that holds the base name, "" for none.
-func (h *Holders) Holder() string {
-	if h == nil || len(h.List) == 0 {
-		return ""
-	}
-	return h.List[0].Namespace
-}
-
-// namespaces lists the namespaces with records at the base name that may hold it, first comer first.
-func (h *Holders) namespaces() (out []string) {
-	if h == nil {
-		return nil
-	}
-	for _, x := range h.List {
-		out = append(out, x.Namespace)
-	}
-	return out
-}
-
-// addRecord counts one more record of a namespace that came at n: its place in the
-// list is that of its oldest record (S4.6).
-func (h *Holders) addRecord(namespace string, n uint64) {
-	if i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace }); i >= 0 {
-		h.List[i].Count++
-		h.List[i].First = min(h.List[i].First, n)
-	} else {
-		h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n})
-	}
-	slices.SortStableFunc(h.List, func(x, y Holder) int { return cmp.Compare(x.First, y.First) })
-}
-
-func (h *Holders) removeRecord(namespace string) {
-	i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace })
-	if i < 0 {
-		return
-	}
-	if h.List[i].Count--; h.List[i].Count == 0 {
-		h.List = slices.Delete(h.List, i, i+1)
-	}
-}
-
-func holdersFact(h *Holders) any {
-	if h == nil || len(h.List) == 0 {
-		return nil
-	}
-	return h
-}
 
 // WithWork is the holding with the mark of a cascade (S7.2); the same holding
 // when id is empty or marked already. by is the namespace that caused it.
@@ -119,10 +61,4 @@ func (h *Holding) WithoutWork(id string) *Holding {
 		out.Works = nil
 	}
 	return &out
-}
-
-// blocksCut reports whether a namespace other than ns has records there that may
-// not be cut off: all but those admitted by a literal underscore (S3.6).
-func blocksCut(t *TenantsBelow, ns string) bool {
-	return t != nil && slices.ContainsFunc(t.Tenants, func(t Tenant) bool { return t.Namespace != ns && t.Blocking > 0 })
 }

@@ -1,0 +1,419 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// claimTwin reads N4.7 to N4.14 as they are written, over all records of a zone, and says whether they refuse a tenant's
+// record there. judged is false where something else decides: no rule allows the record at all, or another sentence is
+// about its type (N4.15, N4.16).
+func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
+	owner, ok := fqdn.Rel(z.FQDN())
+	types := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}
+	if !ok || r.Namespace == z.Namespace || !slices.Contains(types, r.Type) {
+		return false, false
+	}
+	grants := listGrants(z, r, owner)
+	if len(grants) == 0 {
+		return false, false
+	}
+	t := &tenancy{world: w, zone: z, asks: object{r.Namespace, r.Name}}
+	t.records = t.listMembers()
+	var kept law.Admission // by which it stands at that base already
+	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
+		if at := was.ownerIn(z); baseName(at) == baseName(owner) {
+			m, _ := w.facts[law.MemberKey(z.UID, at, r.Namespace, r.Name)].(*law.Member)
+			kept = m.Admission
+		}
+	}
+	return !slices.ContainsFunc(grants, func(g twinGrant) bool {
+		g.keeps = g.kind == kept
+		return t.passes(owner, g)
+	}), true
+}
+
+// twinGrant is a kind of rule by which a record is asked for, and the shared rule, nil for none. keeps says that it
+// stands by such a rule already.
+type twinGrant struct {
+	kind  law.Admission
+	rule  *law.Rule
+	keeps bool
+}
+
+// listGrants tells by which kinds of rules a zone allows a tenant's record (S4.1 to S4.4, N4.7, N4.12 to N4.14).
+func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
+	at, _ := owner.In(z.FQDN())
+	base := baseName(owner)
+	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS}, r.Type)
+	for i := range z.Rules {
+		rule := &z.Rules[i]
+		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
+			continue
+		}
+		for _, to := range rule.Records {
+			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, r.Type) || !to.Pattern.Match(at, z.FQDN()) {
+				continue // S4.3
+			}
+			g := twinGrant{kind: law.AdmittedPlain}
+			switch {
+			case to.Pattern.NamesUnderscore(at, z.FQDN()):
+				g.kind = law.AdmittedUnderscore
+			case to.Shared && givesShared(z, rule, base):
+				g = twinGrant{kind: law.AdmittedShared, rule: rule}
+			case !allowsSome(z, r.Namespace, base):
+				continue // N4.7: it speaks for its base name
+			case owner == base && !strings.Contains(to.Text, "*"):
+				g.kind = law.AdmittedLiteral
+			}
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// givesShared reports whether a rule gives a name with shared: true.
+func givesShared(z *law.Zone, rule *law.Rule, n name.Rel) bool {
+	at, _ := n.In(z.FQDN())
+	return slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool { return to.Shared && to.Pattern.Match(at, z.FQDN()) })
+}
+
+// tenancy is what stands in a zone beside a record that asks.
+type tenancy struct {
+	*world
+	zone    *law.Zone
+	asks    object
+	records []tenantRecord
+}
+
+// tenantRecord is an adopted record, by its base name.
+type tenantRecord struct {
+	namespace string
+	base      name.Rel
+	admission law.Admission
+}
+
+func (t *tenancy) listMembers() (out []tenantRecord) {
+	for o, r := range t.world.records {
+		if o == t.asks || r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID {
+			continue
+		}
+		owner := r.ownerIn(t.zone)
+		if m, _ := t.facts[law.MemberKey(t.zone.UID, owner, o.Namespace, o.Name)].(*law.Member); m != nil &&
+			m.Admission != law.AdmittedUnderscore {
+			out = append(out, tenantRecord{o.Namespace, baseName(owner), m.Admission})
+		}
+	}
+	return out
+}
+
+// passes reads the table of N4, for one kind of rule.
+func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
+	base, z := baseName(owner), t.zone
+	if g.kind == law.AdmittedUnderscore {
+		return true // N4.14
+	}
+	joins := func(r tenantRecord, n name.Rel) bool { // N4.13
+		if r.namespace == t.asks.Namespace {
+			return true
+		}
+		plain := slices.ContainsFunc(t.records, func(x tenantRecord) bool {
+			return x.namespace == r.namespace && x.base == r.base && x.admission != law.AdmittedShared
+		})
+		return g.rule != nil && !plain && givesShared(z, g.rule, n) &&
+			(len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace))
+	}
+	tenant := func(r tenantRecord) bool { return r.namespace != z.Namespace }
+	claims := func(n name.Rel) (mine, others bool) {
+		for _, r := range t.records {
+			if r.base == n && tenant(r) {
+				mine, others = mine || r.namespace == t.asks.Namespace, others || !joins(r, n)
+			}
+		}
+		return mine, others
+	}
+	under := func(n name.Rel) bool { return n != base && isUnder(base, n) }
+	othersBelow := func() bool {
+		wide := g.rule != nil && slices.ContainsFunc(g.rule.Records, func(to law.RecordRule) bool {
+			at, _ := base.In(z.FQDN())
+			return to.Shared && to.Pattern.MatchBelow(at, z.FQDN())
+		})
+		for _, r := range t.records {
+			if under(r.base) && tenant(r) && r.admission != law.AdmittedLiteral && r.namespace != t.asks.Namespace && (!wide || !t.joinsBelow(r, g, base)) {
+				return true
+			}
+		}
+		for _, c := range t.zones { // zones below that no zone between encloses
+			at, below := c.zone.FQDN().Rel(z.FQDN())
+			if c.zone.Pending || c.zone.View != z.View || !below || !under(at) || c.zone.UID == z.UID || c.zone.Namespace == t.asks.Namespace {
+				continue
+			}
+			if up, _ := c.zone.FQDN().Parent(); t.findEnclosing(z.View, up).UID == z.UID {
+				return true
+			}
+		}
+		return false
+	}
+	mine, others := claims(base)
+	if g.keeps {
+		return g.kind != law.AdmittedShared || !others
+	}
+	if mine {
+		given := !slices.ContainsFunc(t.records, func(r tenantRecord) bool {
+			return r.base == base && r.namespace == t.asks.Namespace && r.admission != law.AdmittedLiteral
+		})
+		return !given || g.kind == law.AdmittedLiteral || !othersBelow()
+	}
+	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // N4.11
+		alone := false
+		for _, r := range t.records {
+			alone = alone || r.base == up && r.namespace == t.asks.Namespace
+		}
+		if t.delegatesAway(up) && (!alone || slices.ContainsFunc(t.records, func(r tenantRecord) bool {
+			return r.base == up && r.namespace != t.asks.Namespace
+		})) {
+			return false
+		}
+	}
+	listed := slices.ContainsFunc(z.Rules, func(rule law.Rule) bool { return t.names(&rule, base) })
+	server := slices.Contains(z.MadeNames, base)
+	free := slices.Contains(t.listHosts(), base) && !slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == base && tenant(r) })
+	owns := base.IsApex() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == base && !tenant(r) })
+	switch {
+	case server:
+		return false // N4.16
+	case g.kind == law.AdmittedShared && t.names(g.rule, base): // N4.13
+	case g.kind == law.AdmittedLiteral && owns, g.kind != law.AdmittedLiteral && (owns || listed || free):
+		return false // N4.10, N4.12
+	}
+	if others {
+		return false // at it
+	}
+	if g.kind == law.AdmittedLiteral {
+		return true // N4.12
+	}
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		if slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == up && tenant(r) }) {
+			if _, others := claims(up); others {
+				return false
+			}
+			break // the nearest decides
+		}
+	}
+	if othersBelow() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return under(r.base) && !tenant(r) }) {
+		return false
+	}
+	for _, rule := range z.Rules {
+		for _, to := range rule.Records {
+			if at, err := name.ParseIn(to.Text, z.FQDN()); to.Shared && !strings.Contains(to.Text, "*") && err == nil {
+				if n, ok := at.Rel(z.FQDN()); ok && under(n) && (g.rule == nil || !t.names(g.rule, n)) {
+					return false
+				}
+			}
+		}
+	}
+	for _, host := range t.listHosts() {
+		claimed := slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == host && tenant(r) })
+		if under(host) && (!claimed || slices.Contains(z.MadeNames, host)) {
+			return false
+		}
+	}
+	return true
+}
+
+// joinsBelow reports whether all that the namespace of a record below a name claims there is by shared rules, and the
+// rule that is asked for covers it.
+func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
+	for _, x := range t.records {
+		if x.namespace == r.namespace && x.base != base && isUnder(base, x.base) && x.admission != law.AdmittedShared {
+			return false
+		}
+	}
+	return len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace)
+}
+
+// names reports whether a rule names a name literally with shared: true.
+func (t *tenancy) names(rule *law.Rule, n name.Rel) bool {
+	at, _ := n.In(t.zone.FQDN())
+	return slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
+		return to.Shared && !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())
+	})
+}
+
+// allowsSome reports whether a zone allows a namespace records of some type at a name.
+func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
+	at, _ := owner.In(z.FQDN())
+	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
+		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, namespace)) &&
+			slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool { return to.Pattern.Match(at, z.FQDN()) })
+	})
+}
+
+// snatchesName reads S2.9 for a record that a cascade takes in after it waited by its annotation for the name of
+// another namespace: that one has a rule for the name still, and none names it for the record.
+func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
+	if other == "" || other == r.Namespace || plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
+		return false
+	}
+	z := w.uniteRules(w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone)
+	owner, _ := plan.Record.FQDN.Rel(z.FQDN())
+	t := &tenancy{world: w, zone: z, asks: object{r.Namespace, r.Name}}
+	had := slices.ContainsFunc(t.listMembers(), func(x tenantRecord) bool { return x.namespace == r.Namespace && x.base == baseName(owner) })
+	adopts := slices.ContainsFunc(plan.Writes, func(x law.Write) bool {
+		m, ok := x.Value.(*law.Member)
+		return ok && m.Admission != law.AdmittedUnderscore && m.Admission != law.AdmittedLiteral
+	})
+	named := slices.ContainsFunc(listRulesFor(z, r), func(to law.RecordRule) bool { return to.Pattern.Names(plan.Record.FQDN, z.FQDN()) })
+	return adopts && !had && !named && allowsSome(z, other, baseName(owner))
+}
+
+// listRulesFor lists what a zone allows the namespace and type of a record.
+func listRulesFor(z *law.Zone, r *law.Record) (out []law.RecordRule) {
+	for _, rule := range z.Rules {
+		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
+			continue
+		}
+		for _, to := range rule.Records {
+			if len(to.Types) == 0 || slices.Contains(to.Types, r.Type) {
+				out = append(out, to)
+			}
+		}
+	}
+	return out
+}
+
+// nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, and which no claim
+// of the lower one's own namespace separates (N4.8).
+func (w *world) nestedClaims(z *law.Zone) (out []string) {
+	t := &tenancy{world: w, zone: z}
+	all := t.listMembers()
+	for _, low := range all {
+		for _, up := range all {
+			if low.admission != law.AdmittedPlain || up.admission != law.AdmittedPlain || low.namespace == up.namespace ||
+				low.namespace == z.Namespace || up.namespace == z.Namespace || !isUnder(up.base, low.base) {
+				continue
+			}
+			between := slices.ContainsFunc(all, func(x tenantRecord) bool {
+				return x.namespace == low.namespace && x.base != up.base && isUnder(up.base, x.base) && isUnder(x.base, low.base) &&
+					x.admission != law.AdmittedPlain
+			})
+			if !between {
+				out = append(out, low.base.String()+" of "+low.namespace+" at or below "+up.base.String()+" of "+up.namespace)
+			}
+		}
+	}
+	return out
+}
+
+// isIn reports whether the zone that a record is adopted by stands.
+func (w *world) isIn(at *law.Adopted) bool {
+	if at == nil {
+		return false
+	}
+	z := w.zones[object{at.Zone.Namespace, at.Zone.Name}]
+	return z != nil && z.zone.UID == at.Zone.UID && !z.zone.Pending
+}
+
+// delegatesAway reports whether an adopted NS record other than the one that asks stands at n.
+func (t *tenancy) delegatesAway(n name.Rel) bool {
+	for o, r := range t.world.records {
+		if o != t.asks && r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && r.record.Type == rdata.NS && r.ownerIn(t.zone) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// listHosts returns the names below the apex that NS records there name, and MX, SVCB and HTTPS records there of the
+// zone's own namespace, with those of the zone's own name servers.
+func (t *tenancy) listHosts() []name.Rel {
+	out := slices.Clone(t.zone.MadeNames)
+	for o, r := range t.world.records {
+		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.ownerIn(t.zone).IsApex() {
+			continue
+		}
+		if r.record.Type != rdata.NS && (o.Namespace != t.zone.Namespace || !slices.Contains([]rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS}, r.record.Type)) {
+			continue
+		}
+		for _, v := range r.record.Values {
+			if n, ok := v.Target(t.zone.FQDN()); ok {
+				if rel, ok := n.Rel(t.zone.FQDN()); ok && !rel.IsApex() {
+					out = append(out, rel)
+				}
+			}
+		}
+	}
+	for _, s := range t.zone.Header.NameServers {
+		if n, err := name.ParseIn(s.Name, t.zone.FQDN()); err == nil {
+			if rel, ok := n.Rel(t.zone.FQDN()); ok && !rel.IsApex() {
+				out = append(out, rel)
+			}
+		}
+	}
+	return out
+}
+
+// baseName: the labels that follow the last label that is * or begins with _.
+func baseName(owner name.Rel) name.Rel {
+	labels, n := owner.Labels(), owner
+	for i := len(labels) - 1; i >= 0; i-- {
+		if labels[i] == "*" || strings.HasPrefix(labels[i], "_") {
+			for range i + 1 {
+				n, _ = n.Parent()
+			}
+			return n
+		}
+	}
+	return n
+}
+
+// isUnder reports whether n is up or below it.
+func isUnder(up, n name.Rel) bool {
+	return n == up || strings.HasSuffix(n.String(), "."+up.String()) || up.IsApex()
+}
+
+// isQuiet reports whether nothing is on its way, so that what stands decides.
+func (w *world) isQuiet() bool {
+	if len(w.outbox)+len(w.pendingCuts) > 0 {
+		return false
+	}
+	for _, k := range w.listHoldingKeys() {
+		if h := w.facts[k].(*law.Holding); len(h.Works) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// findLongest returns the longest zone at or above a record's name, and that name.
+func (w *world) findLongest(r *law.Record) (*law.Zone, name.Name) {
+	view := r.View
+	fqdn, err := name.Parse(r.DomainName)
+	if ref := r.ZoneRef; ref != nil {
+		to := w.zones[object{ref.Namespace, ref.Name}]
+		if to == nil || to.zone.Pending {
+			return nil, name.Name{}
+		}
+		view = to.zone.View
+		if !r.Absolute() {
+			fqdn, err = name.ParseIn(r.DomainName, to.zone.FQDN())
+		}
+	}
+	if err != nil {
+		return nil, name.Name{}
+	}
+	var longest *law.Zone
+	for _, z := range w.zones {
+		if !z.zone.Pending && z.zone.View == view && z.zone.FQDN().Encloses(fqdn) && (longest == nil || longest.FQDN().Encloses(z.zone.FQDN())) {
+			longest = z.zone
+		}
+	}
+	return longest, fqdn
+}
