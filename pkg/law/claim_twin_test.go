@@ -146,7 +146,8 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 			return to.Shared && to.Pattern.MatchBelow(at, z.FQDN())
 		})
 		for _, r := range t.records {
-			if under(r.base) && tenant(r) && r.admission != law.AdmittedLiteral && r.namespace != t.asks.Namespace && (!wide || !t.joinsBelow(r, g, base)) {
+			foreign := tenant(r) && r.namespace != t.asks.Namespace && r.admission != law.AdmittedLiteral
+			if foreign && under(r.base) && (!wide || !t.joinsBelow(r, g, base)) {
 				return true
 			}
 		}
@@ -184,7 +185,9 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	}
 	listed := slices.ContainsFunc(z.Rules, func(rule law.Rule) bool { return t.names(&rule, base) })
 	server := slices.Contains(z.MadeNames, base)
-	free := slices.Contains(t.listHosts(), base) && !slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == base && tenant(r) })
+	free := slices.Contains(t.listHosts(), base) && !slices.ContainsFunc(t.records, func(r tenantRecord) bool {
+		return r.base == base && tenant(r)
+	})
 	owns := base.IsApex() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == base && !tenant(r) })
 	switch {
 	case server:
@@ -289,8 +292,8 @@ func listRulesFor(z *law.Zone, r *law.Record) (out []law.RecordRule) {
 	return out
 }
 
-// nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, and which no claim
-// of the lower one's own namespace separates (N4.8).
+// nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, where the owner has
+// given the lower one no name between them by such a rule (N4.8, N4.12).
 func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	t := &tenancy{world: w, zone: z}
 	all := t.listMembers()
@@ -304,7 +307,12 @@ func (w *world) nestedClaims(z *law.Zone) (out []string) {
 				return x.namespace == low.namespace && x.base != up.base && isUnder(up.base, x.base) && isUnder(x.base, low.base) &&
 					x.admission != law.AdmittedPlain
 			})
-			if !between {
+			at, _ := low.base.In(z.FQDN())
+			above, _ := up.base.In(z.FQDN())
+			given := slices.ContainsFunc(w.tenures, func(x tenure) bool { // also where the tenant has deleted it since
+				return x.given && x.namespace == low.namespace && x.name.Encloses(at) && x.name != above && above.Encloses(x.name)
+			})
+			if !between && !given {
 				out = append(out, low.base.String()+" of "+low.namespace+" at or below "+up.base.String()+" of "+up.namespace)
 			}
 		}

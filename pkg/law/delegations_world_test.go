@@ -92,7 +92,7 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 			in = !x.FQDN.IsZero() && x.View == scan.View && scan.Name.Encloses(x.FQDN) || x.Zone != nil && (object{x.Zone.Namespace, x.Zone.Name}) == target
 		}
 		if in {
-			out = append(out, candidate{object: o, uid: r.record.UID, created: r.record.Created})
+			out = append(out, candidate{object: o, uid: r.record.UID, created: r.record.Created, stands: r.waits == nil})
 		}
 	}
 	for o, z := range w.zones {

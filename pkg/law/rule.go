@@ -214,9 +214,14 @@ func (z *Zone) listSharedNames() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). Rules of Delegations count in
-// a zone of reading.ruledFor.
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). A tenant's zone at an underscore
+// name speaks for its base name and all below, so the rule names that label literally (N4.15). Rules of Delegations
+// count in a zone of reading.ruledFor.
 func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
+	owner, ok := n.Rel(z.FQDN())
+	if ok && namespace != z.Namespace && Base(owner) != owner {
+		return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, z.FQDN()) })
+	}
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }
 
@@ -235,11 +240,6 @@ func (z *Zone) delegatesDS(n name.Name, namespace string) bool {
 // namesZone reports whether a rule that allows the zone names it literally.
 func (z *Zone) namesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })
-}
-
-// namesUnderscoreZone reports whether a rule that allows the zone names its underscore label literally (S4.7).
-func (z *Zone) namesUnderscoreZone(n name.Name, namespace string) bool {
-	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, z.FQDN()) })
 }
 
 func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
@@ -346,8 +346,13 @@ func (z *Zone) baseNotDelegated(n name.Name, owner name.Rel, t rdata.Type, names
 		at = z.FQDN()
 	}
 	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", patternFor(base))
-	if slices.ContainsFunc(owner.Labels(), isUnderscore) {
+	switch underscore := slices.ContainsFunc(owner.Labels(), isUnderscore); {
+	case underscore && base.IsApex():
+		hint = fmt.Sprintf("its owner can add a delegation with pattern %q", owner)
+	case underscore:
 		hint += fmt.Sprintf(", or with %q", owner)
+	case base.IsApex():
+		hint = "its owner can write it"
 	}
 	return forbidden(ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which that speaks (N4.7; %s)",
 		z.FQDN(), t, n, namespace, at, hint)

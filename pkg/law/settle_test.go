@@ -74,6 +74,7 @@ type candidate struct {
 	uid     string
 	created int64
 	came    bool
+	stands  bool // it is in the zone
 	first   bool // its namespace held the name when it began to wait (S2.9)
 }
 
@@ -184,6 +185,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
 						c.came = true
 					}
+					c.stands = !c.came
 					found[c] = true
 				}
 			}
@@ -228,6 +230,8 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 		case c.came:
 			return 1
 		case c.zone:
+			return 2
+		case c.stands:
 			return 3
 		case c.Namespace == own:
 			return 4

@@ -72,18 +72,19 @@ func (w *world) tellVoice(o object, r *recordObject) *voice {
 // give its name.
 func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool, shared []int) {
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)
+	base := at
+	if owner, ok := at.Rel(z.FQDN()); ok {
+		base, _ = baseName(owner).In(z.FQDN())
+	}
 	for i, rule := range z.Rules {
 		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, ns) {
 			continue
 		}
 		for _, to := range rule.Records {
-			if !to.Pattern.Match(at, z.FQDN()) {
-				continue
-			}
-			if to.Shared { // its namespaces are one tenant at the name, whatever they write there
+			if to.Shared && to.Pattern.Match(base, z.FQDN()) { // its namespaces are one tenant at the name, whatever they write there
 				shared = append(shared, i)
 			}
-			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, t) {
+			if !to.Pattern.Match(at, z.FQDN()) || (must || len(to.Types) > 0) && !slices.Contains(to.Types, t) {
 				continue
 			}
 			meant = meant || to.Pattern.Names(at, z.FQDN()) || to.Pattern.NamesUnderscore(at, z.FQDN())
@@ -102,7 +103,8 @@ func (w *world) tellZoneVoice(z *law.Zone) *voice {
 	parent := w.uniteRules(w.zones[object{h.Namespace, h.Ref.Name}].zone)
 	in := w.zones[object{h.Namespace, h.Ref.Name}]
 	v := &voice{namespace: z.Namespace, zone: parent, own: z.Namespace == parent.Namespace, meant: w.holdingOf(z).Established,
-		came: w.zones[object{z.Namespace, z.Name}].created, zoneCame: in.created, ruled: in.written, ends: true,
+		came: w.zones[object{z.Namespace, z.Name}].created, zoneCame: in.created, ruled: in.written,
+		ends:  !parent.DelegatesZone(z.FQDN(), z.Namespace),
 		moved: w.zones[object{z.Namespace, z.Name}].first != parent.UID}
 	v.wrote = v.came
 	for _, rule := range parent.Rules {
@@ -110,7 +112,6 @@ func (w *world) tellZoneVoice(z *law.Zone) *voice {
 			continue
 		}
 		for _, p := range rule.Zones {
-			v.ends = v.ends && !p.Match(z.FQDN(), parent.FQDN())
 			v.meant = v.meant || p.Names(z.FQDN(), parent.FQDN()) || p.NamesUnderscore(z.FQDN(), parent.FQDN())
 		}
 	}
@@ -216,7 +217,7 @@ func (w *world) rememberTenures(now []tenure) []tenure {
 			}
 			w.tenures = append(w.tenures, x)
 		} else {
-			w.tenures[i].came, w.tenures[i].until = min(w.tenures[i].came, x.came), x.until
+			w.tenures[i].until = x.until
 		}
 	}
 	w.heard = w.now.Unix()
@@ -368,6 +369,12 @@ func (l *listener) choseTarget(via, d *datum) bool {
 		return slices.ContainsFunc(l.claims, func(c *nameClaim) bool {
 			return c.namespace == via.by.namespace && c.name.Encloses(via.target) && ok(c)
 		})
+	}
+	for up, ok := d.owner, true; ok; up, ok = up.Parent() { // the owner took it from the author, for a zone
+		z := l.forest[up]
+		if z != nil && z.cut.by != nil && (z.cut.by.own || z.cut.by.meant) && aims(func(c *nameClaim) bool { return c.name.Encloses(up) }) {
+			return true
+		}
 	}
 	return by == nil || by.came <= since || by.namespace == via.by.namespace || by.own && by.zoneCame <= since ||
 		aims(func(c *nameClaim) bool { // and shares

@@ -329,7 +329,7 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 // checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
 // below a name which another one claims (N4.15). What its delegation answers for is decided as for a record (N4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
-	ns, base := d.ask.After.Namespace, Base(s.owner)
+	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
 		return nil
 	}
@@ -350,18 +350,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (N4.15; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.nameOf(up), p.FQDN(), s.owner)
 	}
-	if up, ok := s.owner.Parent(); ok {
-		if refusal := c.refuseGlue(up); refusal != nil {
-			return refusal
-		}
-	}
-	if s.owner == base || p.namesUnderscoreZone(s.fqdn, ns) {
-		return nil
-	}
-	at, _ := base.In(p.FQDN()) // shorter than the zone's name
-	return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but by no rule that names its underscore label: "+
-		"its data speaks for %s and for names below it, also for those that other namespaces get later (N4.15; "+
-		"its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, at, s.owner)
+	up, _ := s.owner.Parent()
+	return c.refuseGlue(up)
 }
 
 // checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.6).

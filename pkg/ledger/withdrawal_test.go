@@ -328,7 +328,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 		rooms = map[string]int{}
 		client := must.Get(ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption))(t)
 		keys := layout.Keys{Prefix: st.Prefix}
-		for _, room := range []string{"holders", "members", "counts", "cuts", "debts", "owners", "journal", "outbox"} {
+		for _, room := range []string{"members", "counts", "cuts", "debts", "owners", "journal", "outbox"} {
 			prefix := keys.Room(room) + string(zone.UID) + "/"
 			if room == "outbox" {
 				prefix = keys.Room(room)
@@ -342,7 +342,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 	}
 	parked := func() bool {
 		k := keys()
-		return !isStanding(s, "kids") && k["holders"]+k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
+		return !isStanding(s, "kids") && k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
 	}
 	for i := int64(1); !parked(); i++ {
 		if i > 500 {

@@ -183,6 +183,7 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 				if err != nil {
 					return err
 				}
+				c.stands = in != nil
 				found(c)
 			}
 			return nil

@@ -208,5 +208,6 @@ type candidate struct {
 	uid                       string
 	created                   int64
 	came                      bool   // it stood in another zone than the one that takes it
+	stands                    bool   // it is in the zone
 	keptOut                   string // law.Waiting.KeptOut
 }

@@ -22,8 +22,8 @@ const maxWindow = 1 << 14
 
 // window is the next part of what a work decides anew, in order (S2.7, S2.9). First what moves from one zone to
 // another: of the gaining zone's own namespace; what held its base name in the zone that it leaves; and the rest. Then
-// what waits, or stands: zones, since they take records; records of the zone's own namespace; records whose namespace
-// held the name when they began to wait; and all others. Within each, age decides, then uid.
+// zones, since they take records; records that stand in the zone; and those that wait: of the zone's own namespace, of
+// the namespace that had the name when they began to wait, and all others. Within each, age decides, then uid.
 type window struct {
 	own string
 	// moving says that it is of what moves; else it is of all else.
@@ -52,6 +52,8 @@ func (w *window) compareCandidates(x, y candidate) int {
 		case c.came:
 			return 1
 		case c.letter == layout.WaitingZone:
+			return 2
+		case c.stands:
 			return 3
 		case c.namespace == w.own:
 			return 4
@@ -172,6 +174,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 					return layout.Unreadable(string(kv.Key), err)
 				}
 				c.uid, c.created, c.came = m.UID, m.Created, s.moves(scan)
+				c.stands = !c.came
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {

@@ -1,0 +1,79 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// BenchmarkDecide decides writes of a tenant whose facts are at hand: what the law itself costs.
+func BenchmarkDecide(b *testing.B) {
+	for _, delegations := range []int{1, 10000} {
+		w := newWorld()
+		w.quick = true
+		own := law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{makeRecordRule("*", nil, false), makeRecordRule("@", nil, false)}}
+		if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "example.org.", Header: someHeader,
+			ZoneSettings: makeSettings([]law.Rule{own}, 0, 100)}, true); refusal != nil {
+			b.Fatal(refusal)
+		}
+		for i := range delegations {
+			rule := law.Rule{Namespaces: []string{"a"}, Records: []law.RecordRule{makeRecordRule("*.apps", nil, false)}}
+			if i > 0 {
+				rule.Namespaces[0] = fmt.Sprint("other", i)
+			}
+			if _, refusal := w.putDelegation(object{"owner", fmt.Sprint("d", i)}, law.DelegationSpec{Zone: "top", Rule: rule}); refusal != nil {
+				b.Fatal(refusal)
+			}
+			w.outbox = nil // no record stands yet
+		}
+		put := func(n, kind, value string) law.Record {
+			t, _ := rdata.ParseType(kind)
+			v, err := rdata.Parse(t, value)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return law.Record{Namespace: "a", Name: n, DomainName: n + ".apps.example.org.", Type: t, Values: []rdata.Value{v}}
+		}
+		if _, refusal := w.putRecord(put("www", "A", "192.0.2.1")); refusal != nil {
+			b.Fatal(refusal)
+		}
+		for _, x := range []struct {
+			name   string
+			record law.Record
+		}{
+			{"create", put("new", "A", "192.0.2.1")},
+			{"create beside its own", put("www", "AAAA", "2001:db8::1")},
+			{"create a CAA", put("new", "CAA", `0 issue ";"`)},
+			{"create deep", put("a.b.c.d.e.new", "A", "192.0.2.1")},
+		} {
+			r := x.record
+			r.UID, r.Name = "r", "bench"
+			ask := law.RecordAsk{Namespace: "a", Name: r.Name, UID: "r", After: &r, Now: time.Unix(1, 0), WorkID: "w"}
+			seen := law.NewSeen()
+			for {
+				out := law.DecideRecord(seen, ask)
+				if out.Refusal != nil {
+					b.Fatal(out.Refusal)
+				}
+				if len(out.Need) == 0 {
+					break
+				}
+				for _, k := range out.Need {
+					seen.Put(k, w.answerKey(k))
+				}
+			}
+			b.Run(fmt.Sprintf("%s/delegations=%d", x.name, delegations), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					law.DecideRecord(seen, ask)
+				}
+			})
+		}
+	}
+}
