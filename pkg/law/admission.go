@@ -198,7 +198,7 @@ func (x *delta) warnOfHosts(plan *Plan) {
 		case tenant:
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace claims: it says where that "+
 				"leads (N4.18)", come.Type, x.place.fqdn, at))
-		case free && (cut || !own) && !encloses(come.Owner, host) && !slices.Contains(z.MadeNames, host):
+		case free && (cut && !encloses(come.Owner, host) || !cut && !own) && !slices.Contains(z.MadeNames, host):
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which nobody has: the namespace that first writes an "+
 				"address there says where it leads; write one (N4.18)", come.Type, x.place.fqdn, at))
 		}

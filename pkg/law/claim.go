@@ -86,42 +86,46 @@ func (c *claimant) joins(x Claim, shares func(*Rule) bool) bool {
 	return c.rule != nil && x.Plain+x.Literal == 0 && c.rule.coversNamespace(x.Namespace) && shares(c.rule)
 }
 
-// claimsAt reports whether the namespace, and whether another tenant, claims a name. given says that the namespace does so
-// by literal rules alone.
-func (c *claimant) claimsAt(n name.Rel) (mine, given, others bool) {
+// claimsAt reports whether another tenant claims a name, and returns the namespace's own claim; nil: it has none.
+func (c *claimant) claimsAt(n name.Rel) (mine *Claim, others bool) {
 	o := c.ownerAt(n)
 	if o == nil {
-		return false, false, false
+		return nil, false
 	}
-	for _, x := range o.Claims {
+	for i, x := range o.Claims {
 		switch {
 		case x.Namespace == c.zone.Namespace || !x.names():
 		case x.Namespace == c.namespace:
-			mine, given = true, x.Plain+x.Shared == 0
+			mine = &o.Claims[i]
 		default:
 			others = others || !c.joins(x, func(r *Rule) bool { return r.sharesName(n, c.zone.FQDN()) })
 		}
 	}
-	return mine, given, others
+	return mine, others
 }
 
 // refuseClaim decides whether the tenant may claim a base name by a record at owner (N4.8 to N4.13). nil, too: facts
 // are needed.
 func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
-	mine, given, _ := c.claimsAt(base)
-	at := c.nameOf(base)
-	if mine && (!given || c.admission == AdmittedLiteral) {
-		return nil
-	}
-	if mine {
+	mine, _ := c.claimsAt(base)
+	switch {
+	case mine == nil:
+	case mine.Plain > 0, mine.Shared > 0 && c.admission == AdmittedShared, mine.Literal > 0 && c.admission == AdmittedLiteral:
+		return nil // it claims the name already
+	case mine.Literal > 0: // and this record what is below it, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
+	at := c.nameOf(base)
 	if refusal := c.refuseGlue(owner); refusal != nil {
 		return refusal
 	}
 	own, known := c.isOwnName(base)
 	if !known {
 		return nil
+	}
+	if slices.Contains(c.zone.MadeNames, base) {
+		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (N4.16; choose another name)", at,
+			c.zone.FQDN())
 	}
 	if own {
 		return c.forbid("%s belongs to the namespace of zone %s (N4.10; choose another name, or ask that namespace for a rule with shared: "+
@@ -130,7 +134,7 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 	if refusal := c.refuseOthers(base); refusal != nil {
 		return refusal
 	}
-	if c.admission == AdmittedLiteral {
+	if c.admission == AdmittedLiteral || base.IsApex() {
 		return nil
 	}
 	if up, ok := c.findAbove(base); ok {
@@ -145,7 +149,7 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 
 // refuseOthers refuses a name that another tenant claims.
 func (c *claimant) refuseOthers(n name.Rel) *Refusal {
-	if _, _, others := c.claimsAt(n); !others {
+	if _, others := c.claimsAt(n); !others {
 		return nil
 	}
 	return c.forbid("%s of zone %s is claimed by another namespace (N4.8; choose another name, or ask the zone's owner for a rule with "+
@@ -182,8 +186,10 @@ func (c *claimant) refuseGlue(owner name.Rel) *Refusal {
 		if !o.hasType(rdata.NS) {
 			continue
 		}
-		others := slices.ContainsFunc(o.Claims, func(x Claim) bool { return x.Namespace != c.namespace && x.names() })
-		if o.claim(c.namespace) == nil || others {
+		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x Claim) bool { return !x.names() })
+		if len(claims) == 0 || slices.ContainsFunc(claims, func(x Claim) bool {
+			return !c.joins(x, func(r *Rule) bool { return r.sharesName(up, c.zone.FQDN()) })
+		}) {
 			return c.forbid("%s lies at or below the NS records at %s, which are not of namespace %q alone (N4.11; their namespace can "+
 				"write it)", c.nameOf(owner), c.nameOf(up), c.namespace)
 		}
@@ -232,7 +238,7 @@ func (c *claimant) namesOwnHost(of func(name.Rel) bool) (own, known bool) {
 func (c *claimant) findAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.ownerAt(up); o != nil && slices.ContainsFunc(o.Claims, func(x Claim) bool { return x.Namespace != c.zone.Namespace }) {
-			_, _, others := c.claimsAt(up)
+			_, others := c.claimsAt(up)
 			return up, others
 		}
 	}

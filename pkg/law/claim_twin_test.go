@@ -131,13 +131,11 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 			(len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace))
 	}
 	tenant := func(r tenantRecord) bool { return r.namespace != z.Namespace }
-	claims := func(n name.Rel) (mine, others bool) {
+	claims := func(n name.Rel) (others bool) { // of other tenants
 		for _, r := range t.records {
-			if r.base == n && tenant(r) {
-				mine, others = mine || r.namespace == t.asks.Namespace, others || !joins(r, n)
-			}
+			others = others || r.base == n && tenant(r) && !joins(r, n)
 		}
-		return mine, others
+		return others
 	}
 	under := func(n name.Rel) bool { return n != base && isUnder(base, n) }
 	othersBelow := func() bool {
@@ -162,24 +160,29 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 		}
 		return false
 	}
-	mine, others := claims(base)
+	others := claims(base)
 	if g.keeps {
 		return g.kind != law.AdmittedShared || !others
 	}
-	if mine {
-		given := !slices.ContainsFunc(t.records, func(r tenantRecord) bool {
-			return r.base == base && r.namespace == t.asks.Namespace && r.admission != law.AdmittedLiteral
+	has := func(kind law.Admission) bool {
+		return slices.ContainsFunc(t.records, func(r tenantRecord) bool {
+			return r.base == base && r.namespace == t.asks.Namespace && r.admission == kind
 		})
-		return !given || g.kind == law.AdmittedLiteral || !othersBelow()
+	}
+	switch {
+	case has(law.AdmittedPlain), has(g.kind):
+		return true
+	case has(law.AdmittedLiteral):
+		return !othersBelow()
 	}
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // N4.11
-		alone := false
+		some, all := false, true
 		for _, r := range t.records {
-			alone = alone || r.base == up && r.namespace == t.asks.Namespace
+			if r.base == up {
+				some, all = true, all && joins(r, up)
+			}
 		}
-		if t.delegatesAway(up) && (!alone || slices.ContainsFunc(t.records, func(r tenantRecord) bool {
-			return r.base == up && r.namespace != t.asks.Namespace
-		})) {
+		if t.delegatesAway(up) && (!some || !all) {
 			return false
 		}
 	}
@@ -199,12 +202,12 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	if others {
 		return false // at it
 	}
-	if g.kind == law.AdmittedLiteral {
+	if g.kind == law.AdmittedLiteral || base.IsApex() {
 		return true // N4.12
 	}
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == up && tenant(r) }) {
-			if _, others := claims(up); others {
+			if claims(up) {
 				return false
 			}
 			break // the nearest decides

@@ -376,6 +376,11 @@ func (l *listener) choseTarget(via, d *datum) bool {
 			return true
 		}
 	}
+	if slices.ContainsFunc(l.had, func(x tenure) bool {
+		return x.given && by != nil && x.namespace == by.namespace && x.name.Encloses(baseOf(d))
+	}) {
+		return true // the owner gave it to another tenant
+	}
 	return by == nil || by.came <= since || by.namespace == via.by.namespace || by.own && by.zoneCame <= since ||
 		aims(func(c *nameClaim) bool { // and shares
 			return c.zone.UID == by.zone.UID && slices.ContainsFunc(by.shared, func(i int) bool { return slices.Contains(c.shared, i) })
@@ -428,12 +433,12 @@ func (s *speech) classOf() string {
 		return "what NS of a third point to"
 	case said.by.ends:
 		return "a zone in its period"
+	case max(said.by.ruled, s.claim.ruled) > max(said.by.wrote, s.claim.came):
+		return "what former rules let in"
 	case len(said.by.shared) > 0:
 		return "a shared record"
 	case len(s.claim.shared) > 0:
 		return "a record at a shared claim"
-	case max(said.by.ruled, s.claim.ruled) > min(said.by.came, s.claim.came):
-		return "what former rules let in"
 	case said.by.moved || s.claim.moved:
 		return "what cascades brought"
 	case said.by.zone.UID != s.claim.zone.UID:

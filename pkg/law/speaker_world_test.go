@@ -6,6 +6,8 @@ package law_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -187,12 +189,14 @@ func speakAtRandom(t *rapid.T, report func(*speech)) {
 }
 
 // openClasses are what the law leaves open, each with the rule that is about it: the world of each is a story in
-// speakers.txt. Where own points to, it is told by a Warning; a zone in its period is the owner's, who took its rule.
+// speakers.txt. Where own points to, it is told by a Warning; a zone in its period, and what stands by
+// rules that were changed since, the owner of the rules has put there.
 var openClasses = map[string]string{
 	"what own points to":                                 "4.18",
 	"what NS of a third point to":                        "4.18",
 	"an address in a zone below of a server of the apex": "4.18",
 	"a zone in its period":                               "3.5",
+	"what former rules let in":                           "4.17",
 }
 
 // TestSpeakers holds, for random worlds, that no tenant speaks for a name that another one claims, but in the classes
@@ -211,6 +215,49 @@ func TestSpeakers(t *testing.T) {
 					}
 				})
 			})
+		})
+	}
+}
+
+// TestSpeakers_hearWhatARuleKeepsOut leaves a rule out of the law, and has TestSpeakers fail.
+func TestSpeakers_hearWhatARuleKeepsOut(t *testing.T) {
+	if os.Getenv("KUBIZONE_TEST_LONG") == "" {
+		t.Skip("long: it builds the law once for each rule")
+	}
+	for _, x := range []struct{ rule, file, text, instead string }{
+		{"S4.7", "rule.go", "func Base(owner name.Rel) name.Rel {", "func Base(owner name.Rel) name.Rel {\nif !owner.IsZero() {\nreturn owner\n}"},
+		{"S4.8 above", "claim.go", "\t\t\t_, others := c.claimsAt(up)\n\t\t\treturn up, others", "\t\t\treturn up, false"},
+		{"S4.8 below", "claim.go", "return c.refuseBelow(base, c.ownBelow)\n", "return nil\n"},
+		{"S4.11", "claim.go", "func (c *claimant) refuseGlue(owner name.Rel) *Refusal {", "func (c *claimant) refuseGlue(name.Rel) *Refusal {\nvar owner name.Rel\nif c != nil {\nreturn nil\n}"},
+		{"S4.15", "claim.go", "func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {", "func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {\nif c != nil {\nreturn false, true\n}"},
+	} {
+		t.Run(x.rule, func(t *testing.T) {
+			source, err := os.ReadFile(x.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(string(source), x.text) != 1 {
+				t.Fatalf("%s has not once: %s", x.file, x.text)
+			}
+			dir := t.TempDir()
+			here, err := filepath.Abs(x.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed, overlay := filepath.Join(dir, x.file), filepath.Join(dir, "overlay.json")
+			write := func(path, text string) {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(changed, strings.Replace(string(source), x.text, x.instead, 1))
+			write(overlay, fmt.Sprintf(`{"Replace": {%q: %q}}`, here, changed))
+			run := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-run", "^TestSpeakers$", "-rapid.nofailfile", ".")
+			run.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBIZONE_TEST_LONG=") })
+			out, err := run.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: TestSpeakers") {
+				t.Errorf("without %s nothing is heard: %v\n%s", x.rule, err, out)
+			}
 		})
 	}
 }
