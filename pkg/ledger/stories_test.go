@@ -57,7 +57,7 @@ import (
 //	run S; settle S; carry S                     it carries out what is owed: from now on; until nothing is; once, what is in the outbox
 //	terminating S NS [no]                        it has heard that a namespace terminates, or that it does not
 //	show zone|record|delegation NS/NAME
-//	show holders|journal NS/NAME                 of a zone; a line of the journal is a transaction
+//	show claims|journal NS/NAME                 of a zone; a line of the journal is a transaction
 //	show records [NS]|outbox|damage [grep=TEXT]
 //	show lost S                                  how many of its transactions have failed their compares since that was shown
 func TestStories(t *testing.T) {
