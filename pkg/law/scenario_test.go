@@ -41,6 +41,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW] [wait]        create or replace; a line a value: NAME [TTL] TYPE RDATA;
+//	records                                                creates, a line each: NS/NAME NAME [TTL] TYPE RDATA [; ref=NS/NAME]; says what is not adopted
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
 //	sign NS/NAME                                           status.dnssec.ds: a line each, none without
@@ -48,6 +49,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	drop NS PREFIX FROM TO [every=DURATION]                delete those of fill, PREFIX with each number; says where the zone begins or ends to be held
 //	delete record|zone|delegation NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
+//	COMMAND settle                                         and then settle
 //	reset; settle; clock TIME|+DURATION; overdue; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: what is withdrawn may end
 //	hear                                                   what tenants say for the claimed names of others (speaker_twin_test.go)
@@ -109,6 +111,8 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	case "record":
 		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
 		out = w.describeOutcome(plan, refusal)
+	case "records":
+		out = w.putRecords(t, d)
 	case "try":
 		out = w.tryRecords(t, d)
 	case "fill":
@@ -139,10 +143,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	case "deleting":
 		w.records[parseObject(t, d, d.CmdArgs[1].Key)].record.Terminating = true
 	case "settle":
-		out = w.tellChanges(w.settleAll)
-		for _, line := range w.checkSettled() {
-			t.Errorf("%s: %s", d.Pos, line)
-		}
+		out = w.tellSettled(t, d)
 	case "clock":
 		text := d.CmdArgs[0].Key
 		if by, err := time.ParseDuration(strings.TrimPrefix(text, "+")); err == nil {
@@ -171,7 +172,21 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	default:
 		d.Fatalf(t, "no such command: %s", d.Cmd)
 	}
+	if d.HasArg("settle") {
+		for _, line := range w.checkAll() {
+			t.Errorf("%s: %s", d.Pos, line)
+		}
+		out += w.tellSettled(t, d)
+	}
 	for _, line := range w.checkAll() {
+		t.Errorf("%s: %s", d.Pos, line)
+	}
+	return out
+}
+
+func (w *world) tellSettled(t *testing.T, d *datadriven.TestData) string {
+	out := w.tellChanges(w.settleAll)
+	for _, line := range w.checkSettled() {
 		t.Errorf("%s: %s", d.Pos, line)
 	}
 	return out
@@ -340,6 +355,43 @@ func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) l
 		}
 	}
 	return r
+}
+
+// putRecords makes records, and tells of those that are not adopted, and what is warned of.
+func (w *world) putRecords(t *testing.T, d *datadriven.TestData) string {
+	var out strings.Builder
+	adopted, lines := 0, strings.Split(d.Input, "\n")
+	var reasons []string
+	waiting := map[string]string{}
+	for _, line := range lines {
+		text, ref, _ := strings.Cut(line, " ; ref=")
+		who, rest, _ := strings.Cut(text, " ")
+		o := parseObject(t, d, who)
+		r := parseRecord(t, d, o, rest)
+		if ref != "" {
+			to := parseObject(t, d, ref)
+			r.ZoneRef = &law.Ref{Namespace: to.Namespace, Name: to.Name}
+		}
+		w.now = w.now.Add(time.Second)
+		switch plan, refusal := w.putRecord(r); {
+		case refusal == nil && plan.Record.Zone == nil:
+			if !slices.Contains(reasons, plan.Record.Reason) {
+				reasons = append(reasons, plan.Record.Reason)
+			}
+			waiting[plan.Record.Reason] += " " + o.String()
+		case refusal != nil || len(plan.Warnings) > 0:
+			fmt.Fprintf(&out, "%s: %s", o, w.describeOutcome(plan, refusal))
+		default:
+			adopted++
+		}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(&out, "stored, not adopted: %s:%s\n", reason, waiting[reason])
+	}
+	if adopted > 0 {
+		fmt.Fprintf(&out, "adopted %d of %d\n", adopted, len(lines))
+	}
+	return out.String()
 }
 
 func (w *world) tryRecords(t *testing.T, d *datadriven.TestData) string {
