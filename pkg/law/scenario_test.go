@@ -379,10 +379,13 @@ func (w *world) putRecords(t *testing.T, d *datadriven.TestData) string {
 				reasons = append(reasons, plan.Record.Reason)
 			}
 			waiting[plan.Record.Reason] += " " + o.String()
-		case refusal != nil || len(plan.Warnings) > 0:
-			fmt.Fprintf(&out, "%s: %s", o, w.describeOutcome(plan, refusal))
+		case refusal != nil:
+			fmt.Fprintf(&out, "%s: %s", o, w.describeOutcome(nil, refusal))
 		default:
 			adopted++
+			for _, text := range plan.Warnings {
+				fmt.Fprintf(&out, "%s: warning: %s\n", o, text)
+			}
 		}
 	}
 	for _, reason := range reasons {
