@@ -90,7 +90,7 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
 	var locks name.Name
-	if z.Rows > 0 {
+	if z.Rows > 0 || holding.hasLocked(z.FQDN()) { // some of it may be between this zone and the one that it came from
 		last.Zone, locks = z.UID, z.FQDN()
 	}
 	plan.Writes = append(plan.Writes,

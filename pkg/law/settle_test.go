@@ -79,15 +79,7 @@ type candidate struct {
 }
 
 func (w *world) carryOut(work *law.Work) {
-	w.takeIn(work)
-	for _, scan := range work.Scans {
-		switch scan.Kind {
-		case law.ScanZones:
-			w.reparentZones(work, scan)
-		case law.ScanReferring:
-			w.reparentReferring(work, scan)
-		}
-	}
+	w.beginWork(work)
 	moving := true
 	for _, c := range w.listCandidates(work) {
 		if moving && !c.came {
@@ -103,6 +95,24 @@ func (w *world) carryOut(work *law.Work) {
 	if moving {
 		w.unlockNames(work)
 	}
+	w.finishWork(work)
+}
+
+// beginWork does what comes before the Records of a work.
+func (w *world) beginWork(work *law.Work) {
+	w.takeIn(work)
+	for _, scan := range work.Scans {
+		switch scan.Kind {
+		case law.ScanZones:
+			w.reparentZones(work, scan)
+		case law.ScanReferring:
+			w.reparentReferring(work, scan)
+		}
+	}
+}
+
+// finishWork takes the marks of a work away, and what its zone left.
+func (w *world) finishWork(work *law.Work) {
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
@@ -264,13 +274,18 @@ func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
 }
 
 func (w *world) reconsiderRecord(work *law.Work, c candidate) {
-	for step := 0; ; step++ {
-		if step > 2 {
-			panicInvariant("record %s moves on and on", c.object)
-		}
+	if w.stepRecord(work, c, 3) {
+		panicInvariant("record %s moves on and on", c.object)
+	}
+}
+
+// stepRecord takes at most so many steps with a record. It reports whether the record has left a zone, and another one
+// takes it in by the next step (I1).
+func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves bool) {
+	for range most {
 		r := w.records[c.object]
 		if r == nil || r.record.UID != c.uid {
-			return
+			return false
 		}
 		ask := w.askAgain(c.object, work)
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
@@ -288,9 +303,10 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 		r.placed, r.waits = *plan.Record, plan.Orphan
 		w.countPendingCuts()
 		if plan.Record.Reason != law.ReasonMoving {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 func (w *world) reconsiderZone(work *law.Work, c candidate) {

@@ -1,0 +1,50 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// beginMove makes a zone above the name of a record of a, and takes so many steps of its move.
+func beginMove(t *testing.T, steps int) (*world, *law.Work) {
+	t.Helper()
+	w := newWorld()
+	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	if _, refusal := w.putRecord(recordOf("a", "stands", "www.kid.org.", rdata.A, "192.0.2.1")); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settleAll()
+	if _, refusal := w.putZone(specOf("owner", "kid", "kid.org."), true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	work := w.outbox[0]
+	w.beginWork(work)
+	for _, c := range w.listCandidates(work) {
+		if steps > 0 && !w.stepRecord(work, c, steps) {
+			t.Fatal("the record is not between two zones")
+		}
+	}
+	return w, work
+}
+
+// A zone that is deleted while Records come into it locks their names, though none of them stands in it yet.
+func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
+	for steps := range 2 {
+		w, _ := beginMove(t, steps)
+		w.deleteZone(object{"owner", "kid"})
+		if _, refusal := w.putRecord(recordOf("b", "thief", "www.kid.org.", rdata.A, "192.0.2.66")); refusal == nil {
+			t.Errorf("after %d steps b takes the name that moves", steps)
+		}
+		w.settleAll()
+		if at := w.records[object{"a", "stands"}].placed.Zone; at == nil || at.Name != "org" {
+			t.Errorf("after %d steps the record is in %v", steps, at)
+		}
+	}
+}
