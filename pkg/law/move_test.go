@@ -48,3 +48,23 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 		}
 	}
 }
+
+// A Record that is between two zones stays under its name as one that stands does.
+func TestLock_keepsARecordOnItsWay_S2_6(t *testing.T) {
+	elsewhere := recordOf("a", "stands", "other.org.", rdata.A, "192.0.2.1")
+	refuses := func(w *world, when string) {
+		t.Helper()
+		if _, refusal := w.putRecord(elsewhere); refusal == nil || refusal.Kind != law.Later {
+			t.Errorf("%s: %v", when, refusal)
+		}
+	}
+	w, _ := beginMove(t, 1)
+	refuses(w, "between both zones")
+	w.settleAll()
+	w.deleteZone(object{"owner", "kid"})
+	refuses(w, "in a zone that is gone")
+	w.settleAll()
+	if at := w.records[object{"a", "stands"}].placed; at.Zone == nil || at.FQDN.String() != "www.kid.org." {
+		t.Errorf("it is at %v", at)
+	}
+}

@@ -434,6 +434,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.readContribution(), was.waits
+		ask.Stood = was.placed.Reason == law.ReasonMoving
 		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View &&
 			(was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
 			writeFingerprint(was.record.ZoneRef) == writeFingerprint(r.ZoneRef)
