@@ -1,0 +1,308 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/store"
+)
+
+// severed is a line to etcd that breaks at a transaction that writes: before it, or behind it and before its answer.
+type severed struct {
+	clientv3.KV
+	left   atomic.Int64
+	behind bool
+	broken chan struct{}
+	// read are the keys of what waits that came over the line.
+	read atomic.Int64
+}
+
+var errSevered = errors.New("the line to etcd is broken (a fault of a test)")
+
+func (s *severed) isBroken() bool {
+	select {
+	case <-s.broken:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *severed) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	if s.isBroken() {
+		return nil, errSevered
+	}
+	r, err := s.KV.Get(ctx, key, opts...)
+	if err == nil && strings.Contains(key, "/orphans/") {
+		s.read.Add(int64(len(r.Kvs)))
+	}
+	return r, err
+}
+
+func (s *severed) Txn(ctx context.Context) clientv3.Txn {
+	return &severedTransaction{Txn: s.KV.Txn(ctx), line: s}
+}
+
+type severedTransaction struct {
+	clientv3.Txn
+	line   *severed
+	writes bool
+}
+
+func (x *severedTransaction) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	x.Txn = x.Txn.If(cmps...)
+	return x
+}
+func (x *severedTransaction) Else(ops ...clientv3.Op) clientv3.Txn {
+	x.Txn = x.Txn.Else(ops...)
+	return x
+}
+func (x *severedTransaction) Then(ops ...clientv3.Op) clientv3.Txn {
+	for _, op := range ops {
+		x.writes = x.writes || op.IsPut() || op.IsDelete()
+	}
+	x.Txn = x.Txn.Then(ops...)
+	return x
+}
+
+func (x *severedTransaction) Commit() (*clientv3.TxnResponse, error) {
+	s := x.line
+	if s.isBroken() {
+		return nil, errSevered
+	}
+	breaks := x.writes && s.left.Add(-1) == 0
+	if breaks && !s.behind {
+		close(s.broken)
+		return nil, errSevered
+	}
+	r, err := x.Txn.Commit()
+	if breaks {
+		close(s.broken)
+		return nil, errSevered
+	}
+	return r, err
+}
+
+// severLine has a server's line break at so many transactions that write; 0: never.
+func severLine(line *severed) func(*ledger.Config) {
+	line.broken = make(chan struct{})
+	return func(c *ledger.Config) {
+		line.KV = c.Client.KV
+		client := clientv3.NewCtxClient(c.Client.Ctx())
+		client.KV, client.Lease, client.Watcher = line, c.Client.Lease, c.Client.Watcher
+		c.Client = client
+	}
+}
+
+// moves are the ways in which names move: a zone comes, goes, or ends.
+var moves = map[string]func(t *testing.T, s *store.Server){
+	"made": func(_ *testing.T, s *store.Server) {
+		store.Must(s.CreateZone(store.Zone("kids", "kid", "kid.example.org.", store.Allow("", "*"))))
+	},
+	"deleted": func(t *testing.T, s *store.Server) { must.Succeed(t, s.DeleteZone("kids", "kid")) },
+	"ended": func(_ *testing.T, s *store.Server) {
+		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] }))
+	},
+}
+
+// prepareMove makes the zones for a move by that name, and n records below kid.example.org.
+func prepareMove(t *testing.T, st *store.Store, s *store.Server, how string, n int) {
+	t.Helper()
+	stop := s.Run()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"),
+		v1alpha1.DelegationRule{Namespace: "kids", Zones: []string{"*"}})))
+	if how != "made" {
+		moves["made"](t, s)
+	}
+	for i := range n {
+		name := fmt.Sprint("r", i)
+		store.Must(s.CreateRecord(t.Context(), store.Record("kids", name, name+".kid.example.org.", "A", "192.0.2.1")))
+	}
+	st.Settle()
+	stop()
+}
+
+// mustUnlock waits until a Record can be made where names moved by a move of that name.
+func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration) {
+	t.Helper()
+	if how == "ended" {
+		waitUntil(t, "the zone ends", func() bool { return s.Zone("kids", "kid").Status.FQDN == "" })
+	}
+	began := time.Now()
+	for {
+		_, err := s.CreateRecord(t.Context(), store.Record("kids", "after", "after.kid.example.org.", "A", "192.0.2.2"))
+		if err == nil {
+			return
+		}
+		if time.Since(began) > within {
+			t.Fatalf("after %v: %v", time.Since(began), err)
+		}
+	}
+}
+
+// A server that is cut off from etcd at any transaction of a move leaves a lock that the next one ends, and nothing of
+// what stood is lost.
+func TestLock_endsWhereverItsMoverIsCutOff_S2_10(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	for how, begin := range moves {
+		for _, behind := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s,behind=%v", how, behind), func(t *testing.T) {
+				t.Parallel()
+				const records = 5
+				for n := int64(1); ; n++ {
+					if n > 200 {
+						t.Fatal("a move of five records has more than 200 transactions")
+					}
+					st := store.New(t)
+					s := st.Server()
+					prepareMove(t, st, s, how, records)
+					begin(t, s)
+					line := &severed{behind: behind}
+					line.left.Store(n)
+					stop := st.Server(severLine(line)).Run()
+					waitUntil(t, "the line breaks, or all is done", func() bool { return line.isBroken() || st.Quiet() })
+					stop()
+					whole := !line.isBroken()
+					next := st.Server()
+					next.Run()
+					mustUnlock(t, next, how, 15*time.Second)
+					st.Settle()
+					zone := map[bool]string{true: "kid", false: "top"}[how == "made"]
+					for _, r := range next.ListRecords("kids") {
+						if r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != zone {
+							t.Errorf("cut off at transaction %d: %s is in %+v", n, r.Name, r.Status.ZoneRef)
+						}
+					}
+					if st.MustBeClean(); whole || t.Failed() {
+						t.Logf("%d transactions", n-1)
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// A Record among those that move which cannot be read does not keep the names of the others locked.
+func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
+	t.Parallel()
+	for how, begin := range moves {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			st := store.New(t, store.Unchecked)
+			s := st.Server()
+			prepareMove(t, st, s, how, 20)
+			key := layout.Keys{Prefix: st.Prefix}.Record("kids", "r7")
+			intact := must.Get(st.Client.Client.Get(t.Context(), key))(t).Kvs[0].Value
+			must.Get(st.Client.Client.Put(t.Context(), key, "damaged"))(t)
+			begin(t, s)
+			s.Run()
+			mustUnlock(t, s, how, 15*time.Second)
+			must.Get(st.Client.Client.Put(t.Context(), key, string(intact)))(t)
+			st.Settle()
+			for _, r := range s.ListRecords("kids") {
+				if r.Status.ZoneRef == nil {
+					t.Errorf("%s is in no zone: %+v", r.Name, r.Status.Conditions)
+				}
+			}
+			st.MustBeClean()
+		})
+	}
+}
+
+// fsck names the mark of a work that is lost, whose lock the server has ended.
+func TestLock_withoutItsWorkIsFound_S2_10(t *testing.T) {
+	t.Parallel()
+	st := store.New(t, store.Unchecked)
+	s := st.Server()
+	prepareMove(t, st, s, "deleted", 1)
+	moves["deleted"](t, s)
+	must.Get(st.Client.Client.Delete(t.Context(), layout.Keys{Prefix: st.Prefix}.Room("outbox"), clientv3.WithPrefix()))(t)
+	for _, ended := range []bool{false, true} {
+		if ended {
+			s.Run()
+			mustUnlock(t, s, "deleted", 15*time.Second)
+		}
+		if text := store.Text(st.Fsck()); !strings.Contains(text, "there is no such work") {
+			t.Errorf("fsck, with the lock ended %v: %s", ended, text)
+		}
+	}
+}
+
+// What strangers left waiting below names that move is not read before these are unlocked, however much it is.
+func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
+	t.Parallel()
+	n := 3_000
+	if rig.Long() {
+		n = 700_000
+	}
+	for how, begin := range moves {
+		t.Run(how, func(t *testing.T) {
+			if !rig.Long() {
+				t.Parallel()
+			}
+			st := store.New(t, store.Unchecked) // nothing but keys waits
+			s := st.Server()
+			prepareMove(t, st, s, how, 20)
+			plantWaiting(t, st, n)
+			line := &severed{}
+			var atUnlock atomic.Int64
+			atUnlock.Store(-1)
+			mover := st.Server(severLine(line), setTryEvery(time.Hour), func(c *ledger.Config) {
+				c.Fault = func(point string) {
+					if point == "cascade-unlock" {
+						atUnlock.CompareAndSwap(-1, line.read.Load())
+					}
+				}
+			})
+			begin(t, mover)
+			mover.Run()
+			began := time.Now()
+			mustUnlock(t, s, how, time.Minute)
+			t.Logf("with %d waiting: unlocked after %v", n, time.Since(began).Round(time.Millisecond))
+			if read := atUnlock.Load(); read != 0 {
+				t.Errorf("%d keys of what waits were read before the names were unlocked", read)
+			}
+			for _, r := range s.ListRecords("kids") {
+				if strings.HasPrefix(r.Name, "r") && r.Status.ZoneRef == nil {
+					t.Errorf("%s is in no zone", r.Name)
+				}
+			}
+		})
+	}
+}
+
+// plantWaiting has so many records of a stranger wait at names below kid.example.org, as far as their keys tell.
+func plantWaiting(t *testing.T, st *store.Store, n int) {
+	t.Helper()
+	keys, value := layout.Keys{Prefix: st.Prefix}, layout.Encode(layout.Waiter{UID: "none", Created: 1})
+	var ops []clientv3.Op
+	for i := range n {
+		at, err := name.Parse(fmt.Sprintf("s%d.kid.example.org.", i))
+		must.Succeed(t, err)
+		key := keys.Waiting(&law.Waiting{FQDN: at}, "records", "stranger", fmt.Sprint("s", i))[0]
+		ops = append(ops, clientv3.OpPut(key, string(value)))
+		if len(ops) == 500 || i == n-1 {
+			must.Get(st.Client.Client.Txn(t.Context()).Then(ops...).Commit())(t)
+			ops = ops[:0]
+		}
+	}
+}
