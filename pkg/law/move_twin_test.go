@@ -157,7 +157,7 @@ func (m *movingWorld) stepsOf(x *walk, label string, atOnce int) iter.Seq[stage]
 		m.beginWork(work)
 		m.labelWorks(label)
 		all := m.listCandidates(work)
-		n := slices.IndexFunc(all, func(c candidate) bool { return c.came == "" })
+		n := slices.IndexFunc(all, func(c candidate) bool { return !c.came })
 		if n < 0 {
 			n = len(all)
 		}

@@ -243,8 +243,8 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		return d.leaveHome(plan, home, homeHolding)
 	}
 	if !ask.Cascade && !ask.SamePlace && home == nil && (ask.Stood || ask.Before != nil) {
-		return nil, &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("the record moves from one zone to another, and "+
-			"stays under its name %s (S2.6; try again when that is done, or delete it and make it anew)", ask.stoodAt())}
+		return nil, &Refusal{Kind: Later, Reason: ReasonMoving, Message: "the record moves from one zone to another, and " +
+			"stays under its name (S2.6; try again when that is done, or delete it and make it anew)"}
 	}
 	p, refusal := d.locateRecord(ask.After)
 	if len(d.needs) > 0 {
