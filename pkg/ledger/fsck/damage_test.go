@@ -331,9 +331,235 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
 				func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
 		}},
+		{"a record that its member has claim a name", "N4.7", func(v *vandal) string {
+			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme",
+				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+			return v.prefixOf("owners") + example + "/app."
+		}},
+		{"keys of a zone that is gone", "I4", func(v *vandal) string {
+			v.putValue(v.prefixOf("owners")+"no-such-uid/www.", []byte(`{}`))
+			return v.prefixOf("owners") + "no-such-uid/www."
+		}},
+		{"a journal of a zone that is gone", "I4", func(v *vandal) string {
+			key := v.prefixOf("journal") + "no-such-uid/0000000000000001"
+			v.putValue(key, []byte(`{}`))
+			return key
+		}},
+		{"a cut gone", "S6.1", func(v *vandal) string {
+			return drop("cuts", example+"/"+string(s.Zone("team-d", "dev").UID))(v)
+		}},
+		{"DS that the parent does not have", "S6.1", func(v *vandal) string {
+			v.editZone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.DS[1].KeyTag++ })
+			return v.prefixOf("cuts") + example + "/" + string(s.Zone("team-d", "dev").UID)
+		}},
+		{"DS of another name", "S12.2", func(v *vandal) string {
+			return v.editZone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.FQDN = "test.example.org." })
+		}},
+		{"DS that no rule gives the parent", "S4.9", func(v *vandal) string {
+			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
+				is := h.Name == "dev" && h.DS
+				h.DS = false
+				return is
+			})
+			return v.s.Ledger.Layout().Zone("team-d", "dev")
+		}},
+		{"a cut that differs", "S6.1", func(v *vandal) string {
+			return editValue(v, v.prefixOf("cuts")+example+"/",
+				func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
+		}},
+		{"a cut of no child", "S6.1", func(v *vandal) string {
+			key := v.prefixOf("cuts") + example + "/stranger"
+			v.putValue(key, []byte(`{"sets":[]}`))
+			return key
+		}},
+		{"an orphan that no name finds", "S2.3", drop("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
+		{"an orphan that no reference finds", "S2.3", drop("orphans", "@ref/team-a/never/r/team-a/no-ref")},
+		{"a pending zone that no reference finds", "S2.3", drop("orphans", "@ref/team-a/never/z/team-a/pending")},
+		{"an orphan of another uid", "S2.3", func(v *vandal) string {
+			key := v.prefixOf("orphans") + "@/test.nowhere.www./r/team-a/nowhere"
+			v.putValue(key, []byte(`{"uid":"x","t":1}`))
+			return key
+		}},
+		{"an orphan that is adopted", "S2.3", func(v *vandal) string {
+			key := v.prefixOf("orphans") + "@/org.example.www./r/infra/www"
+			v.putValue(key, v.getValue(v.prefixOf("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
+			return key
+		}},
+		{"a serial forgotten forwards", "S6.5", func(v *vandal) string {
+			key := v.prefixOf("serials") + "@/org.example."
+			v.putValue(key, []byte(fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1)))
+			return key
+		}},
+		{"no journal", "S6.5", func(v *vandal) string {
+			under := v.prefixOf("journal") + example + "/"
+			for _, kv := range store.Must(st.Client.Client.Get(s.Ctx, under, withPrefix()...)).Kvs {
+				v.putValue(string(kv.Key), nil)
+			}
+			return under
+		}},
+		{"a gap in the journal", "I2", func(v *vandal) string {
+			before, mid := v.findMiddlePair()
+			v.putValue(mid, nil)
+			return before
+		}},
+		{"a journal that begins in the middle of itself", "I2", func(v *vandal) string {
+			var tx content.Transaction
+			_ = json.Unmarshal(v.getValue(v.findMiddle()), &tx)
+			tx.Steps[0].HeaderAfter, tx.Steps[0].HeaderBefore = &content.Header{FQDN: name.MustParse("example.org.")}, nil
+			v.putValue(v.findMiddle(), store.Must(json.Marshal(tx)))
+			return v.findMiddle()
+		}},
+		{"a step of another serial", "I2", func(v *vandal) string { return v.editStep(func(x *content.Step) { x.Serial++ }) }},
+		{"a step from another serial", "I2", func(v *vandal) string {
+			before, _ := v.findMiddlePair()
+			v.editStep(func(x *content.Step) { x.From-- })
+			return before
+		}},
+		{"a step to another state", "I2", func(v *vandal) string { return v.editStep(func(x *content.Step) { x.State[3]++ }) }},
+		{"a step that adds what is not there", "I2", func(v *vandal) string {
+			return v.editStep(func(x *content.Step) {
+				x.Added = append(x.Added, content.Row{Owner: x.Added[0].Owner, Type: 16, Data: `"x"`})
+			})
+		}},
+		{"a step that removes what is there", "I2", func(v *vandal) string {
+			return v.editStep(func(x *content.Step) { x.Removed = x.Added; x.Added = nil })
+		}},
+		{"a step with another ttl", "I2", func(v *vandal) string {
+			return v.editStep(func(x *content.Step) {
+				x.TTLs = append(x.TTLs, content.TTLChange{Owner: x.Added[0].Owner, Type: 16, After: &content.TTL{Inherit: true}})
+			})
+		}},
+		{"a step that forgets a row", "I2", func(v *vandal) string {
+			// The row that it added is still there when it is undone. That shows in the step before it where that
+			// changed the row, too, else in this one.
+			v.editStep(func(x *content.Step) { x.Added = x.Added[1:] })
+			return v.prefixOf("journal") + example + "/"
+		}},
+		{"a first step of another zone", "I2", func(v *vandal) string {
+			return editValue(v, v.prefixOf("journal")+example+"/0000000000000001",
+				func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
+		}},
+		{"a mark of the future", "I2", func(v *vandal) string {
+			key := v.prefixOf("journal") + example + "/00000000ffffffff.settled"
+			v.putValue(key, []byte(`{"n":4294967295,"ok":true}`))
+			return key
+		}},
+		{"a key that is none", "I2", func(v *vandal) string {
+			key := v.prefixOf("journal") + example + "/7"
+			v.putValue(key, []byte(`{}`))
+			return key
+		}},
+		{"what was condensed has other rows", "S7.5", func(v *vandal) string {
+			under := v.prefixOf("condensed") + held + "/"
+			editValue(v, under+"0", func(_ string, part *content.Step) bool { part.Removed = part.Removed[1:]; return true })
+			return under
+		}},
+		{"what was condensed lacks a part", "S7.5", func(v *vandal) string {
+			under := v.prefixOf("condensed") + held + "/"
+			v.putValue(string(store.Must(st.Client.Client.Get(s.Ctx, under+"0", withPrefix()...)).Kvs[0].Key), nil)
+			return under
+		}},
+		{"what was condensed is of steps that are gone", "S7.5", func(v *vandal) string {
+			return editValue(v, v.prefixOf("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
+		}},
+		{"content state", "S6.4", func(v *vandal) string {
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) {
+				z.Status.ContentState = s.Zone("team-d",
+					"dev").Status.ContentState
+			})
+		}},
+		{"hash", "S6.4", func(v *vandal) string {
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Hash = strings.Repeat("0", 64) })
+		}},
+		{"entryCount", "S6.4", func(v *vandal) string {
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.EntryCount++ })
+		}},
+		{"serial", "I2", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Serial += 2; z.Status.SettledSerial += 2 })
+			return lastStep(v, example)
+		}},
+		{"contentGeneration", "I2", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentGeneration++ })
+			return lastStep(v, example)
+		}},
+		{"a header that no step wrote", "I2", func(v *vandal) string {
+			v.editZone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.Contact = "somebody.else" })
+			return fmt.Sprintf("%s%s/%016x", v.prefixOf("journal"), s.Zone("infra", "old").UID,
+				s.Zone("infra", "old").Status.ContentGeneration)
+		}},
+		{"another fqdn", "S1.5", func(v *vandal) string {
+			return v.editZone("infra", "inside", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." })
+		}},
+		{"a pending zone with content", "S3.1", func(v *vandal) string {
+			return v.editZone("team-a", "pending", func(z *v1alpha1.Zone) { z.Status.Serial = 5 })
+		}},
+		{"a record of a zone that is gone", "S2.5", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.UID = "no-such-uid" })
+		}},
+		{"a record that says it is not adopted", "S6.7", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) {
+				for i := range r.Status.Conditions {
+					r.Status.Conditions[i].Status = "False"
+				}
+			})
+		}},
+		{"a record that names its zone wrongly", "S6.7", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.Name = "other" })
+		}},
+		{"a record of the future", "S6.7", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.Serial += 1000000 })
+		}},
+		{"a record at another name", "S6.7", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.FQDN = "other.example.org." })
+		}},
+		{"a record in another view", "S1.6", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.View = "inside" })
+		}},
+		{"a record outside its zone", "S2.1", func(v *vandal) string {
+			return v.editRecord("infra", "www-too", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.elsewhere.test." })
+		}},
+		{"a record changed behind the ledger's back", "S6.4", func(v *vandal) string {
+			v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} })
+			return s.Ledger.Layout().Zone("infra", "example")
+		}},
+		{"a record removed behind the ledger's back", "I1", func(v *vandal) string {
+			v.putValue(s.Ledger.Layout().Record("infra", "mail"), nil)
+			return v.prefixOf("members") + example + "/mail./infra/mail"
+		}},
+		{"an object that does not decode", "I2", func(v *vandal) string {
+			key := s.Ledger.Layout().Record("infra", "mail")
+			v.putValue(key, []byte("garbage"))
+			return key
+		}},
+		{"a delegation withdrawn without a cascade", "I5", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] })
+			return s.Ledger.Layout().Record("team-a", "app")
+		}},
+		{"a record that says it is in no zone", "S6.4", func(v *vandal) string {
+			v.editRecord("infra", "www", func(r *v1alpha1.Record) {
+				r.Status.ZoneRef, r.Status.Serial = nil, 0
+				r.Status.Conditions[0].Status = "False"
+			})
+			return s.Ledger.Layout().Zone("infra", "example")
+		}},
+		{"a record that is withdrawn, and no period runs", "S2.5", func(v *vandal) string {
+			drop("withdrawn", string(s.Zone("infra", "lent").UID)+"/team-a")(v)
+			return s.Ledger.Layout().Record("team-a", "lent")
+		}},
+		{"a record that is said to be withdrawn, and is allowed", "S2.5", func(v *vandal) string {
+			v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.EndsAt = &metav1.Time{Time: time.Unix(1<<31, 0)} })
+			return s.Ledger.Layout().Record("infra", "www")
+		}},
 		{"a period in a zone that is gone", "I4", func(v *vandal) string {
 			v.putValue(v.prefixOf("withdrawn")+"gone/team-a", []byte(`{"since":1}`))
 			return v.prefixOf("withdrawn") + "gone/team-a"
+		}},
+		{"a child that another zone encloses", "S3.4", func(v *vandal) string {
+			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
+				h.Enclosed = "other"
+				return h.Name == "dev"
+			})
+			return s.Ledger.Layout().Zone("team-d", "dev")
 		}},
 		{"a child withdrawn without a cascade", "S3.4", func(v *vandal) string {
 			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Zones = nil })
