@@ -62,8 +62,8 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 	return nil
 }
 
-// findAdmission finds the rule that lets the record in (N4.17). A record that stands keeps its kind of rule while it has
-// one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it.
+// findAdmission finds the rule that lets the record in (N4.17). A record that stands keeps its kind of rule while it
+// has one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it.
 func (x *delta) findAdmission() (admitted, *Refusal) {
 	z, come, ns := x.zone, x.come, x.ask.Namespace
 	n := x.place.fqdn
@@ -88,7 +88,7 @@ func (x *delta) findAdmission() (admitted, *Refusal) {
 			case kind == AdmittedUnderscore:
 			case !x.keepsClaim(base, kind):
 				why = c.refuseClaim(come.Owner, base)
-			case kind == AdmittedShared: // with whom, is what the rule says now
+			case kind == AdmittedShared: // its namespaces are those that the rule has now
 				why = c.refuseOthers(base)
 			}
 			if len(x.needs) > 0 {
@@ -163,8 +163,8 @@ func (x *delta) warnOfMixing(a Admission, plan *Plan) {
 	}
 }
 
-// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that nobody has (N4.18). It looks
-// at the first maxHosts of them.
+// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that no namespace has (N4.18).
+// It looks at the first maxHosts of them.
 func (x *delta) warnOfHosts(plan *Plan) {
 	z, come := x.zone, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
@@ -199,7 +199,7 @@ func (x *delta) warnOfHosts(plan *Plan) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace claims: it says where that "+
 				"leads (N4.18)", come.Type, x.place.fqdn, at))
 		case free && (cut && !encloses(come.Owner, host) || !cut && !own) && !slices.Contains(z.MadeNames, host):
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which nobody has: the namespace that first writes an "+
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace has: the one that first writes an "+
 				"address there says where it leads; write one (N4.18)", come.Type, x.place.fqdn, at))
 		}
 	}
@@ -235,8 +235,8 @@ func (x *delta) refuseCutOff() *Refusal {
 		"choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
-// refuseSigning refuses a tenant's DS at a zone of another namespace (N4.16): a validating resolver would take that zone
-// for forged. A cascade does not refuse one that stands.
+// refuseSigning refuses a tenant's DS at a zone of another namespace (N4.16): a validating resolver would take that
+// zone for forged. A cascade does not refuse one that stands.
 func (x *delta) refuseSigning() *Refusal {
 	p := x.place
 	if x.standsAlready() {

@@ -17,7 +17,7 @@ func BenchmarkDecide(b *testing.B) {
 	for _, delegations := range []int{1, 10000} {
 		w := newWorld()
 		w.quick = true
-		own := law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{makeRecordRule("*", nil, false), makeRecordRule("@", nil, false)}}
+		own := law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{makeRecordRule("*", nil, false)}}
 		if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "example.org.", Header: someHeader,
 			ZoneSettings: makeSettings([]law.Rule{own}, 0, 100)}, true); refusal != nil {
 			b.Fatal(refusal)

@@ -246,7 +246,7 @@ func (c *claimant) findAbove(n name.Rel) (up name.Rel, others bool) {
 }
 
 // othersBelow says what another namespace has strictly below a name; "": nothing. Claims by literal rules are in
-// nobody's way above (N4.12). known false: facts are needed.
+// no namespace's way above (N4.12). known false: facts are needed.
 func (c *claimant) othersBelow(n name.Rel) (what string, known bool) {
 	z, at := c.zone, c.nameOf(n)
 	if !c.askAll([]Key{OwnersBelowKey(z.UID, n), ZonesBelowKey(z.View, at)}) {
@@ -266,7 +266,8 @@ func (c *claimant) othersBelow(n name.Rel) (what string, known bool) {
 	return "", true
 }
 
-// ownBelow says whether the zone's own namespace has a name strictly below one; "": none. known false: facts are needed.
+// ownBelow says whether the zone's own namespace has a name strictly below one; "": none. known false: facts are
+// needed.
 func (c *claimant) ownBelow(n name.Rel) (what string, known bool) {
 	below, known := get[OwnersBelow](c.reading, OwnersBelowKey(c.zone.UID, n))
 	if !known {
@@ -314,8 +315,9 @@ func (c *claimant) zonesBelow(at name.Name, which func(*ZoneBelow) bool) (others
 }
 
 // cutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
-// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (N4.15). An underscore
-// name has the claims of its base name, of which they count where there is data. known false: facts are needed.
+// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (N4.15). An
+// underscore name has the claims of its base name, of which they count where there is data. known false: facts are
+// needed.
 func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {
 	z, at := c.zone, c.nameOf(owner)
 	if !c.askAll([]Key{OwnersBelowKey(z.UID, owner), ZonesBelowKey(z.View, at)}) {

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// claimTwin reads N4.7 to N4.14 as they are written, over all records of a zone, and says whether they refuse a tenant's
-// record there. judged is false where something else decides: no rule allows the record at all, or another sentence is
-// about its type (N4.15, N4.16).
+// claimTwin reads N4.7 to N4.14 as they are written, over all records of a zone, and says whether they refuse a
+// tenant's record there. judged is false where something else decides: no rule allows the record at all, or another
+// sentence is about its type (N4.15, N4.16).
 func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
 	owner, ok := fqdn.Rel(z.FQDN())
 	types := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}
@@ -295,8 +295,8 @@ func listRulesFor(z *law.Zone, r *law.Record) (out []law.RecordRule) {
 	return out
 }
 
-// nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, where the owner has
-// given the lower one no name between them by such a rule (N4.8, N4.12).
+// nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, where the owner
+// has given the lower one no name between them by such a rule (N4.8, N4.12).
 func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	t := &tenancy{world: w, zone: z}
 	all := t.listMembers()

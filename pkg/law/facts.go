@@ -418,8 +418,8 @@ type Owner struct {
 	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
 	// from a child, the child and its records may give the same RRset, which the definition has once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records of which this is the base name, by namespace (N4.7). They are here because every decision
-	// looks at the owners above its name.
+	// Claims count the records of which this is the base name, by namespace (N4.7). They are here because every
+	// decision looks at the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 }
 

@@ -235,9 +235,11 @@ func TestForest(t *testing.T) {
 				switch {
 				case !judged:
 				case refusal != nil && refusal.Reason == law.ReasonNameHeld && !refuses:
-					t.Errorf("N4.7 to N4.14: %s %s of %s is refused in zone %s, and nothing there is another namespace's", fqdn, r.Type, r.Namespace, in.FQDN())
+					t.Errorf("N4.7 to N4.14: %s %s of %s is refused in zone %s, and nothing there is another namespace's", fqdn,
+						r.Type, r.Namespace, in.FQDN())
 				case refuses && plan != nil && plan.Record.Zone != nil && plan.Record.Zone.UID == in.UID:
-					t.Errorf("N4.7 to N4.14: %s %s of %s is taken in by zone %s, where the name is another namespace's", fqdn, r.Type, r.Namespace, in.FQDN())
+					t.Errorf("N4.7 to N4.14: %s %s of %s is taken in by zone %s, where the name is another namespace's", fqdn,
+						r.Type, r.Namespace, in.FQDN())
 				}
 				if plan != nil {
 					t.Logf("  %s/%s %s", r.Namespace, r.Name, describePlacement(plan.Record))

@@ -381,7 +381,8 @@ func (l *listener) choseTarget(via, d *datum) bool {
 	}) {
 		return true // the owner gave it to another tenant
 	}
-	return by == nil || by.came <= since || by.namespace == via.by.namespace || !via.by.own && by.zone.Namespace == via.by.namespace || by.own && by.zoneCame <= since ||
+	return by == nil || by.came <= since || by.namespace == via.by.namespace ||
+		!via.by.own && by.zone.Namespace == via.by.namespace || by.own && by.zoneCame <= since ||
 		aims(func(c *nameClaim) bool { // and shares
 			return c.zone.UID == by.zone.UID && slices.ContainsFunc(by.shared, func(i int) bool { return slices.Contains(c.shared, i) })
 		}) ||

@@ -1033,7 +1033,8 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range b.com.mem.Layout.Waiting(plan.Orphan, w.Resource, w.Namespace, w.Name) {
-			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Moves: plan.Orphan.Moves, KeptOut: plan.Orphan.KeptOut})
+			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Moves: plan.Orphan.Moves,
+				KeptOut: plan.Orphan.KeptOut})
 		}
 	}
 }
