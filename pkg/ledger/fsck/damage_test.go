@@ -304,7 +304,10 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a claim of another kind", "N4.7", func(v *vandal) string {
 			return editValue(v, v.prefixOf("owners")+example+"/app.",
-				func(_ string, o *law.Owner) bool { o.Claims[0].Plain, o.Claims[0].Literal = 0, o.Claims[0].Plain; return true })
+				func(_ string, o *law.Owner) bool {
+					o.Claims[0].Plain, o.Claims[0].Literal = 0, o.Claims[0].Plain
+					return true
+				})
 		}},
 		{"claims miscounted", "N4.7", func(v *vandal) string {
 			return editValue(v, v.prefixOf("owners")+example+"/www.",
