@@ -197,7 +197,7 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 	if len(defined) < 50 {
 		t.Fatalf("docs/semantics.md: only %d numbered sentences found", len(defined))
 	}
-	citation := regexp.MustCompile(`\bS[1-9]\.\d+\b`)
+	citation := regexp.MustCompile(`\bS[1-9]\d?\.\d+\b`)
 	for _, p := range listFiles(t) {
 		switch path.Ext(p) {
 		case ".go", ".txt", ".txtar", ".md", ".yaml", ".sh":

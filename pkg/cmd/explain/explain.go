@@ -23,9 +23,9 @@ func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [RULE...]",
 		Short: "Print the rules that messages cite",
-		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.6 or 4.6),
+		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.8 or 4.8),
 of a whole section (S4), or without a number the first words of each.`,
-		Example: "  kubizone explain S4.6\n  kubizone explain 2.5 S4",
+		Example: "  kubizone explain S4.8\n  kubizone explain 2.5 S4",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, numbers []string) error {
 			return Run(numbers, command.OutOrStdout())
@@ -35,15 +35,26 @@ of a whole section (S4), or without a number the first words of each.`,
 
 // rule is a numbered sentence with all that belongs to it.
 type rule struct {
-	number string   // S4.6
+	number string   // S4.8
 	lines  []string // Markdown; the first one has no number
 }
 
 var (
 	ruleLine = regexp.MustCompile(`^- (S\d+\.\d+) (.*)$`)
 	asked    = regexp.MustCompile(`^[sS]?(\d+)(\.\d+)?$`)
-	marks    = strings.NewReplacer("**", "", "*Why:*", "Why:", "`", "")
+	// part begins what is said of a rule: why it is, and its examples.
+	part = regexp.MustCompile(`\*(Why:|E\.g\.)\*`)
+	link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
+
+// plain is text without marks: an asterisk outside of code is one.
+func plain(text string) string {
+	parts := strings.Split(link.ReplaceAllString(text, "$1"), "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], "*", "")
+	}
+	return strings.Join(parts, "")
+}
 
 // listRules reads the rules of a page.
 func listRules(page string) (rules []rule) {
@@ -84,7 +95,7 @@ func Run(numbers []string, out io.Writer) error {
 func printRules(rules []rule, number string, out io.Writer) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
-		return fmt.Errorf("%q is no number of a rule, such as S4.6, and no section, such as S4 (kubizone explain lists all)", number)
+		return fmt.Errorf("%q is no number of a rule, such as S4.8, and no section, such as S4 (kubizone explain lists all)", number)
 	}
 	var section []rule
 	var near []string
@@ -111,7 +122,7 @@ func printRules(rules []rule, number string, out io.Writer) error {
 // printFirstWords prints one line for each rule.
 func printFirstWords(rules []rule, out io.Writer) {
 	for _, r := range rules {
-		text := fmt.Sprintf("%-6s %s", r.number, marks.Replace(r.lines[0]))
+		text := fmt.Sprintf("%-6s %s", r.number, plain(r.lines[0]))
 		if runes := []rune(text); len(runes) > width {
 			text = string(runes[:width-1]) + "…"
 		}
@@ -123,14 +134,19 @@ func printFirstWords(rules []rule, out io.Writer) {
 func (r *rule) printRule(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, line := range r.lines {
-		text := marks.Replace(strings.TrimSpace(line))
+		text := plain(strings.TrimSpace(line))
 		cells, isRow := strings.CutPrefix(text, "|")
 		switch {
+		case strings.HasPrefix(text, "!"): // a picture
 		case isRow && strings.Trim(cells, "-| ") == "": // the line below the head
 		case isRow:
 			fmt.Fprintln(table, " "+strings.Join(strings.Split(strings.Trim(cells, "| "), "|"), "\t"))
 		case i == 0:
-			printWrapped(out, r.number+" ", "  ", text)
+			lines := strings.Split(part.ReplaceAllString(line, "\n$1"), "\n")
+			printWrapped(out, r.number+" ", "  ", plain(lines[0]))
+			for _, said := range lines[1:] {
+				printWrapped(out, "  ", "  ", plain(said))
+			}
 		case strings.HasPrefix(text, "- "):
 			printWrapped(out, "  - ", "    ", text[2:])
 		default:

@@ -18,16 +18,18 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		want    []string
 		err     string
 	}{
-		{numbers: "S2.10", want: []string{"S2.10 Names that move are locked", "Why: no namespace takes a name in the gap."}},
+		{numbers: "S2.10", want: []string{"S2.10 Names that move are locked", "\n  Why: no namespace takes a name in the gap.\n"}},
 		{numbers: "2.10", want: []string{"S2.10 Names"}},
-		{numbers: "s2.9", want: []string{"  - When that data goes"}},
-		{numbers: "S4.4", want: []string{"zone example.org., pattern", "*.dev"}},
+		{numbers: "4.8", want: []string{"S4.8 A claimed name comes with all below it", "\n  Why: wildcards", "a tenant's record by a rule with *"}},
+		{numbers: "s4.10", want: []string{"  - the apex;\n"}},
+		{numbers: "S4.12", want: []string{"\n  E.g. pay.apps inside another's *.apps.\n", "\n  Why: "}},
+		{numbers: "S4.6", want: []string{"zone example.org., pattern", "*.dev"}},
 		{numbers: "S1.1 S2.1", want: []string{"S1.1 ", "\n\nS2.1 "}},
-		{numbers: "S4", want: []string{"S4.1   Only what", "\nS4.9   A rule with ds"}},
+		{numbers: "S4", want: []string{"S4.1   Only what", "\nS4.19  A tenant"}},
 		{numbers: "", want: []string{"S1.1 ", "\nS12."}},
 		{numbers: "4.99", err: "no rule has the number 4.99: this section has S4.1, S4.2,"},
 		{numbers: "99.1", err: "the first is S1.1, the last S12."},
-		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.6`},
+		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.8`},
 	} {
 		var out strings.Builder
 		err := Run(strings.Fields(c.numbers), &out)
@@ -40,7 +42,7 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := len([]rune(line)); n > width+10 || strings.Contains(line, "**") {
+			if n := len([]rune(line)); n > width+10 || strings.Contains(line, "**") || strings.Contains(line, "](") {
 				t.Errorf("%q: a line of %d columns: %s", c.numbers, n, line)
 			}
 		}
