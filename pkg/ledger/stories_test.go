@@ -34,11 +34,11 @@ import (
 //	                                             one with a value leaves out compares, which shows damage
 //	zone S NS/NAME [ref=NS/NAME]                 create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
-//	                                             zones PATTERN,... [ds] [to NS]; new: creates, though it is there
+//	                                             zones PATTERN,... [ds] [to NS] | grace DURATION; new: creates, though it is there
 //	sign S NS/NAME                               status.dnssec.ds: a line each, none without
 //	record S NS/NAME [ref=NS/NAME] [wait]        create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
 //	                                             + RDATA beside those that it has
-//	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first
+//	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first; release NS...
 //	delete S record|zone|delegation NS/NAME        annotated: a zone with what others have in it
 //	set S                                        a change set, a write a line: record NS/NAME [ref=NS/NAME] NAME TYPE RDATA |
 //	                                             record NS/NAME + RDATA | delete NS/NAME | refused TEXT, which is refused on its way.
@@ -96,6 +96,8 @@ type world struct {
 	pending map[string]*answered
 	zones   map[string]bool // namespace and name of each that was written
 	told    []datadriven.TestData
+	// asksToEstablish says that a zone which none encloses needs "establish" (S3.2); else the right is there.
+	asksToEstablish bool
 }
 
 // answered is a write that goes on beside the story.
@@ -418,7 +420,7 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 			case there && !d.HasArg("new"):
 				z, err = a.WriteZone(ctx, ns, name, func(o *v1alpha1.Zone) { o.Spec = z.Spec; o.Generation++ })
 			default:
-				z, err = a.CreateZone(z)
+				z, err = w.createZone(a, z, !w.asksToEstablish || d.HasArg("establish"))
 			}
 			if err != nil {
 				return describeError(err)
@@ -445,7 +447,9 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 		return func(context.Context) string {
 			var err error
 			if there {
-				o, err = a.UpdateDelegation(ns, name, func(x *v1alpha1.Delegation) { x.Spec = o.Spec })
+				o, err = a.UpdateDelegation(ns, name, func(x *v1alpha1.Delegation) {
+					x.Spec, x.Annotations = o.Spec, o.Annotations
+				})
 			} else {
 				o, err = a.CreateDelegation(o)
 			}

@@ -177,6 +177,12 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 				d.Fatalf(t, "%v", err)
 			}
 			z.Spec.TTL = new(int32(ttl))
+		case "grace":
+			by, err := time.ParseDuration(f[1])
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: by}
 		case "allow", "zones":
 			z.Spec.Delegations = append(z.Spec.Delegations, ruleOf(t, d, f))
 		default:
@@ -203,7 +209,9 @@ func ruleOf(t *testing.T, d *datadriven.TestData, f []string) (rule v1alpha1.Del
 	shared := false
 	for i, word := range f[2:] {
 		if word == "to" {
-			rule.Namespace = f[2+i+1]
+			if rule.Namespaces = f[2+i+1:]; len(rule.Namespaces) == 1 {
+				rule.Namespace, rule.Namespaces = rule.Namespaces[0], nil
+			}
 			break
 		}
 		if word == "shared" {
@@ -230,6 +238,10 @@ func (w *world) delegationOf(t *testing.T, d *datadriven.TestData, ns, name stri
 	o := store.Delegation(ns, name, d.CmdArgs[2].Key, nil)
 	w.objectMeta(&o.ObjectMeta)
 	for _, text := range strings.Split(d.Input, "\n") {
+		if names, ok := strings.CutPrefix(text, "release "); ok {
+			o.Annotations = map[string]string{v1alpha1.AnnotationReleaseNow: strings.ReplaceAll(names, " ", ",")}
+			continue
+		}
 		f := strings.Fields(text)
 		if to := slices.Index(f, "to"); to > 0 && o.Spec.Namespaces == nil {
 			o.Spec.Namespaces = f[to+1:]

@@ -8,7 +8,8 @@
 //
 //  1. A sentence that no test names, and a test that names a sentence which is not there,
 //     are errors: they are printed, and the exit code is 1.
-//  2. A test is a Go test or fuzz function, or a scenario file that one runs from testdata.
+//  2. A test is a Go test or fuzz function, a scenario file that one runs from testdata, or a story of
+//     docs/situations.md, which names the sentences in its heading.
 //     It names a sentence in its name, in its own comment, in a comment of its body, in the
 //     comment of a package that is one property, or where the name of a subtest begins with it:
 //     what Run is handed, or a text in a table. What stands so at a function testX that it calls

@@ -16,7 +16,10 @@ import (
 	"strings"
 )
 
-const document = "docs/semantics.md"
+const (
+	document   = "docs/semantics.md"
+	situations = "docs/situations.md" // each of its stories is a test, of the rules in its heading
+)
 
 var (
 	defined  = regexp.MustCompile(`(?m)^- (S[1-9]\.\d+) (.*)$`)
@@ -85,6 +88,13 @@ func readTable(root fs.FS) (*table, error) {
 		for line := range strings.Lines(string(text)) {
 			if strings.HasPrefix(line, "#") {
 				t.addClaims(p, line)
+			}
+		}
+	}
+	if text, err := fs.ReadFile(root, situations); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "## ") {
+				t.addClaims(situations, line)
 			}
 		}
 	}

@@ -1,0 +1,112 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package situations
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// Situation is one of the page.
+type Situation struct {
+	// Number and Title are those of its heading.
+	Number, Title string
+	// Rules are those that its heading cites.
+	Rules []string
+	// Story has the commands of the zone, and its own, in the form of datadriven.
+	Story string
+	// Answer is the text below the story.
+	Answer string
+}
+
+var (
+	heading = regexp.MustCompile(`(?m)^## (\d+)\. (.+?) \(([^()]+)\)$`)
+	block   = regexp.MustCompile("(?s)```story\n(.*?)```\n")
+	cited   = regexp.MustCompile(`\b[NS](\d+\.\d+)\b`)
+)
+
+// Read returns the situations of the page in the file.
+func Read(file string) (all []Situation, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	page := string(text)
+	at := heading.FindAllStringSubmatchIndex(page, -1)
+	if len(at) == 0 {
+		return nil, fmt.Errorf("%s has no heading \"## 1. What happens (S4.8)\"", file)
+	}
+	zone := block.FindStringSubmatch(page[:at[0][0]])
+	if zone == nil {
+		return nil, fmt.Errorf("%s has no story of the zone above the first situation", file)
+	}
+	for i, m := range at {
+		end := len(page)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		body := page[m[1]:end]
+		s := Situation{Number: page[m[2]:m[3]], Title: page[m[4]:m[5]], Rules: cited.FindAllString(page[m[6]:m[7]], -1)}
+		story := block.FindStringSubmatchIndex(body)
+		if story == nil {
+			return nil, fmt.Errorf("%s: situation %s has no story", file, s.Number)
+		}
+		s.Story = strings.TrimSpace(zone[1]) + "\n\n" + body[story[2]:story[3]]
+		s.Answer = strings.TrimSpace(body[story[1]:])
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// outcomes are the beginnings of answers, those of the law and those of a server, and the words of the page for them. $1
+// is the reason.
+var outcomes = []struct {
+	answer *regexp.Regexp
+	words  string
+}{
+	{regexp.MustCompile(`^(\d{3}) `), "refused $1"},
+	{regexp.MustCompile(`^(?:stored, not adopted|in no zone|pending): (\w+)`), "waits $1"},
+	{regexp.MustCompile(`^gone\n`), "gone"},
+	{regexp.MustCompile(`^(?:adopted|zone|(?:True )?Accepted|\S+ in|\S+ serial)\b`), "taken"},
+	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
+}
+
+// Shorten returns the words of the page for the answer to a command: what became of it, with the first rule that a refusal
+// cites, and the rules that warnings cite. Of the server's answer to a deletion no more is known than that it passed.
+func Shorten(command, answer string) string {
+	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
+		return ""
+	}
+	text, warnings, _ := strings.Cut(answer, "\nwarning: ")
+	text += "\n"
+	words := ""
+	for _, o := range outcomes {
+		if m := o.answer.FindStringSubmatchIndex(text); m != nil {
+			words = string(o.answer.ExpandString(nil, o.words, text, m))
+			break
+		}
+	}
+	switch {
+	case words == "":
+		return "not understood: " + answer
+	case command == "delete" && words == "taken":
+		words = "gone"
+	case strings.HasPrefix(words, "refused"):
+		if m := cited.FindStringSubmatch(text); m != nil {
+			words += " S" + m[1]
+		}
+	}
+	if command == "record" {
+		said := map[string]bool{}
+		for _, m := range cited.FindAllStringSubmatch(warnings, -1) {
+			if rule := "S" + m[1]; !said[rule] && !strings.HasPrefix(words, "waits") {
+				said[rule] = true
+				words += ", Warning " + rule
+			}
+		}
+	}
+	return words + "\n"
+}
