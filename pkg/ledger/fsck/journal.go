@@ -44,7 +44,7 @@ func (c *check) checkJournals() error {
 			continue
 		}
 		done[uid] = true
-		sets := z.defineRRsets(cuts[uid])
+		sets := defineRRsets(z.records, cuts[uid])
 		c.checkContent(z, sets)
 		if err := c.replayJournal(z, sets); err != nil {
 			return err
@@ -100,8 +100,8 @@ type condensed struct {
 // name belong to an attempt that another server was ahead of.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
-	err := c.checkRoom("condensed", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
-		x := c.condensed[z.UID]
+	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
+		x, kv := c.condensed[z.UID], &mvccpb.KeyValue{Value: *value}
 		if rest == "" {
 			x = &condensed{key: key, parts: map[uint64]int{}}
 			if c.parseValue(key, kv, &x.Condensed) && x.From == serial.Serial(z.status.SettledSerial) {
@@ -121,7 +121,7 @@ func (c *check) readCondensed() error {
 			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...),
 				append(x.Step.TTLs, part.TTLs...)
 		}
-	}, func(*zone, func(string, string)) {})
+	})
 	for _, x := range c.condensed {
 		if n := x.parts[x.Step.N]; n != x.Parts {
 			c.reportDamage(x.key, "S7.5", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)

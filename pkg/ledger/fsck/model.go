@@ -30,7 +30,7 @@ type model struct {
 	withdrawn   map[law.Key]*law.Withdrawal
 	cuts        map[edge]*law.CountedCut
 	records     []*record
-	waiting     []waitingDelegation
+	waiting     []waitingDelegation // Delegations
 }
 
 func newModel() model {
@@ -84,8 +84,11 @@ type zone struct {
 	// holding is the holding under the zone's name; nil where it is of another zone or none.
 	holding *law.Holding
 
-	// given is what Delegations add to its rules.
-	given given
+	// delegations is the number of those in force here, and given the rules that they add for a namespace, in the order
+	// of their names (S4.8). ruled has all rules for a namespace, made when first asked for.
+	delegations int
+	given       map[string][]law.DelegatedRule
+	ruled       map[string][]law.Rule
 
 	records []*record
 	owners  map[name.Rel]*law.Owner
@@ -110,6 +113,13 @@ type record struct {
 	zone   *zone // standing, and adopting it; nil otherwise
 	owner  name.Rel
 	member *law.Member // as stored
+}
+
+// waitingDelegation is a Delegation that is in force in no zone.
+type waitingDelegation struct {
+	law.Ref
+	created int64
+	zone    law.Ref
 }
 
 // addRecord counts a record in its zone, by a plain fold over its values.
@@ -143,6 +153,11 @@ func countValue(values []law.OwnerValue, want law.OwnerValue) []law.OwnerValue {
 	}
 	values[i].Count++
 	return values
+}
+
+// waiting is where the record is found while no zone has it.
+func (r *record) waiting() *law.Waiting {
+	return &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef, KeptOut: r.keptOut}
 }
 
 // addCut counts a delegated child's cut in its parent's owners.
@@ -197,11 +212,11 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the zone's RRsets: its records', and the cuts counted in it.
-// Where both give one RRset, while records pass to or from a child, it is one.
-func (z *zone) defineRRsets(cuts []*law.CountedCut) map[setKey]*rrset {
+// defineRRsets returns the RRsets of records, and of cuts counted in their zone. Where both give one RRset, while records
+// pass to or from a child, it is one.
+func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
-	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data []string) {
+	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {
 		k := setKey{owner, t}
 		s := sets[k]
 		if s == nil {
@@ -215,21 +230,41 @@ func (z *zone) defineRRsets(cuts []*law.CountedCut) map[setKey]*rrset {
 			}
 		}
 	}
-	for _, r := range z.records {
+	for _, r := range records {
 		ttl := content.InheritTTL()
 		if r.TTL != nil {
 			ttl = content.ExplicitTTL(*r.TTL)
 		}
 		for _, v := range r.Values {
-			add(r.owner, r.Type, ttl, []string{v.Text})
+			add(r.owner, r.Type, ttl, v.Text)
 		}
 	}
 	for _, c := range cuts {
 		for _, set := range c.Sets {
-			add(set.Owner, set.Type, set.TTL, set.Data)
+			add(set.Owner, set.Type, set.TTL, set.Data...)
 		}
 	}
 	return sets
+}
+
+// recordsAt returns the zone's records with one owner.
+func (z *zone) recordsAt(owner name.Rel) []*record {
+	if z.byOwner == nil {
+		z.byOwner = map[name.Rel][]*record{}
+		for _, r := range z.records {
+			z.byOwner[r.owner] = append(z.byOwner[r.owner], r)
+		}
+	}
+	return z.byOwner[owner]
+}
+
+// rrsetAt returns the RRset that records make at an owner.
+func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+	s := defineRRsets(z.recordsAt(owner), nil)[setKey{owner, t}]
+	if s == nil {
+		return content.RRset{}, false
+	}
+	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
 }
 
 // cutsOf are the stored cuts of a parent.

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -47,102 +48,77 @@ func (c *check) checkFormat() error {
 				"store, and what is said here of other keys may come of that", ledger.Format)
 		}
 	}
-	from := c.layout.Internal()
-	ends := make([]string, 0, len(layout.Rooms)+1)
-	starts := append(slices.Clone(layout.Rooms), "")
-	for i := range starts {
-		if starts[i] == "" {
-			ends = append(ends, clientv3.GetPrefixRangeEnd(c.layout.Internal()))
-		} else {
-			ends = append(ends, c.layout.Room(starts[i]))
-		}
+	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
+	for _, room := range layout.Rooms {
+		ends = append(ends, c.layout.Room(room))
 	}
-	for i, end := range ends {
-		err := c.eachBetween(from, end, func(k string, _ *mvccpb.KeyValue) error {
+	ends = append(ends, clientv3.GetPrefixRangeEnd(from))
+	for _, end := range ends {
+		err := c.eachBetween(from, end, func(k string, _ *mvccpb.KeyValue) {
 			if c.report.Keys++; k != key && k != c.layout.Asked() {
 				c.reportDamage(k, "format", "a key", "no key of this kind in format %d", ledger.Format)
 			}
-			return nil
 		}, clientv3.WithKeysOnly())
 		if err != nil {
 			return err
 		}
-		if starts[i] != "" {
-			from = clientv3.GetPrefixRangeEnd(c.layout.Room(starts[i]))
-		}
+		from = clientv3.GetPrefixRangeEnd(end)
 	}
 	return nil
 }
 
 func (c *check) readZones() error {
-	return c.eachKey(c.layout.Objects("zones"), func(key string, kv *mvccpb.KeyValue) error {
+	unread := func(key, name string) {
+		namespace, object, _ := strings.Cut(name, "/")
+		c.unread.named[law.Ref{Namespace: namespace, Name: object}] = key
+	}
+	return eachObject(c, "zones", "I2", c.config.Zones, unread, func(key string, o *v1alpha1.Zone) {
 		c.report.Zones++
-		o := &v1alpha1.Zone{}
-		if err := c.config.Zones.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			c.reportDamage(key, "I2", err.Error(), "a Zone")
-			namespace, object, _ := strings.Cut(strings.TrimPrefix(key, c.layout.Objects("zones")), "/")
-			c.unread.named[law.Ref{Namespace: namespace, Name: object}] = key
-			return nil
-		}
 		z, err := objects.LawZone(o)
 		if err != nil {
 			c.unread.uids[string(o.UID)] = key
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
-			return nil
+			return
 		}
-		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
-			deleting: o.DeletionTimestamp != nil,
-			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}}
+		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status, deleting: o.DeletionTimestamp != nil,
+			owners: map[name.Rel]*law.Owner{}, counts: map[string]int64{}, given: map[string][]law.DelegatedRule{},
+			ruled: map[string][]law.Rule{}}
 		x.spec.Delegations = nil // parsed in z; the text is not needed
-		if key != c.layout.Zone(o.Namespace, o.Name) {
-			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
-		}
 		if other := c.zones[z.UID]; other != nil {
 			c.reportDamage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
-			return nil
+			return
 		}
 		c.zones[z.UID] = x
 		c.objects[law.Ref{Namespace: z.Namespace, Name: z.Name}] = x
 		if z.Pending {
-			return nil
+			return
 		}
 		p := place{z.View, z.FQDN()}
 		if other := c.names[p]; other != nil {
 			c.reportDamage(key, "S1.6", z.FQDN().String(), "a name of its own, not that of %s", other.key)
-			return nil
+			return
 		}
 		c.names[p] = x
-		return nil
 	})
 }
 
 // readNames compares names/ with the zones that stand.
 func (c *check) readNames() error {
-	room := c.layout.Room("names")
-	err := c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		var h law.Holding
-		if !c.parseValue(key, kv, &h) {
-			return nil
-		}
+	err := eachKey(c, "names", func(key, _ string, h *law.Holding) {
 		z := c.zones[h.UID]
-		if z == nil && c.unread.countUnread(h.Ref) {
-			return nil
-		}
-		if z == nil || z.Pending {
+		switch {
+		case z == nil && c.unread.countUnread(h.Ref):
+		case z == nil || z.Pending:
 			c.reportDamage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID),
 				"nothing: no such zone stands")
-			return nil
-		}
-		if want := c.nameKey(z); key != want {
-			c.reportDamage(key, "S1.6", "held by "+z.key, "nothing: that zone holds %s", want)
-			return nil
-		}
-		if h.Ref != z.Ref {
+		case key != c.nameKey(z):
+			c.reportDamage(key, "S1.6", "held by "+z.key, "nothing: that zone holds %s", c.nameKey(z))
+		case h.Ref != z.Ref:
 			c.reportDamage(key, "S1.6", fmt.Sprintf("%+v", h.Ref), "%+v", z.Ref)
+			fallthrough
+		default:
+			z.holding = h
 		}
-		z.holding = &h
-		return nil
 	})
 	if err != nil {
 		return err
@@ -164,28 +140,15 @@ func comparePlaces(x, y place) int {
 
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
-func (c *check) parseValue(key string, kv *mvccpb.KeyValue, into any) bool {
-	if err := json.Unmarshal(kv.Value, into); err != nil {
-		c.reportDamage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a %T: %v", into, err)
-		return false
-	}
-	return true
-}
-
 // readOutbox takes in the works in progress and compares them with their marks
 // at zones (I4, S7.2).
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
-	err := c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		var w law.Work
-		if !c.parseValue(key, kv, &w) {
-			return nil
-		}
-		if key != room+w.ID {
+	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
+		if rest != w.ID {
 			c.reportDamage(key, "I4", "work "+w.ID, "the work that the key names")
 		}
-		c.works[w.ID] = &w
+		c.works[w.ID] = w
 		if w.Purge != "" {
 			c.purging[w.Purge] = true
 			if z := c.zones[w.Purge]; z != nil && !(w.Ended != nil && z.Pending && z.Ending) {
@@ -195,32 +158,29 @@ func (c *check) readOutbox() error {
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			if z == nil || z.Pending {
-				continue // gone since; nothing to take from it
-			}
-			if i == 0 && onlyRetries(&w) {
-				continue // named for its namespace to come first; the step that first touches it marks it (S7.2)
-			}
-			if !slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID }) {
+			// One that is gone since has nothing to be taken from it. The first of a work that only retries is named for its
+			// namespace to come first; the step that first touches it marks it (S7.2).
+			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) && !slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool {
+				return s.ID == w.ID
+			}) {
 				c.reportDamage(c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for _, z := range c.names {
 		for _, s := range z.holding.Works {
-			w := c.works[s.ID]
+			w, mark := c.works[s.ID], "marked by work "+s.ID
+			if !s.Locks.IsZero() {
+				mark += ", which locks " + s.Locks.String()
+			}
 			if w == nil {
-				c.reportDamage(c.nameKey(z), "I4", "marked by work "+s.ID, "no mark: there is no such work, so nothing would take it away")
+				c.reportDamage(c.nameKey(z), "I4", mark, "no mark: there is no such work, so nothing would take it away")
 			} else if !slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == z.UID }) {
 				c.reportDamage(room+s.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
 			}
 		}
 	}
-	return nil
+	return err
 }
 
 // onlyRetries reports whether the work only decides anew what waits and which the parents are, because something in
@@ -232,57 +192,25 @@ func onlyRetries(w *law.Work) bool {
 }
 
 func (c *check) readPendingCuts() error {
-	room := c.layout.Room("debts")
-	return c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		var d law.PendingCut
-		if !c.parseValue(key, kv, &d) {
-			return nil
+	return eachKey(c, "debts", func(key, rest string, d *law.PendingCut) {
+		if pair := d.Parent.UID + "/" + d.Child.UID; rest != pair {
+			c.reportDamage(key, "I4", pair, "the pair that the key names")
 		}
-		if key != room+d.Parent.UID+"/"+d.Child.UID {
-			c.reportDamage(key, "I4", d.Parent.UID+"/"+d.Child.UID, "the pair that the key names")
-		}
-		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = d
-		return nil
+		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = *d
 	})
 }
 
 // readWithdrawn reads which periods run (S2.5, S3.4).
 func (c *check) readWithdrawn() error {
-	return c.eachKey(c.layout.Room("withdrawn"), func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		k, err := c.layout.ParseWithdrawal(key)
-		if err != nil {
-			c.reportDamage(key, "I2", "a key of withdrawn/", "withdrawn/<zone>/<namespace>")
-			return nil
-		}
-		var w law.Withdrawal
-		if c.standingZone(key, k.Object) != nil && c.parseValue(key, kv, &w) {
-			c.withdrawn[k] = &w
-		}
-		return nil
+	return eachZoneKey(c, "withdrawn", func(z *zone, _, namespace string, w *law.Withdrawal) {
+		c.withdrawn[law.WithdrawalKey(z.UID, namespace)] = w
 	})
 }
 
 func (c *check) readCuts() error {
-	room := c.layout.Room("cuts")
-	return c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		parent, child, ok := strings.Cut(key[len(room):], "/")
-		if !ok {
-			c.reportDamage(key, "I2", "a key of cuts/", "cuts/<parent>/<child>")
-			return nil
-		}
-		z := c.standingZone(key, parent)
-		if z == nil {
-			return nil
-		}
-		var cut law.CountedCut
-		if c.parseValue(key, kv, &cut) {
-			c.cuts[edge{parent, child}] = &cut
-			z.addCut(&cut)
-		}
-		return nil
+	return eachZoneKey(c, "cuts", func(z *zone, _, child string, cut *law.CountedCut) {
+		c.cuts[edge{z.UID, child}] = cut
+		z.addCut(cut)
 	})
 }
 
@@ -300,20 +228,12 @@ func (c *check) standingZone(key, uid string) *zone {
 }
 
 func (c *check) readRecords() error {
-	return c.eachKey(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
+	return eachObject(c, "records", "I2", c.config.Records, ignore, func(key string, o *v1alpha1.Record) {
 		c.report.Records++
-		o := &v1alpha1.Record{}
-		if err := c.config.Records.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			c.reportDamage(key, "I2", err.Error(), "a Record")
-			return nil
-		}
 		l, err := objects.LawRecord(o)
 		if err != nil {
 			c.reportDamage(key, "I2", err.Error(), "a Record the law can read")
-			return nil
-		}
-		if key != c.layout.Record(o.Namespace, o.Name) {
-			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
+			return
 		}
 		r := &record{Record: l, key: key, view: o.Status.View, serial: o.Status.Serial,
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
@@ -326,12 +246,11 @@ func (c *check) readRecords() error {
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {
 				c.reportDamage(key, "S1.3", o.Status.FQDN, "a canonical name in status.fqdn")
-				return nil
+				return
 			}
 		}
 		c.records = append(c.records, r)
 		c.placeRecord(r)
-		return nil
 	})
 }
 
@@ -388,11 +307,58 @@ func (c *check) placeRecord(r *record) {
 	}
 }
 
-// reportDifference reports a difference as owed where a work explains it.
-func (c *check) reportDifference(excused bool, key string, rule Rule, have, want string, args ...any) {
-	if excused {
-		c.reportOwed(key, rule, have, want, args...)
-	} else {
-		c.reportDamage(key, rule, have, want, args...)
+// readDelegations works out what Delegations give in each zone, and which of them wait (S4.8).
+func (c *check) readDelegations() error {
+	return eachObject(c, "delegations", "S4.8", c.config.Delegations, ignore, func(key string, o *v1alpha1.Delegation) {
+		rule, err := objects.DelegationRule(o)
+		if err != nil {
+			c.reportDamage(key, "S4.8", err.Error(), "a Delegation the law can read")
+			return
+		}
+		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
+		if in := o.Status.ZoneRef != nil; accepted == nil || in != (accepted.Status == "True") {
+			c.reportDamage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encodeText(accepted)), "the condition Accepted says the "+
+				"same as status.zoneRef")
+		}
+		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
+		if o.Status.ZoneRef == nil {
+			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+				created: o.CreationTimestamp.Unix(), zone: named})
+			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
+				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
+					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
+				}), key, "S4.8", "in force nowhere", "in force in zone %s, which stands", z.key)
+			}
+			return
+		}
+		uid := string(o.Status.ZoneRef.UID)
+		z := c.zones[uid]
+		if z == nil || z.Pending {
+			if !c.unread.countUnread(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
+				c.reportDifference(c.purging[uid], key, "S4.8", "in force in zone "+uid, "in force nowhere: no such zone stands")
+			}
+			return
+		}
+		if named.Namespace != z.Namespace || named.Name != z.Name {
+			c.reportDamage(key, "S4.8", "in force in zone "+z.key, "in force in the zone that it names, %s/%s", named.Namespace, named.Name)
+		}
+		z.delegations++
+		for _, ns := range rule.Namespaces {
+			z.given[ns] = append(z.given[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
+		}
+	})
+}
+
+// readServers reads the objects of BIND 9 servers. Nothing follows from them, so all that can be wrong is that one
+// does not decode, or stands under the key of another.
+func (c *check) readServers() error {
+	if c.config.Further == nil {
+		return nil
 	}
+	for _, resource := range layout.FleetResources {
+		if err := eachObject(c, resource, "S11.1", c.config.Further(resource), ignore, func(string, metav1.Object) {}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

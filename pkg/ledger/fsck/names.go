@@ -1,0 +1,308 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// This file is written from the text of the semantics, parts 2 to 5. It takes types and patterns from the law, and no
+// decision: an error of those shows here.
+
+// checkNames checks which zone has each record and each zone, and by which rule.
+func (c *check) checkNames() error {
+	for i, r := range c.records {
+		if i%page == 0 && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if r.zone != nil { // that of a removed zone is owed already
+			c.checkPlace(r)
+			c.checkAdmission(r)
+		}
+	}
+	for _, z := range c.names {
+		c.checkParent(z)
+		c.checkBeside(z)
+		c.noteNests(z)
+	}
+	return nil
+}
+
+// enclosing returns the zone with the longest name at or above n; nil: none.
+func (c *check) enclosing(view string, n name.Name) *zone {
+	for ok := true; ok; n, ok = n.Parent() {
+		if z := c.names[place{view, n}]; z != nil {
+			return z
+		}
+	}
+	return nil
+}
+
+// checkPlace checks that a record is in the zone with the longest name at or above its own; for DS the parent's. Its
+// zoneRef and its view restrict that (S2.1, S1.6).
+func (c *check) checkPlace(r *record) {
+	z, n, rooted := r.zone, r.fqdn, true
+	if r.Type == rdata.DS {
+		n, rooted = n.Parent()
+	}
+	have := "adopted by zone " + z.key
+	if up := c.enclosing(z.View, n); !rooted || up != z {
+		want := "none, which encloses no DS at the root"
+		if up != nil {
+			want = up.key + ", whose name is the longest above it"
+		}
+		c.reportDifference(c.isCovered(r), r.key, "S2.1", have, "%s", want)
+	}
+	if ref := r.ZoneRef; ref != nil && (ref.Namespace != z.Namespace || ref.Name != z.Name) {
+		c.reportDifference(c.isCovered(r), r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
+	}
+	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
+		c.reportDifference(c.isCovered(r), r.key, "S1.6", have, "one of view %q", r.View)
+	}
+}
+
+// checkAdmission checks that a rule of the kind that admitted a record allows it, or that its period runs (N4.1, N4.17,
+// S2.5). While the zone is being deleted, rules that go take nothing (S8.2).
+func (c *check) checkAdmission(r *record) {
+	z, by := r.zone, r.member.Admission
+	if z.Terminating {
+		return
+	}
+	kinds, covered := z.findKinds(r), c.isCovered(r)
+	allowed := slices.Contains(kinds, by)
+	switch w := c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]; {
+	case r.endsAt == 0 && len(kinds) == 0:
+		c.reportDifference(covered, r.key, "I5", "adopted by zone "+z.key, "endsAt, or a rule: none allows %s at %s to namespace %s, "+
+			"and what that speaks for", r.Type, r.fqdn, r.Namespace)
+	case r.endsAt == 0 && !allowed:
+		c.reportDifference(covered, c.memberKey(r), "N4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
+	case r.endsAt != 0 && allowed && by != law.AdmittedShared: // of a shared name others may have made it another's (N4.13)
+		c.reportDifference(covered, r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "none: a rule allows it")
+	case r.endsAt != 0 && (w == nil || w.Over()):
+		c.reportDifference(covered, r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "a period that runs, not %s", encodeText(w))
+	}
+}
+
+// rulesFor lists the rules for a namespace: of the zone, and of Delegations (N4.1, N4.3).
+func (z *zone) rulesFor(namespace string) []law.Rule {
+	rules, ok := z.ruled[namespace]
+	if !ok {
+		for _, r := range z.Rules {
+			if len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace) {
+				rules = append(rules, r)
+			}
+		}
+		for _, d := range z.given[namespace] {
+			rules = append(rules, d.Rule)
+		}
+		z.ruled[namespace] = rules
+	}
+	return rules
+}
+
+// anyPattern reports whether a pattern of rules for records is one of some.
+func anyPattern(rules []law.Rule, is func(law.RecordRule) bool) bool {
+	return slices.ContainsFunc(rules, func(r law.Rule) bool { return slices.ContainsFunc(r.Records, is) })
+}
+
+// namedTypes are those that a tenant has by a rule which names them alone: they change which servers answer (N4.5).
+var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
+
+// findKinds lists by which kinds of rules the zone may have a record (N4.5 to N4.7, N4.12 to N4.14).
+func (z *zone) findKinds(r *record) (kinds []law.Admission) {
+	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
+	is, rules := of == r.owner, z.rulesFor(r.Namespace)
+	at, err := of.In(zone)
+	if err != nil {
+		return nil
+	}
+	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
+	based := anyPattern(rules, func(p law.RecordRule) bool { return p.Pattern.Match(at, zone) })
+	for i := range rules {
+		sharesBase := anyPattern(rules[i:i+1], func(p law.RecordRule) bool { return p.Shared && p.Pattern.Match(at, zone) })
+		for _, p := range rules[i].Records {
+			typed := slices.Contains(p.Types, r.Type)
+			if len(p.Types) == 0 {
+				typed = !r.Type.ByNumber() && (own || !slices.Contains(namedTypes, r.Type))
+			}
+			switch {
+			case !typed || !p.Pattern.Match(r.fqdn, zone):
+			case own && underscore, !own && p.Pattern.NamesUnderscore(r.fqdn, zone):
+				kinds = append(kinds, law.AdmittedUnderscore)
+			case own:
+				kinds = append(kinds, law.AdmittedPlain)
+			case p.Shared && sharesBase:
+				kinds = append(kinds, law.AdmittedShared)
+			case is && p.Pattern.Names(r.fqdn, zone):
+				kinds = append(kinds, law.AdmittedLiteral)
+			case based:
+				kinds = append(kinds, law.AdmittedPlain)
+			}
+		}
+	}
+	return kinds
+}
+
+// checkParent checks what names/ says of the zone above: the nearest one encloses it, and delegates it by a rule, or the
+// zone was established, or it has a period (S3.1 to S3.4, S4.9).
+func (c *check) checkParent(z *zone) {
+	h, up, p := z.holding, name.Name{}, (*zone)(nil)
+	if n, ok := z.FQDN().Parent(); ok {
+		up, p = n, c.enclosing(z.View, n)
+	}
+	excused := c.isScanned(func(s *law.Scan) bool {
+		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
+	})
+	want, status := law.Ancestry{Established: h.Established}, "True"
+	if p != nil {
+		delegates, ds := false, false
+		for _, r := range p.rulesFor(z.Namespace) {
+			for _, x := range r.Zones {
+				match := x.Match(z.FQDN(), p.FQDN())
+				delegates, ds = delegates || match, ds || match && r.DS
+			}
+		}
+		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // rules that go take nothing any more (S8.2)
+			delegates, ds = true, h.DS
+		}
+		want.Enclosed = p.UID
+		switch {
+		case delegates:
+			want.Parent, want.DS = &p.Ref, ds
+		case h.Established:
+			status = "False"
+		default: // its DS stays until it ends
+			want.Parent, want.Withdrawn, want.DS = &p.Ref, p.UID, h.DS
+			if w := c.withdrawn[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.Over() {
+				c.reportDifference(excused, z.key, "S3.4", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
+			}
+		}
+		if at, ok := up.Rel(p.FQDN()); ok && p.liesBelowDNAME(at, true) {
+			c.reportDamage(z.key, "S5.5", "a zone below a DNAME", "none: it replaces every name below it")
+		}
+	}
+	var rule Rule
+	switch {
+	case refText(h.Parent) != refText(want.Parent):
+		rule = "S3.3"
+	case h.DS != want.DS:
+		rule = "S4.9"
+	case h.Withdrawn != want.Withdrawn || h.Enclosed != want.Enclosed:
+		rule = "S3.4"
+	case !meta.IsStatusConditionPresentAndEqual(z.status.Conditions, v1alpha1.ConditionDelegated, metav1.ConditionStatus(status)):
+		rule = "S6.7"
+	default:
+		return
+	}
+	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
+}
+
+// checkBeside checks what may not stand beside or below what, or at such a name (S5.5).
+func (c *check) checkBeside(z *zone) {
+	owners := slices.Clone(z.MadeNames)
+	for owner, o := range z.owners {
+		if len(o.Values) > 0 {
+			owners = append(owners, owner)
+		}
+	}
+	for _, owner := range owners {
+		data := map[rdata.Type]int{}
+		if o := z.owners[owner]; o != nil {
+			for i, v := range o.Values {
+				if i == 0 || v.Type != o.Values[i-1].Type || v.Digest != o.Values[i-1].Digest {
+					data[v.Type]++
+				}
+			}
+		}
+		for _, s := range z.Made {
+			if s.Owner == owner {
+				data[s.Type] += len(s.Data)
+			}
+		}
+		has := func(types ...rdata.Type) bool {
+			return slices.ContainsFunc(types, func(t rdata.Type) bool { return data[t] > 0 })
+		}
+		var have string
+		switch apex := owner.IsApex(); {
+		case has(rdata.CNAME) && len(data) > 1:
+			have = "a CNAME beside other data"
+		case data[rdata.CNAME] > 1 || data[rdata.DNAME] > 1:
+			have = "two CNAME or two DNAME"
+		case apex && has(rdata.CNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY):
+			have = "CNAME, DS, CDS or CDNSKEY at the apex"
+		case !apex && has(rdata.NS) && has(rdata.DNAME):
+			have = "NS beside DNAME"
+		case strings.HasPrefix(owner.String(), "*") && has(rdata.NS, rdata.DNAME):
+			have = "NS or DNAME at a wildcard"
+		case z.liesBelowDNAME(owner, false):
+			have = "data below a DNAME"
+		default:
+			continue
+		}
+		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.5", have, "none: no server loads that")
+	}
+}
+
+// liesBelowDNAME reports whether records put a DNAME above an owner, or, with itself, at it.
+func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
+	for at, ok := owner, true; ok; at, ok = at.Parent() {
+		if o := z.owners[at]; o != nil && (itself || at != owner) &&
+			slices.ContainsFunc(o.Values, func(v law.OwnerValue) bool { return v.Type == rdata.DNAME }) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteNests notes names that one tenant claims by rules with "*" at or below a name that another one claims so, where no
+// rule in force would let that come (N4.8). That is a note, and no damage: a literal or shared rule that stood when the
+// claim came, or a claim between, may be gone, and nothing in a store tells (N4.12, N4.13).
+func (c *check) noteNests(z *zone) {
+	for low, o := range z.owners {
+		for _, mine := range o.Claims {
+			if mine.Namespace == z.Namespace || mine.Plain == 0 {
+				continue
+			}
+			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
+				of := z.owners[at]
+				if of == nil {
+					of = &law.Owner{}
+				}
+				i := slices.IndexFunc(of.Claims, func(x law.Claim) bool {
+					return x.Plain > 0 && x.Namespace != mine.Namespace && x.Namespace != z.Namespace
+				})
+				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(of.Claims, func(x law.Claim) bool {
+					return x.Namespace == mine.Namespace
+				}) {
+					break // what is below here may stand by that
+				}
+				if i >= 0 {
+					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "N4.8", Have: fmt.Sprintf("claimed by "+
+						"namespace %s, and %s by namespace %s", mine.Namespace, at, of.Claims[i].Namespace),
+						Want: "claims of one of them, unless former rules or records let them come"})
+					break
+				}
+			}
+		}
+	}
+}
+
+// excepts reports whether a rule lets a tenant have a name in spite of other tenants' claims: a shared one, or, where it
+// is not at their very name, a literal one.
+func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
+	n, err := at.In(z.FQDN())
+	return err == nil && anyPattern(z.rulesFor(namespace), func(p law.RecordRule) bool {
+		return p.Shared && p.Pattern.Match(n, z.FQDN()) || literal && p.Pattern.Names(n, z.FQDN())
+	})
+}
