@@ -215,7 +215,7 @@ func (z *Zone) listSharedNames() []name.Rel {
 }
 
 // DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). A tenant's zone at an
-// underscore name speaks for its base name and all below, so the rule names that label literally (N4.15). Rules of
+// underscore name speaks for its base name and all below, so the rule names that label literally (N4.19). Rules of
 // Delegations count in a zone of reading.ruledFor.
 func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(z.FQDN())

@@ -327,7 +327,7 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 }
 
 // checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
-// below a name which another one claims (N4.15). What its delegation answers for is decided as for a record (N4.11).
+// below a name which another one claims (N4.19). What its delegation answers for is decided as for a record (N4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -347,18 +347,18 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 			"choose a name of your own)", s.fqdn, p.FQDN())
 	}
 	if up, ok := c.findAbove(s.owner); ok && !p.namesZone(s.fqdn, ns) {
-		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (N4.15; choose a "+
+		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (N4.19; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.nameOf(up), p.FQDN(), s.owner)
 	}
 	up, _ := s.owner.Parent()
 	return c.refuseGlue(up)
 }
 
-// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.6).
+// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (N3.9).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, o *Owner) *Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.hasType(t) {
-			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "zone %s has %s at %s (S3.6; remove it first)",
+			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "zone %s has %s at %s (N3.9; remove it first)",
 				p.FQDN(), t, s.fqdn)
 		}
 	}
