@@ -166,6 +166,13 @@ func (c *check) reportDamage(key string, rule Rule, have, want string, args ...a
 	c.report.Damage.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
 }
 
+// require reports damage unless ok.
+func (c *check) require(ok bool, key string, rule Rule, have, want string, args ...any) {
+	if !ok {
+		c.reportDamage(key, rule, have, want, args...)
+	}
+}
+
 // reportDifference reports a difference as owed where a work explains it.
 func (c *check) reportDifference(excused bool, key string, rule Rule, have, want string, args ...any) {
 	if excused {
@@ -205,9 +212,8 @@ func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec obj
 			damaged(key, key[len(prefix):])
 			return
 		}
-		if name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"); key != prefix+name {
-			c.reportDamage(key, rule, name, "the object that the key names")
-		}
+		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+		c.require(key == prefix+name, key, rule, name, "the object that the key names")
 		f(key, o)
 	})
 }

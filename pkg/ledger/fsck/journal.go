@@ -4,6 +4,7 @@
 package fsck
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,42 +15,51 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
-// checkJournals recomputes each zone's content, then undoes its journal step by
-// step from there.
+// checkJournals recomputes each zone's content, then undoes its journal step by step from there. The serials form a
+// chain, every state is that of the definition it belongs to, every step takes away what is there, and no step is
+// missing. All keys are read backwards, so that those of a zone come one after the other, the last step first.
 func (c *check) checkJournals() error {
-	cuts := c.cutsOf()
+	cuts := map[string][]*law.CountedCut{}
+	for e, cut := range c.cuts {
+		cuts[e.parent] = append(cuts[e.parent], cut)
+	}
 	if err := c.readCondensed(); err != nil {
 		return err
 	}
-	done := map[string]bool{}
-	room := c.layout.Room("journal")
-	for from, end := room, clientv3.GetPrefixRangeEnd(room); ; {
-		r, err := c.get(from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
+	var b *back // nil: of a zone that does not stand
+	for end := clientv3.GetPrefixRangeEnd(room); ; {
+		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 		if err != nil {
 			return err
 		}
-		if len(r.Kvs) == 0 {
+		for _, kv := range r.Kvs {
+			key := string(kv.Key)
+			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != of {
+				b.finish()
+				b, of, done[uid] = nil, uid, true
+				if z := c.standingZone(key, uid); z != nil {
+					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
+						state: sethash.State(z.State)}
+					c.checkContent(z, b.sets)
+				}
+			}
+			if b != nil {
+				b.readStep(room+of+"/", kv)
+			}
+			end = key
+		}
+		if !r.More {
 			break
 		}
-		key := string(r.Kvs[0].Key)
-		uid, _, _ := strings.Cut(key[len(room):], "/")
-		from = clientv3.GetPrefixRangeEnd(room + uid + "/")
-		z := c.standingZone(key, uid)
-		if z == nil {
-			continue
-		}
-		done[uid] = true
-		sets := defineRRsets(z.records, cuts[uid])
-		c.checkContent(z, sets)
-		if err := c.replayJournal(z, sets); err != nil {
-			return err
-		}
 	}
+	b.finish()
 	for _, z := range c.names {
 		if !done[z.UID] {
 			c.reportDamage(room+z.UID+"/", "S6.5", "no journal", "%d steps", z.N)
@@ -58,34 +68,18 @@ func (c *check) checkJournals() error {
 	return nil
 }
 
-// replayJournal undoes a zone's journal from its present definition: the serials form a
-// chain, every state is that of the definition it belongs to, every step takes
-// away what is there, and no step is missing.
-func (c *check) replayJournal(z *zone, sets map[setKey]*rrset) error {
-	prefix := c.layout.Room("journal") + z.UID + "/"
-	b := &back{check: c, zone: z, sets: sets, n: z.N, serial: z.Serial, state: sethash.State(z.State), header: z.Header}
-	for end := clientv3.GetPrefixRangeEnd(prefix); ; {
-		r, err := c.get(prefix, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey,
-			clientv3.SortDescend))
-		if err != nil {
-			return err
-		}
-		for _, kv := range r.Kvs {
-			b.readStep(prefix, kv)
-		}
-		if !r.More {
-			break
-		}
-		end = string(r.Kvs[len(r.Kvs)-1].Key)
+// finish checks that the journal reaches far enough.
+func (b *back) finish() {
+	if b == nil || b.broken {
+		return
 	}
 	b.checkCondensed()
-	if x := c.condensed[z.UID]; x != nil && !x.joined && !b.broken {
-		c.reportDamage(x.key, "S7.5", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
+	if x := b.condensed[b.zone.UID]; x != nil && !x.joined && !b.broken {
+		b.reportDamage(x.key, "S7.5", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
 	}
-	if !b.begun && !b.broken && b.n > 0 && b.steps == 0 {
-		c.reportDamage(prefix, "S6.5", "no step", "steps up to %d", z.N)
+	if !b.begun && b.n > 0 && b.steps == 0 {
+		b.reportDamage(b.layout.Room("journal")+b.zone.UID+"/", "S6.5", "no step", "steps up to %d", b.zone.N)
 	}
-	return nil
 }
 
 // condensed are the condensed steps since the serial that is delivered of a zone.
@@ -276,17 +270,11 @@ func (b *back) undoRows(step content.Step) string {
 	}
 	for _, change := range step.TTLs {
 		s := at(setKey{change.Owner, change.Type})
-		var before, after content.TTL
-		if change.Before != nil {
-			before = *change.Before
-		}
-		if change.After != nil {
-			after = *change.After
-		}
-		if s.ttl != after {
+		ttl := func(t *content.TTL) content.TTL { return *cmp.Or(t, &content.TTL{}) }
+		if s.ttl != ttl(change.After) {
 			return fmt.Sprintf("ttl %s of %s %s, which it has after it", s.ttl, change.Owner, change.Type)
 		}
-		s.ttl = before
+		s.ttl = ttl(change.Before)
 	}
 	for k, s := range touched {
 		if (len(s.data) == 0) != (s.ttl == content.TTL{}) {

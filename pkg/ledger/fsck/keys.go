@@ -124,26 +124,27 @@ func (c *check) checkGiven() error {
 // checkOrphans compares both indexes of what waits.
 func (c *check) checkOrphans() error {
 	want, waits := map[string]string{}, map[string]*record{}
-	for _, r := range c.records {
-		if r.adopted != nil {
-			continue
+	wants := func(at *law.Waiting, resource string, of law.Ref, created int64, moves bool) (keys []string) {
+		keys = c.layout.Waiting(at, resource, of.Namespace, of.Name)
+		for _, key := range keys {
+			want[key] = layout.WaitingValue(of.UID, created, moves)
 		}
-		for _, key := range c.layout.Waiting(r.waiting(), "records", r.Namespace, r.Name) {
-			want[key], waits[key] = layout.WaitingValue(r.UID, r.Created, r.moving), r
+		return keys
+	}
+	for _, r := range c.records {
+		if r.adopted == nil {
+			for _, key := range wants(r.waiting(), "records", law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, r.moving) {
+				waits[key] = r
+			}
 		}
 	}
 	for _, z := range c.zones {
 		if z.Pending {
-			at := &law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}
-			for _, key := range c.layout.Waiting(at, "zones", z.Namespace, z.Name) {
-				want[key] = layout.WaitingValue(z.UID, z.created, false)
-			}
+			wants(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}, "zones", z.Ref, z.created, false)
 		}
 	}
 	for _, d := range c.waiting {
-		for _, key := range c.layout.Waiting(&law.Waiting{Zone: &d.zone}, "delegations", d.Namespace, d.Name) {
-			want[key] = layout.WaitingValue(d.UID, d.created, false)
-		}
+		wants(&law.Waiting{Zone: &d.zone}, "delegations", d.Ref, d.created, false)
 	}
 	room := c.layout.Room("orphans")
 	err := c.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
@@ -174,8 +175,7 @@ func (c *check) checkSerials() error {
 		stands[c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})] = z
 	}
 	return eachKey(c, "serials", func(key, _ string, last *law.LastSerial) {
-		if z := stands[key]; z != nil && last.Serial.Ahead(z.Serial) {
-			c.reportDamage(key, "S6.5", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's, %d", z.Serial)
-		}
+		z := stands[key]
+		c.require(z == nil || !last.Serial.Ahead(z.Serial), key, "S6.5", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -186,16 +187,18 @@ func ttlRank(ttl *uint32) int64 {
 // sameValue leaves the size out, which depends on the zone's name.
 func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.Count == y.Count }
 
-// ownersBelow lists the owners at and below one, in key order.
+// ownersBelow lists the owners strictly below one, in key order.
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
+	byKey := func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) }
 	if z.sorted == nil {
-		z.sorted = slices.Collect(maps.Keys(z.owners))
-		slices.SortFunc(z.sorted, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+		z.sorted = slices.SortedFunc(maps.Keys(z.owners), byKey)
 	}
-	prefix := owner.Key()
-	from, _ := slices.BinarySearchFunc(z.sorted, prefix, func(o name.Rel, k string) int { return cmp.Compare(o.Key(), k) })
+	from, found := slices.BinarySearchFunc(z.sorted, owner, byKey)
+	if found {
+		from++
+	}
 	to := from
-	for to < len(z.sorted) && len(z.sorted[to].Key()) >= len(prefix) && z.sorted[to].Key()[:len(prefix)] == prefix {
+	for to < len(z.sorted) && strings.HasPrefix(z.sorted[to].Key(), owner.Key()) {
 		to++
 	}
 	return z.sorted[from:to]
@@ -265,13 +268,4 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 		return content.RRset{}, false
 	}
 	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
-}
-
-// cutsOf are the stored cuts of a parent.
-func (m *model) cutsOf() map[string][]*law.CountedCut {
-	out := map[string][]*law.CountedCut{}
-	for e, c := range m.cuts {
-		out[e.parent] = append(out[e.parent], c)
-	}
-	return out
 }

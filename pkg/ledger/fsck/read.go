@@ -6,6 +6,7 @@ package fsck
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,21 +33,16 @@ func (c *check) checkFormat() error {
 	if err != nil {
 		return err
 	}
-	if len(r.Kvs) == 0 {
-		c.reportDamage(key, "format", "nothing", "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
-	} else {
-		var have struct {
-			Format        int `json:"format"`
-			HashAlgorithm int `json:"hashAlgorithm"`
-		}
-		err := json.Unmarshal(r.Kvs[0].Value, &have)
-		switch {
-		case err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm:
-			c.reportDamage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
-		case have.Format < ledger.Format:
-			c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the "+
-				"store, and what is said here of other keys may come of that", ledger.Format)
-		}
+	var have struct{ Format, HashAlgorithm int }
+	text := "nothing"
+	if len(r.Kvs) > 0 {
+		text = string(r.Kvs[0].Value)
+	}
+	if err := json.Unmarshal([]byte(text), &have); err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
+		c.reportDamage(key, "format", text, "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
+	} else if have.Format < ledger.Format {
+		c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and "+
+			"what is said here of other keys may come of that", ledger.Format)
 	}
 	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
 	for _, room := range layout.Rooms {
@@ -145,15 +141,13 @@ func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.V
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
 	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
-		if rest != w.ID {
-			c.reportDamage(key, "I4", "work "+w.ID, "the work that the key names")
-		}
+		c.require(rest == w.ID, key, "I4", "work "+w.ID, "the work that the key names")
 		c.works[w.ID] = w
 		if w.Purge != "" {
 			c.purging[w.Purge] = true
-			if z := c.zones[w.Purge]; z != nil && !(w.Ended != nil && z.Pending && z.Ending) {
-				c.reportDamage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
-			}
+			z := c.zones[w.Purge]
+			c.require(z == nil || w.Ended != nil && z.Pending && z.Ending, key, "I4", "purges the keys of zone "+w.Purge,
+				"nothing purged: that zone exists")
 		}
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
@@ -193,9 +187,8 @@ func onlyRetries(w *law.Work) bool {
 
 func (c *check) readPendingCuts() error {
 	return eachKey(c, "debts", func(key, rest string, d *law.PendingCut) {
-		if pair := d.Parent.UID + "/" + d.Child.UID; rest != pair {
-			c.reportDamage(key, "I4", pair, "the pair that the key names")
-		}
+		pair := d.Parent.UID + "/" + d.Child.UID
+		c.require(rest == pair, key, "I4", pair, "the pair that the key names")
 		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = *d
 	})
 }
@@ -256,9 +249,7 @@ func (c *check) readRecords() error {
 
 // placeRecord puts an adopted record into its zone, comparing its status on the way (S2, S6.7).
 func (c *check) placeRecord(r *record) {
-	if r.claims != (r.adopted != nil) {
-		c.reportDamage(r.key, "S6.7", fmt.Sprintf("condition Adopted is %t", r.claims), "status.zoneRef says the same")
-	}
+	c.require(r.claims == (r.adopted != nil), r.key, "S6.7", "the condition Adopted", "status.zoneRef says the same")
 	if r.adopted == nil {
 		return
 	}
@@ -277,17 +268,11 @@ func (c *check) placeRecord(r *record) {
 	case r.adopted.Namespace != z.Namespace || r.adopted.Name != z.Name:
 		c.reportDamage(r.key, "S6.7", r.adopted.Namespace+"/"+r.adopted.Name, "%s/%s, the zone with that uid", z.Namespace, z.Name)
 	}
-	var err error
-	var fqdn name.Name
-	if r.Absolute() {
-		if fqdn, err = name.Parse(r.DomainName); err == nil {
-			var ok bool
-			if r.owner, ok = fqdn.Rel(z.FQDN()); !ok {
-				err = fmt.Errorf("it is not at or below %s", z.FQDN())
-			}
-		}
-	} else if r.owner, err = name.ParseRel(r.DomainName); err == nil {
-		fqdn, err = r.owner.In(z.FQDN())
+	fqdn, err := name.ParseIn(r.DomainName, z.FQDN())
+	if owner, ok := fqdn.Rel(z.FQDN()); ok {
+		r.owner = owner
+	} else if err == nil {
+		err = errors.New("it is not at or below that")
 	}
 	if err != nil {
 		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name of its zone")
@@ -299,12 +284,8 @@ func (c *check) placeRecord(r *record) {
 	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to say so
 		c.reportDifference(c.isCovered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
 	}
-	if r.view != z.View {
-		c.reportDamage(r.key, "S1.6", "status.view "+r.view, "%q, the zone's", z.View)
-	}
-	if isAhead(r.serial, z.status.Serial) {
-		c.reportDamage(r.key, "S6.7", fmt.Sprintf("status.serial %d", r.serial), "none ahead of the zone's, %d", z.status.Serial)
-	}
+	c.require(r.view == z.View, r.key, "S1.6", "status.view "+r.view, "%q, the zone's", z.View)
+	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.7", "status.serial", "%d or less, the zone's", z.status.Serial)
 }
 
 // readDelegations works out what Delegations give in each zone, and which of them wait (S4.8).
@@ -316,10 +297,8 @@ func (c *check) readDelegations() error {
 			return
 		}
 		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
-		if in := o.Status.ZoneRef != nil; accepted == nil || in != (accepted.Status == "True") {
-			c.reportDamage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encodeText(accepted)), "the condition Accepted says the "+
-				"same as status.zoneRef")
-		}
+		c.require(accepted != nil && (o.Status.ZoneRef != nil) == (accepted.Status == "True"), key, "S4.8", encodeText(accepted), "the "+
+			"condition Accepted says the same as status.zoneRef")
 		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
 		if o.Status.ZoneRef == nil {
 			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
@@ -339,9 +318,8 @@ func (c *check) readDelegations() error {
 			}
 			return
 		}
-		if named.Namespace != z.Namespace || named.Name != z.Name {
-			c.reportDamage(key, "S4.8", "in force in zone "+z.key, "in force in the zone that it names, %s/%s", named.Namespace, named.Name)
-		}
+		c.require(named.Namespace == z.Namespace && named.Name == z.Name, key, "S4.8", "in force in zone "+z.key, "in force in the zone "+
+			"that it names, %s/%s", named.Namespace, named.Name)
 		z.delegations++
 		for _, ns := range rule.Namespaces {
 			z.given[ns] = append(z.given[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})

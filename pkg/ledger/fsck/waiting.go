@@ -109,47 +109,37 @@ func (c *check) isScanned(by func(*law.Scan) bool) bool {
 	return false
 }
 
-// lookUpFact returns a fact from the model.
+// lookUpFact returns a fact from the model. A nil pointer is one, too: nothing stands there.
 func (c *check) lookUpFact(k law.Key) any {
+	z := c.zones[k.Zone]
 	switch k.Kind {
-	case law.KindHolding:
-		if z := c.names[place{k.View, k.Name}]; z != nil {
-			return z.holding
-		}
-		return nil
-	case law.KindZone:
-		if z := c.objects[law.Ref{Namespace: k.Namespace, Name: k.Object}]; z != nil {
-			return z.Zone
-		}
-		return nil
 	case law.KindZonesBelow:
 		return c.zonesBelow(k)
+	case law.KindHolding:
+		z = c.names[place{k.View, k.Name}]
+	case law.KindZone:
+		z = c.objects[law.Ref{Namespace: k.Namespace, Name: k.Object}]
 	}
-	z := c.zones[k.Zone]
 	if z == nil {
 		return nil
 	}
 	switch k.Kind {
+	case law.KindHolding:
+		return z.holding
+	case law.KindZone:
+		return z.Zone
 	case law.KindOwner:
-		if o := z.owners[k.Owner]; o != nil {
-			return o
-		}
+		return z.owners[k.Owner]
 	case law.KindCount:
-		if n := z.counts[k.Namespace]; n > 0 {
-			return &law.Count{Records: n}
-		}
+		return &law.Count{Records: z.counts[k.Namespace]}
+	case law.KindRules:
+		return &law.NamespaceRules{List: z.given[k.Namespace]}
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for _, o := range z.ownersBelow(k.Owner) {
-			if o != k.Owner {
-				out.Add(z.owners[o])
-			}
+			out.Add(z.owners[o])
 		}
 		return out
-	case law.KindRules:
-		if rules := z.given[k.Namespace]; len(rules) > 0 {
-			return &law.NamespaceRules{List: rules}
-		}
 	}
 	return nil
 }

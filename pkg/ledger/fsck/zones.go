@@ -4,11 +4,13 @@
 package fsck
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -43,41 +45,28 @@ func (c *check) checkZones() error {
 		ends[w.Purge] = ends[w.Purge] || w.Ended != nil
 	}
 	for _, z := range c.zones {
-		if z.Pending && z.Ending && !ends[z.UID] {
-			c.reportDamage(z.key, "S3.4", "a zone that ended, with endsAt "+z.status.EndsAt.String(),
+		if s := z.status; z.Pending {
+			c.require(!z.Ending || ends[z.UID], z.key, "S3.4", "a zone that ended, with endsAt",
 				"no endsAt: no work lets go what it had, and nothing would take it away")
-		}
-		if s := z.status; z.Pending && (s.Serial != 0 || s.ContentState != "" || s.Hash != "" || s.ContentGeneration != 0 ||
-			s.EntryCount != 0) {
-			c.reportDamage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash),
-				"none of it: it waits for the zone it refers to")
+			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.1",
+				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
 		}
 	}
 	return nil
 }
 
-// checkName checks that the fqdn follows from spec and the zone referred to (S1.5).
+// checkName checks that the fqdn follows from spec and the zone referred to (S1.5). That zone may have gone, or be
+// another one by now: a zone that stands keeps its name.
 func (c *check) checkName(z *zone) {
-	if name.IsAbsolute(z.spec.DomainName) {
-		if n, err := name.Parse(z.spec.DomainName); err != nil || n != z.FQDN() {
-			c.reportDamage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q", z.spec.DomainName)
-		}
-	} else if t := z.targetZone(); t == nil {
-		c.reportDamage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
-	} else if !isRelativeTo(z.FQDN(), z.spec.DomainName) {
-		c.reportDamage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "a name that begins with %q", z.spec.DomainName)
+	text, fqdn := z.spec.DomainName, z.FQDN()
+	relative := !name.IsAbsolute(text)
+	follows := false
+	for up, ok := fqdn, true; ok && !follows; up, ok = up.Parent() {
+		n, err := name.ParseIn(text, up)
+		follows = err == nil && n == fqdn && (!relative || up != fqdn)
 	}
-}
-
-// isRelativeTo reports whether fqdn is a relative name below some zone. That zone may have gone, or be another one by
-// now: a zone that stands keeps its name (S1.5).
-func isRelativeTo(fqdn name.Name, relative string) bool {
-	for up, ok := fqdn.Parent(); ok; up, ok = up.Parent() {
-		if n, err := name.ParseIn(relative, up); err == nil && n == fqdn {
-			return true
-		}
-	}
-	return false
+	c.require(follows, z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q, or a name that begins so", text)
+	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
 // checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). The mark that a removed
@@ -85,60 +74,44 @@ func isRelativeTo(fqdn name.Name, relative string) bool {
 // the object may still say settled.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
-	cond := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled)
-	says, through, held := cond != nil && cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
+	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
+	says, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
-	if held != (cond != nil && cond.Reason == v1alpha1.ReasonMassDeletion) {
-		c.reportDamage(z.key, "S7.5", fmt.Sprintf("held by a mass deletion: %t", !held), "%t, as names/ says", held)
-	}
-	if held && h.Held.Serial != serial.Serial(s.SettledSerial) {
-		c.reportDamage(key, "S7.5", fmt.Sprintf("held at serial %d", h.Held.Serial), "%s", settled)
-	}
-	if held && !z.ExcessOf(h.Held).Holds() {
-		c.reportDamage(key, "S7.5", fmt.Sprintf("held for %+v", *z.ExcessOf(h.Held)), "more than the zone's own namespace may remove")
-	}
-	if d := z.Deletions; slices.ContainsFunc(d.Least[:], func(s law.Stock) bool { return s.RRsets < 0 }) || d.Since < 0 {
-		c.reportDamage(z.key, "S7.5", fmt.Sprintf("status.deletions %+v", d), "numbers of RRsets, and a time")
-	}
-	if works == 0 && !held && !says {
-		c.reportDamage(z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
-	}
-	if (works > 0 || held) && says && !through {
-		c.reportDamage(z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
-	}
-	if !through && !held && (works == 0 || h.Overdue) {
-		c.reportDamage(z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
-	}
-	if isAhead(s.SettledSerial, s.Serial) && s.SettledSerial != 0 {
-		c.reportDamage(z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
-	}
+	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as names/ "+
+		"says", held)
+	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
+	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than the zone's own namespace may remove")
+	d := z.Deletions
+	c.require(d.Since >= 0 && !slices.ContainsFunc(d.Least[:], func(s law.Stock) bool { return s.RRsets < 0 }), z.key, "S7.5",
+		fmt.Sprintf("status.deletions %+v", d), "numbers of RRsets, and a time")
+	c.require(works > 0 || held || says, z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
+	c.require(works == 0 && !held || !says || through, z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
+	c.require(through || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
+	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 
 // checkHolding checks what names/ says of the zone beside its works and its parent.
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
 	expect := func(rule Rule, what string, have, want any) {
-		if x, y := encodeText(have), encodeText(want); x != y {
-			c.reportDamage(key, rule, what+" "+x, "%s", y)
-		}
+		x, y := encodeText(have), encodeText(want)
+		c.require(x == y, key, rule, what+" "+x, "%s", y)
 	}
-	if d := z.status.DNSSEC; d != nil && d.FQDN != z.status.FQDN {
-		c.reportDamage(z.key, "S12.2", "status.dnssec of "+d.FQDN, "one of %s, or none", z.status.FQDN)
+	if d := z.status.DNSSEC; d != nil {
+		c.require(d.FQDN == z.status.FQDN, z.key, "S12.2", "status.dnssec of "+d.FQDN, "one of %s, or none", z.status.FQDN)
 	}
 	parent := "none"
 	if p := z.status.ParentRef; p != nil {
 		parent = p.Namespace + "/" + p.Name
 	}
-	expect("S3.1", "parent", refText(h.Parent), parent) // of the status
+	expect("S3.1", "parent", refText(h.Parent), parent)
 	expect("S1.5", "refers to", refText(h.Target), refText(z.targetZone()))
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	if by := h.Withdrawn; by != "" && (h.Parent == nil || h.Parent.UID != by || cond == nil ||
-		cond.Reason != v1alpha1.ReasonDelegationWithdrawn) {
-		c.reportDamage(key, "S3.4", "withdrawn by zone "+by, "nothing: the condition Delegated or the parent says otherwise")
-	}
-	if (h.Withdrawn != "") != (z.status.EndsAt != nil) {
-		c.reportDamage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
-	}
+	c.require(h.Withdrawn == "" || h.Parent != nil && h.Parent.UID == h.Withdrawn && cond != nil &&
+		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.4", "withdrawn by zone "+h.Withdrawn, "nothing: the condition Delegated "+
+		"or the parent says otherwise")
+	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule "+
+		"was withdrawn, and only there")
 	expect("S4.8", "number of Delegations", h.Delegations, z.delegations)
 	ns, _ := z.rrsetAt(name.Apex, rdata.NS)
 	expect("S6.2", "apex NS", h.ApexNS, ns.Data)
@@ -150,9 +123,7 @@ func (c *check) checkHolding(z *zone) {
 			}
 		}
 	}
-	if !maps.Equal(hosts, h.ApexHosts) {
-		expect("S6.2", "hosts of the apex", h.ApexHosts, hosts)
-	}
+	c.require(maps.Equal(hosts, h.ApexHosts), key, "S6.2", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
 }
 
 func refText(r *law.Ref) string {
@@ -169,13 +140,19 @@ func (c *check) checkCuts() error {
 		if z.holding.Parent == nil {
 			continue
 		}
-		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending && z.holding.CountedBy(p.Zone) {
-			e := edge{p.UID, z.UID}
-			if cut := z.holding.Counts(c.expectedCut(p, z), z.DS); z.holding.KeepsCut(c.cuts[e]) {
-				want[e], kept[e] = c.cuts[e], true
-			} else if cut != nil {
-				want[e] = cut
-			}
+		p := c.zones[z.holding.Parent.UID]
+		if p == nil || p.Pending || !z.holding.CountedBy(p.Zone) {
+			continue
+		}
+		e := edge{p.UID, z.UID}
+		var cut *law.CountedCut
+		if sets := content.Cut(p.FQDN(), z.Header, z.rrsetAt); len(sets) > 0 {
+			cut = &law.CountedCut{Sets: sets}
+		}
+		if cut = z.holding.Counts(cut, z.DS); z.holding.KeepsCut(c.cuts[e]) {
+			want[e], kept[e] = c.cuts[e], true
+		} else if cut != nil {
+			want[e] = cut
 		}
 	}
 	for e, d := range c.pendingCuts {
@@ -184,63 +161,35 @@ func (c *check) checkCuts() error {
 				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		}
 	}
-	owed := func(e edge) bool { return c.pendingCuts[e] != law.PendingCut{} }
+	differ := func(e edge, have, want *law.CountedCut) {
+		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.1", encodeText(have), "%s",
+			encodeText(want))
+	}
 	for e, w := range want {
-		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
-			c.reportDifference(owed(e), c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
+		if have := c.cuts[e]; have == nil || !slices.EqualFunc(have.Sets, w.Sets, content.RRset.Equal) {
+			differ(e, have, w)
 		}
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
-			c.reportDifference(owed(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no "+
-				"such zone")
+			differ(e, have, nil) // the parent delegates no such zone
 		}
 	}
 	return nil
-}
-
-func (c *check) cutKey(e edge) string { return c.layout.Room("cuts") + e.parent + "/" + e.child }
-
-func sameCut(x, y *law.CountedCut) bool {
-	return slices.EqualFunc(x.Sets, y.Sets, content.RRset.Equal)
-}
-
-// expectedCut returns what parent should count for child; nil for nothing.
-func (c *check) expectedCut(parent, child *zone) *law.CountedCut {
-	sets := content.Cut(parent.FQDN(), child.Header, child.rrsetAt)
-	if len(sets) == 0 {
-		return nil
-	}
-	return &law.CountedCut{Sets: sets}
 }
 
 // checkContent compares what the zone's status says of its definition.
 func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	rows := 0
 	var elements []sethash.Element
-	var state sethash.State
-	var err error
-	add := func() {
-		if err == nil {
-			state, err = state.Update(nil, elements)
-		}
-		elements = elements[:0]
-	}
 	for k, s := range sets {
 		rows += len(s.data)
 		elements = content.RRset{Owner: k.owner, Type: k.t, TTL: s.ttl, Data: s.data}.Elements(elements)
-		if len(elements) >= page {
-			add()
-		}
 	}
-	add()
-	if err != nil || state.String() != z.status.ContentState {
-		c.reportDamage(z.key, "S6.4", "contentState "+z.status.ContentState, "%s, of %d rows", state, rows)
-	}
-	if hash := z.Header.Hash(sethash.State(z.State)); hash != z.status.Hash {
-		c.reportDamage(z.key, "S6.4", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
-	}
-	if n := int64(content.EntryCount(z.Header, rows)); n != z.status.EntryCount {
-		c.reportDamage(z.key, "S6.4", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
-	}
+	state, err := (sethash.State{}).Update(nil, elements)
+	hash, n := z.Header.Hash(sethash.State(z.State)), int64(content.EntryCount(z.Header, rows))
+	c.require(err == nil && state.String() == z.status.ContentState, z.key, "S6.4", "contentState "+z.status.ContentState, "%s, of %d rows",
+		state, rows)
+	c.require(hash == z.status.Hash, z.key, "S6.4", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
+	c.require(n == z.status.EntryCount, z.key, "S6.4", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
 }
