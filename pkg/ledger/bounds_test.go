@@ -131,7 +131,7 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 			replace := func(from, to int) error {
 				_, err := s.UpdateZone("team-a", "z", func(z *v1alpha1.Zone) {
 					for i := from; i < to; i++ {
-						z.Spec.NameServers[i].Name = fmt.Sprintf("other%d", i)
+						z.Spec.NameServers[i].Name = fmt.Sprintf("other%d.d%d", i, i)
 					}
 				})
 				return err
@@ -139,7 +139,7 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 			err := s.Ledger.PreviewZone(t.Context(), s.Zone("team-a", "z"), func() *v1alpha1.Zone {
 				z := s.Zone("team-a", "z")
 				for i := range z.Spec.NameServers {
-					z.Spec.NameServers[i].Name = fmt.Sprintf("other%d", i)
+					z.Spec.NameServers[i].Name = fmt.Sprintf("other%d.d%d", i, i)
 				}
 				return z
 			}())
@@ -161,7 +161,7 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 					}
 				}
 			}
-			if z := s.Zone("team-a", "z"); z.Spec.NameServers[69].Name != "other69" {
+			if z := s.Zone("team-a", "z"); z.Spec.NameServers[69].Name != "other69.d69" {
 				t.Errorf("the zone has %v", z.Spec.NameServers)
 			}
 			s.Run()

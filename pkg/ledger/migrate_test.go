@@ -80,7 +80,7 @@ func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 		ledger.Format + 1: "start a version that knows it",
 		ledger.FirstFormat - 1: "the store is of format 19, and the first that this kubizone reads is 20: " +
 			"start the kubizone that wrote it, export its zones",
-		1: "the store is of format 1, and the first that this kubizone reads is 19",
+		1: "the store is of format 1, and the first that this kubizone reads is 20",
 	} {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) {
 			t.Parallel()
