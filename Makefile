@@ -89,7 +89,7 @@ test-idle: ##- 1,000 zones that do not change: for ten minutes nothing is writte
 SEED ?= 0
 
 .PHONY: judges
-judges: peers ##- the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 60 odd zones and all values that are made of each type through all four
+judges: peers ##- the long form of S5.11: the table of types that BIND, Knot, NSD and PowerDNS know, and 60 odd zones and all values that are made of each type through all four
 	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 60m -v ./test/interop/known_types
 	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 120m -v ./test/interop/odd_zones -zones 60 -values 0 -seed $(SEED)
 

@@ -562,7 +562,7 @@ func TestErrors_haveACodeEach(t *testing.T) {
 	})
 	s.makeNamespace(t, "neighbour", nil)
 	s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1")
-	// Namespaces with budgets (S9.4): one may store nothing more, the other has a minute's writes behind it.
+	// Namespaces with budgets (S9.3): one may store nothing more, the other has a minute's writes behind it.
 	budgets := map[string]string{"full": "stored=1", "hasty": "written=1"}
 	kubeconfigs := map[string]string{}
 	for namespace, budget := range budgets {

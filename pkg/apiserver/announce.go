@@ -52,8 +52,8 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 	return announcer{b, b.NewRecorder(scheme.Scheme, Component), make(chan queuedEvent, maxQueued)}
 }
 
-// announceWithdrawn tells the owner of a Record or Zone when it ends, or with 0 that it does not any more (S2.5, S3.4).
-// The reference has no resourceVersion, so that rules which come and go make one series of Events.
+// announceWithdrawn tells the owner of a Record or Zone when it ends, or with 0 that it does not any more (S2.12,
+// S3.5). The reference has no resourceVersion, so that rules which come and go make one series of Events.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

@@ -17,7 +17,7 @@ import (
 )
 
 // S7.5: an Event has what the condition says, as much of it as an Event takes.
-func TestHeld_isTold_S7_5(t *testing.T) {
+func TestHeld_isTold_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
 	a := announcer{recorder: recorder}
@@ -30,14 +30,14 @@ func TestHeld_isTold_S7_5(t *testing.T) {
 	(&announcer{}).announceHeld(zone) // standalone: to the log
 }
 
-// S2.5: an Event says what the rules allow no more, and when that ends. A thousand of them wait for their turn, and
+// S2.12: an Event says what the rules allow no more, and when that ends. A thousand of them wait for their turn, and
 // what is more is dropped: nothing waits for them.
-func TestWithdrawn_isTold_S2_5(t *testing.T) {
+func TestWithdrawn_isTold_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
 		a := announcer{recorder: recorder, queue: make(chan queuedEvent, maxQueued)}
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "r"}}
-		a.announceWithdrawn(record, 1<<31, "it stays until about status.endsAt (S2.5)")
+		a.announceWithdrawn(record, 1<<31, "it stays until about status.endsAt (S2.12)")
 		a.announceWithdrawn(&v1alpha1.Zone{}, 0, "by zone a")
 		for range 2 * maxQueued {
 			a.announceWithdrawn(record, 1<<31, "")
@@ -52,7 +52,7 @@ func TestWithdrawn_isTold_S2_5(t *testing.T) {
 		if n := len(recorder.Events); n != maxQueued {
 			t.Errorf("%d Events in all", n)
 		}
-		for _, want := range []string{"Warning DelegationWithdrawn it stays until about 2038-01-19T03:14:08Z (S2.5)",
+		for _, want := range []string{"Warning DelegationWithdrawn it stays until about 2038-01-19T03:14:08Z (S2.12)",
 			"Normal DelegationRestored rules allow it again, and it does not end: by zone a"} {
 			if got := <-recorder.Events; got != want {
 				t.Errorf("%q, want %q", got, want)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What the body of a write may be (S5.6). The generic server allows 3 MiB and 10,000 levels and operations. A merge
+// What the body of a write may be (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge
 // patch parses what is nested anew at each level, an operation of a JSON patch copies the list that it changes, and
 // the managers of 100,000 labels are sorted by insertion: one such body takes minutes and gigabytes, and goes on after
 // its client was told that its time is over. YAML repeats a text at each of its aliases: 61 KB took 3.6 GiB.
@@ -89,7 +89,7 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 		return n, b.tooMany()
 	}
 	if b.isJSONPatch && b.in.items > maxOperations {
-		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.6): "+
+		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.12): "+
 			"replace the whole field, or send several patches", b.what, maxOperations))
 	}
 	return n, err
@@ -118,7 +118,7 @@ func (b *boundedBody) readWhole() {
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: line %d has the alias *%s; aliases are not taken (S5.6): "+
+		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: line %d has the alias *%s; aliases are not taken (S5.12): "+
 			"write the value out", b.what, node.Line, node.Value))
 	case yaml.MappingNode, yaml.SequenceNode:
 		if depth > maxDepth {
@@ -141,15 +141,15 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 }
 
 func (b *boundedBody) tooLarge() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.6): "+
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.12): "+
 		"write several objects, or leave out managedFields and status", b.what, maxBody>>10))
 }
 func (b *boundedBody) tooDeep() error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): "+
+	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.12): "+
 		"no field needs more than 20", b.what, maxDepth))
 }
 func (b *boundedBody) tooMany() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.6): "+
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.12): "+
 		"no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
 }
 

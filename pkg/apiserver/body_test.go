@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S5.6: a body that asks for more work than any object needs is refused before it is decoded, by whatever write it
+// S5.12: a body that asks for more work than any object needs is refused before it is decoded, by whatever write it
 // comes; what the largest object may have fits, in the longest form that JSON has for it.
-func TestWrite_boundsItsBody_S5_6(t *testing.T) {
+func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 	client := startWholeServer(t)
 	send := func(verb, media, body string) error {
 		request := client.RESTClient().Verb(verb).Namespace("team").Resource("records").SetHeader("Content-Type", media).Body([]byte(body))
@@ -45,26 +45,26 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 		}
 		return `{"metadata":{"labels":{` + strings.Join(labels, ", ") + `}}}`
 	}
-	const manyEntries = "a list or object in a write of a Record has at most 10000 entries (S5.6)"
+	const manyEntries = "a list or object in a write of a Record has at most 10000 entries (S5.12)"
 	for what, test := range map[string]struct {
 		verb, media, body string
 		code              int32 // 0: allowed
 		says              string
 	}{
 		"the longest form of much": {"PUT", inJSON, annotated(79<<10, `\u003c`), 0, ""},
-		"much more":                {"POST", inJSON, annotated(86<<10, `\u003c`), http.StatusRequestEntityTooLarge, "at most 512 KiB as it is sent (S5.6): write several objects"},
+		"much more":                {"POST", inJSON, annotated(86<<10, `\u003c`), http.StatusRequestEntityTooLarge, "at most 512 KiB as it is sent (S5.12): write several objects"},
 		"blanks":                   {"PATCH", string(types.MergePatchType), "{}" + strings.Repeat(" ", maxBody), http.StatusRequestEntityTooLarge, "at most 512 KiB"},
 		"of octets":                {"POST", runtime.ContentTypeProtobuf, strings.Repeat("x", maxBody+1), http.StatusRequestEntityTooLarge, "at most 512 KiB"},
 		"a long text to apply":     {"PATCH", string(types.ApplyYAMLPatchType), "# " + strings.Repeat("x", maxBody), http.StatusRequestEntityTooLarge, "at most 512 KiB"},
 		"sixty levels":             {"PATCH", string(types.MergePatchType), `{"x":` + nested(maxDepth-1) + `}`, 0, ""},
-		"deeper":                   {"PATCH", string(types.MergePatchType), `{"x":` + nested(maxDepth) + `}`, http.StatusBadRequest, "Record cannot be read: lists and objects in it are nested deeper than 64 levels (S5.6)"},
+		"deeper":                   {"PATCH", string(types.MergePatchType), `{"x":` + nested(maxDepth) + `}`, http.StatusBadRequest, "Record cannot be read: lists and objects in it are nested deeper than 64 levels (S5.12)"},
 		"much deeper":              {"PATCH", string(types.MergePatchType), `{"x":` + nested(9000) + `}`, http.StatusBadRequest, "deeper than 64"},
 		"strategically":            {"PATCH", string(types.StrategicMergePatchType), `{"x":` + nested(9000) + `}`, http.StatusBadRequest, "deeper than 64"},
 		"by an operation":          {"PATCH", string(types.JSONPatchType), `[{"op":"add","path":"/x","value":` + nested(9000) + `}]`, http.StatusBadRequest, "deeper than 64"},
 		"as it is made":            {"POST", inJSON, strings.Replace(aRecord, "{", `{"x":`+nested(9000)+",", 1), http.StatusBadRequest, "deeper than 64"},
 		"brackets in a text":       {"PATCH", string(types.MergePatchType), `{"metadata":{"annotations":{"a":"\"` + strings.Repeat("[{", 1000) + `\\"}}}`, 0, ""},
 		"a thousand operations":    {"PATCH", string(types.JSONPatchType), operations(maxOperations), 0, ""},
-		"one more":                 {"PATCH", string(types.JSONPatchType), operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "a JSON patch of a Record has at most 1000 operations (S5.6): replace the whole field"},
+		"one more":                 {"PATCH", string(types.JSONPatchType), operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "a JSON patch of a Record has at most 1000 operations (S5.12): replace the whole field"},
 		"labels enough": {"PATCH", string(types.MergePatchType), labelled(maxEntries), http.StatusUnprocessableEntity,
 			"metadata"},
 		"more labels": {"PATCH", string(types.MergePatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge,
@@ -92,8 +92,8 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 	}
 }
 
-// S5.6: an alias in YAML stands for a text as often as it is named: no body may have one, of whatever request.
-func TestBody_hasNoAliases_S5_6(t *testing.T) {
+// S5.12: an alias in YAML stands for a text as often as it is named: no body may have one, of whatever request.
+func TestBody_hasNoAliases_S5_12(t *testing.T) {
 	client := startWholeServer(t).RESTClient()
 	const inYAML, applied = runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType)
 	const aliases = "metadata: {name: www, annotations: {a: &a text}}\nx: [*a, *a]\n"
@@ -117,7 +117,7 @@ func TestBody_hasNoAliases_S5_6(t *testing.T) {
 			[]byte("a: &a {b: c}\nx:\n  <<: *a\n")),
 	} {
 		err := request.Do(t.Context()).Error()
-		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "*a; aliases are not taken (S5.6): write the value out") {
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "*a; aliases are not taken (S5.12): write the value out") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -133,8 +133,8 @@ func TestBody_hasNoAliases_S5_6(t *testing.T) {
 	}
 }
 
-// S5.6: what is no object of ours is bounded too: a scale, options of a deletion, a review.
-func TestBody_ofAnyRequestIsBounded_S5_6(t *testing.T) {
+// S5.12: what is no object of ours is bounded too: a scale, options of a deletion, a review.
+func TestBody_ofAnyRequestIsBounded_S5_12(t *testing.T) {
 	client := startWholeServer(t).RESTClient()
 	long := []byte("{}" + strings.Repeat(" ", maxBody))
 	for what, request := range map[string]*rest.Request{

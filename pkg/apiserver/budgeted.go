@@ -48,9 +48,9 @@ type budgetJudge struct {
 
 // allowWrite asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an
 // update that changes nothing: nothing is written then. A status is charged and not counted as stock, so that
-// controllers can say how an object is; its size has its own bound (S5.6). A finalizer of the subresource always
+// controllers can say how an object is; its size has its own bound (S5.10). A finalizer of the subresource always
 // passes: a zone that may stand may be delivered. So do the DS of a zone that is signed: a rollover must not wait for
-// a tenant that writes much. No Role of the namespace gives these subresources (S8.2, S12.2), so no tenant gets round
+// a tenant that writes much. No Role of the namespace gives these subresources (S8.3, S12.2), so no tenant gets round
 // the budgets by them.
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)

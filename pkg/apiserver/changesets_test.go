@@ -282,7 +282,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("tells all refusals, and writes nothing S10.3", func(t *testing.T) {
+	t.Run("tells all refusals, and writes nothing S10.2", func(t *testing.T) {
 		names, serial := w.listNames(t), w.readSerial(t)
 		w.mu.Lock()
 		w.denied, w.refused = []string{"patch records authz"}, []string{"policy"}
@@ -308,7 +308,7 @@ func TestChangeSets(t *testing.T) {
 		w.mu.Unlock()
 	})
 
-	t.Run("asks for the right to each item S10.4", func(t *testing.T) {
+	t.Run("asks for the right to each item S10.3", func(t *testing.T) {
 		w.mustSend(t, makeChangeSet(applyItem("old", "192.0.2.1")))
 		w.mu.Lock()
 		w.asked, w.admitted = nil, nil
@@ -329,7 +329,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("applies for its manager S10.4", func(t *testing.T) {
+	t.Run("applies for its manager S10.3", func(t *testing.T) {
 		w.mustSend(t, makeChangeSet(applyItem("owned", "192.0.2.1"), applyItem("owned2", "192.0.2.1")))
 		other := makeChangeSet(applyItem("owned", "192.0.2.2"), applyItem("owned2", "192.0.2.2"))
 		other.Spec.FieldManager = "other"
@@ -351,7 +351,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("holds what items must be S10.4", func(t *testing.T) {
+	t.Run("holds what items must be S10.3", func(t *testing.T) {
 		made := w.mustSend(t, makeChangeSet(applyItem("pre", "192.0.2.1"), applyItem("pre2", "192.0.2.1"))).Items
 		wrong := deleteItem("pre")
 		wrong.Delete.UID = "another"
@@ -367,7 +367,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("refuses what is no set of one zone S10.5", func(t *testing.T) {
+	t.Run("refuses what is no set of one zone S10.4", func(t *testing.T) {
 		w.mustSend(t, makeChangeSet(applyItem("held", "192.0.2.1"), applyItem("mover", "192.0.2.1")))
 		must.Get(w.api.Records("team").Patch(t.Context(), "held", types.MergePatchType,
 			[]byte(`{"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}))(t)
@@ -414,7 +414,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("previews S10.7", func(t *testing.T) {
+	t.Run("previews S7.3", func(t *testing.T) {
 		serial, names := w.readSerial(t), w.listNames(t)
 		set, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("one"),
 			applyItem("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -434,7 +434,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("is audited by item S10.4", func(t *testing.T) {
+	t.Run("is audited by item S10.3", func(t *testing.T) {
 		w.mu.Lock()
 		w.events = nil
 		w.mu.Unlock()
@@ -470,7 +470,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("ends with its request S10.6", func(t *testing.T) {
+	t.Run("ends with its request S10.4", func(t *testing.T) {
 		entered, leave := make(chan struct{}, 2), make(chan struct{})
 		w.mu.Lock()
 		w.admit = func(ctx context.Context, _ admission.Operation, name string) {
@@ -514,7 +514,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("survives an item that cannot be served S10.6", func(t *testing.T) {
+	t.Run("survives an item that cannot be served S10.4", func(t *testing.T) {
 		w.mu.Lock()
 		w.admit = func(_ context.Context, _ admission.Operation, name string) {
 			if name == "panics" {
@@ -534,7 +534,7 @@ func TestChangeSets(t *testing.T) {
 		w.mustSend(t, makeChangeSet(applyItem("panics", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
 	})
 
-	t.Run("many at once S10.6", func(t *testing.T) {
+	t.Run("many at once S10.4", func(t *testing.T) {
 		var wrong sync.Map
 		var all sync.WaitGroup
 		for n := range 60 {
@@ -555,7 +555,7 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
-	t.Run("says what etcd takes S10.5", func(t *testing.T) {
+	t.Run("says what etcd takes S10.4", func(t *testing.T) {
 		set := makeChangeSet()
 		for i := range 100 {
 			set.Spec.Items = append(set.Spec.Items, applyItem(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
@@ -584,7 +584,7 @@ func TestChangeSets(t *testing.T) {
 	})
 }
 
-// S9.1, S10.4: the items of a set are counted together: none of them fits into what the others fill.
+// S9.1, S10.3: the items of a set are counted together: none of them fits into what the others fill.
 func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
 	w := newWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 128 << 10}})
 	var set []v1alpha1.ChangeSetItem

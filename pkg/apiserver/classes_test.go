@@ -95,7 +95,7 @@ func TestClasses(t *testing.T) {
 		name string
 		run  func(*testing.T, typed.KubizoneV1alpha1Interface)
 	}{
-		{"a class", testClass}, {"a delivery", testDelivery}, {"columns", testClassColumns}, {"403", testClassNotFor}, {"S6.7 NoClass", testNoClass},
+		{"a class", testClass}, {"a delivery", testDelivery}, {"columns", testClassColumns}, {"403", testClassNotFor}, {"S6.13 NoClass", testNoClass},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, api) })
 	}
@@ -297,7 +297,7 @@ func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 }
 
-// S6.7: a content write says NoClass where no class is in force, Pending where a default class is.
+// S6.13: a content write says NoClass where no class is in force, Pending where a default class is.
 func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	ctx := t.Context()
 	reason := func(conditions []metav1.Condition) string {
@@ -360,7 +360,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	} else if !meta.IsStatusConditionTrue(later.Status.Conditions, v1alpha1.ConditionServable) || later.Status.EntryCount != 3 {
 		t.Errorf("S6.2: the default class's name server, its address and the SOA: %+v", later.Status)
 	}
-	// S8.2: what delivers a zone has to allow Retain, whether the zone names it or not; what is not there yet is
+	// S8.4: what delivers a zone has to allow Retain, whether the zone names it or not; what is not there yet is
 	// asked when it delivers.
 	for name, classes := range map[string][]string{"retained-by-default": nil, "retained-by-name": {"nowhere", "by-default"}} {
 		retained := zoneOfClasses("team-d", name, classes...)

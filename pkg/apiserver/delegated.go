@@ -129,7 +129,7 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 }
 
 // writesDelivery: the request changes what is known to stand at a provider, or at a signer. The right to do everything
-// in a namespace is not the right to say that nothing of a zone is left to withdraw (S8.2), or which keys sign it
+// in a namespace is not the right to say that nothing of a zone is left to withdraw (S8.3), or which keys sign it
 // (S12.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
@@ -215,7 +215,7 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	options.EncryptionProviderConfigFilepath = d.Etcd.EncryptionProviderConfigFilepath
 	options.EncryptionProviderConfigAutomaticReload = d.Etcd.EncryptionProviderConfigAutomaticReload
 	options.DeleteCollectionWorkers = d.Etcd.DeleteCollectionWorkers
-	// kube-controller-manager collects here: it takes away the finalizers of Orphan and Foreground (S8.4).
+	// kube-controller-manager collects here: it takes away the finalizers of Orphan and Foreground (S8.7).
 	options.EnableGarbageCollection = true
 	return options
 }

@@ -250,7 +250,7 @@ func testFleetSelectors(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 }
 
-// S11.5; and what no schema tells is told as for the other group (S5.2).
+// S11.5; and what no schema tells is told as for the other group (S5.3).
 func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	ctx := t.Context()
 	clusters := client.Bind9V1alpha1().Bind9Clusters("refused")
@@ -315,9 +315,9 @@ func TestFleet_budget_S11_2(t *testing.T) {
 	}
 }
 
-// S9.5: of creations at the same time no more pass than the namespace may have, a namespace that has them all changes
+// S9.1: of creations at the same time no more pass than the namespace may have, a namespace that has them all changes
 // them, and one that is deleted makes room. Another namespace has its own number. Server-side apply creates too.
-func TestFleet_clusters_S9_5(t *testing.T) {
+func TestFleet_clusters_S9_1(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Limits{Clusters: 3}
 	})
@@ -375,7 +375,7 @@ func testClusterBudget(t *testing.T, clusters typed.Bind9ClusterInterface, creat
 		}
 	}
 	has := names()
-	if err := create("beyond"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "has 3 Bind9Clusters and 1 under way, this one included, and may have 3 (S9.5)") || len(has) != 3 {
+	if err := create("beyond"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "has 3 Bind9Clusters and 1 under way, this one included, and may have 3 (S9.1)") || len(has) != 3 {
 		t.Fatalf("beyond %q: %v", has, err)
 	}
 	if _, err := clusters.Patch(ctx, has[0], types.MergePatchType, []byte(`{"spec":{"secondary":{"replicas":9}}}`), metav1.PatchOptions{}); err != nil {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.8).
-func TestNamespaces_terminate_S2_8(t *testing.T) {
+// A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.6).
+func TestNamespaces_terminate_S2_6(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	now := metav1.Now()
 	for _, ns := range []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "stays", Labels: map[string]string{"dns": "public"}}}, {ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &now}}} {

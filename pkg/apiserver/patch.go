@@ -58,7 +58,7 @@ func checkBodies(handler http.Handler) http.Handler {
 	})
 }
 
-// patchBody is a patch that ends in an error where a field has a value of another type than it takes (S5.2). Of a
+// patchBody is a patch that ends in an error where a field has a value of another type than it takes (S5.3). Of a
 // number that is too large for its field, the generic server takes what is left, in a strategic merge patch and an
 // apply; and it refuses a merge patch with the whole object in the answer, before the field. Objects, and those that a
 // JSON patch leads to, it decodes strictly, and names the field itself.

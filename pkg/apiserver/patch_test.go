@@ -20,7 +20,7 @@ const (
 	aZone   = `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z","namespace":"team"},"spec":{"domainName":"example.","delegations":[{"namespace":"team","records":[{"pattern":"*"}]}]}}`
 )
 
-// S5.2: a value of the wrong type, and a number that is too large for its field, is refused with the field, by
+// S5.13: a value of the wrong type, and a number that is too large for its field, is refused with the field, by
 // whatever write it comes.
 func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 	client := startWholeServer(t)

@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S10.4: what a refused set took of a quota is given back, down to what is there, and of no other quota; a dry run
+// S10.3: what a refused set took of a quota is given back, down to what is there, and of no other quota; a dry run
 // took nothing.
-func TestGiveBack_S10_4(t *testing.T) {
+func TestGiveBack_S10_3(t *testing.T) {
 	quota := func(name string, counts corev1.ResourceName) *corev1.ResourceQuota {
 		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{counts: *resource.NewQuantity(7, resource.DecimalSI)}}}
 	}

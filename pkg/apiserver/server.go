@@ -339,7 +339,7 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is
+// runCascades carries out what writes owe, once it is known which namespaces terminate (S2.6). A kube-apiserver that is
 // away holds nothing back for long: nothing wrong comes of not knowing.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {

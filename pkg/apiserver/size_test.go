@@ -23,8 +23,8 @@ import (
 )
 
 // A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what,
-// and do not list all of it (S6.7).
-func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
+// and do not list all of it (S6.13).
+func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 	api := startWholeServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

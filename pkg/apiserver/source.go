@@ -31,7 +31,7 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 	}
 	options := genericoptions.NewEtcdOptions(stored)
 	// No garbage collector watches a standalone server: the finalizers of the propagation policies Orphan and
-	// Foreground would stand for ever, and a delete with one of them would never end (S8.4). Without it every policy
+	// Foreground would stand for ever, and a delete with one of them would never end (S8.7). Without it every policy
 	// deletes at once.
 	options.EnableGarbageCollection = false
 	return options

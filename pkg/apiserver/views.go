@@ -69,7 +69,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 }
 
 // unproven is what a reader of a frozen zone is told, as Kubernetes says that a stored object cannot be read. The
-// reason is for the log: it may name Records of others (S1.7).
+// reason is for the log: it may name Records of others (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -144,7 +144,7 @@ func (v views) Changes(ctx context.Context, object *v1alpha1.Zone, since, until 
 	return changes, held(err)
 }
 
-// Left names what a zone that ended had since a serial (S3.4): it has no view any more.
+// Left names what a zone that ended had since a serial (S3.7): it has no view any more.
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {

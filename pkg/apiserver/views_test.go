@@ -194,9 +194,9 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	}
 }
 
-// S3.4, S8.2: a zone that ended is told by the names and types of what it had, each once, those of its header among
+// S3.5, S8.4: a zone that ended is told by the names and types of what it had, each once, those of its header among
 // them.
-func TestViews_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
+func TestViews_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	known := true
 	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 		if !known {

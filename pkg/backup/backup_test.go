@@ -82,7 +82,7 @@ func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
 	return serial.Serial(s.Zone("dns", zone).Status.Serial)
 }
 
-// B1, B3, B4, S6.5, S6.6: taken while records are written, restored clean, with every serial ahead of what was handed
+// B1, B3, B4, S6.9, S6.11: taken while records are written, restored clean, with every serial ahead of what was handed
 // out since, and no client can watch from before.
 func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old := startStore(t, t.TempDir())
@@ -159,7 +159,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
 	}
 
-	// So do names that the backup does not know, applied again as they were (S6.5).
+	// So do names that the backup does not know, applied again as they were (S6.9).
 	for name, spec := range map[string]*v1alpha1.Zone{"late": store.Zone("dns", "late", "late.test."), "high": store.Zone("dns", "high", "high.test.")} {
 		if name == "high" {
 			spec.Spec.MinimumSerial = ptr.To[int64](3000000000)
@@ -333,7 +333,7 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	}
 }
 
-// S6.5: a backup goes ahead of what an older one gave that was restored after it was taken, where it is named, and not
+// S6.8: a backup goes ahead of what an older one gave that was restored after it was taken, where it is named, and not
 // else. One that is too old for the clock is said to be.
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	s := startStore(t, t.TempDir())
@@ -513,7 +513,7 @@ func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
 	}
 }
 
-// S6.5: however far today's date is ahead of what a zone has, the jump is counted from it.
+// S6.10: however far today's date is ahead of what a zone has, the jump is counted from it.
 func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	today, _ := law.NextSerial(1, time.Now(), nil, nil)

@@ -36,7 +36,7 @@ func (c *counted) writeTimes(n int, now time.Time) {
 
 func (c *counted) countRevision() { c.catalog = serial.Serial(uint64(c.revision)%catalogSerials + 1) }
 
-// restoreAt has the late zone made anew with its minimum, as a server does (S6.5), where the backup does not have it.
+// restoreAt has the late zone made anew with its minimum, as a server does (S6.8), where the backup does not have it.
 func (c *counted) restoreAt(at Clock, minimum serial.Serial) {
 	c.zone, _ = at.serial(c.zone)
 	c.revision = at.Revision(c.revision)
@@ -63,7 +63,7 @@ type taken struct {
 	restored []time.Time
 }
 
-// S6.5: whatever is backed up, restored and written, at one write a millisecond at most, each restore is ahead of all
+// S6.10: whatever is backed up, restored and written, at one write a millisecond at most, each restore is ahead of all
 // that was handed out before it, and of its backup.
 func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,8 +10,8 @@
 //	    that was cut, or a file that is none, is refused before anything is written.
 //	B3. A restored store is in its directory whole or not at all, and fsck found it clean.
 //	B4. Clients that saw the old store start over: revisions are far ahead of what was handed out and nothing before
-//	    them can be watched. Secondaries take what is restored: every serial is ahead of what was handed out (S6.5,
-//	    S6.6).
+//	    them can be watched. Secondaries take what is restored: every serial is ahead of what was handed out (S6.8,
+//	    S6.11).
 //
 // It does not know when backups are due and where they are kept. A zone made after the backup is not in it: a user who
 // makes the zone again sets spec.minimumSerial.

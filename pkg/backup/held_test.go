@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S7.5, S6.5: a zone that is held when its store is taken is held when that is restored, and the serial that is
+// S7.5, S6.8: a zone that is held when its store is taken is held when that is restored, and the serial that is
 // delivered is the same, which secondaries have. Its steps lead back to there, over the jump of the restore; that
 // serial lets the deletions through, and what is delivered then is ahead of all that was handed out.
-func TestRestore_ofAHeldZone_S7_5(t *testing.T) {
+func TestRestore_ofAHeldZone_S7_8(t *testing.T) {
 	old, clock := startStore(t, t.TempDir()), store.Clock{}
 	old.Server = old.store.Server(func(c *ledger.Config) { c.Now = clock.Now })
 	stop := old.Run()

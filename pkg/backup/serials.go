@@ -30,9 +30,9 @@ import (
 // many.
 const parallelRaises = 32
 
-// raiseSerials moves every serial of a store ahead, as Clock says. It raises spec.minimumSerial (S6.6), so hash and
+// raiseSerials moves every serial of a store ahead, as Clock says. It raises spec.minimumSerial (S6.11), so hash and
 // journal are what a server would have written. It raises the serials that are kept for names whose zone is gone too,
-// and leaves a floor for names that the store does not have (S6.5). No server may run on the store. It returns the
+// and leaves a floor for names that the store does not have (S6.8). No server may run on the store. It returns the
 // number of zones, and of those that went ahead by less than the time since the backup was taken.
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)

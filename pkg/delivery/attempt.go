@@ -23,7 +23,7 @@ type attempt struct {
 	others   others
 	memory   *memory
 	provider Provider // nil where the class cannot work
-	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.4).
+	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          facts
 	lease          lease

@@ -26,7 +26,7 @@ type Config struct {
 	// to. Without it there is no other source. An error that wraps zoneview.ErrTrimmed says that it does not reach back
 	// either.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left names what a zone that ended had since a serial (S3.4). Without it that is not known.
+	// Left names what a zone that ended had since a serial (S3.7). Without it that is not known.
 	Left  func(ctx context.Context, uid string, since serial.Serial) ([]RRsetKey, error)
 	Store Store
 	// Observer, Metrics and Logger are optional.
@@ -110,7 +110,7 @@ type Class struct {
 	// Servers are the names of the servers that the class has now, sorted; nil: they change with the Target alone. A
 	// delivery with rows of others is compared soon.
 	Servers []string
-	// AllowRetain lets zones that say Retain stay at the provider. Without it they are withdrawn like others (S8.2).
+	// AllowRetain lets zones that say Retain stay at the provider. Without it they are withdrawn like others (S8.4).
 	AllowRetain bool
 }
 
@@ -129,7 +129,7 @@ type Zone struct {
 	// Withdraw says that the zone is going. It is withdrawn from Classes too.
 	Withdraw bool
 	// Retain says that at classes with AllowRetain, what is withdrawn stays at the provider and is only let go of
-	// (S8.2).
+	// (S8.4).
 	Retain bool
 	// Paused says that nothing is delivered. Withdrawing goes on.
 	Paused bool

@@ -34,11 +34,11 @@ const (
 	// ReasonRateLimited and ReasonQuotaExceeded: the provider wants less.
 	ReasonRateLimited   Reason = "RateLimited"
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind means that a server holds a serial ahead of the zone's (S6.6).
+	// ReasonSerialBehind means that a server holds a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind Reason = "SerialBehind"
 )
 
-// CodeSigned is the code of a SerialBehind that rests on two signed answers of the server (S6.6).
+// CodeSigned is the code of a SerialBehind that rests on two signed answers of the server (S6.11).
 const CodeSigned = "TSIG"
 
 // Reasons that the loop gives.
@@ -68,7 +68,7 @@ type Error struct {
 	// body.
 	Message string
 	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to
-	// operators alone, into the log and the status of a class (S6.7).
+	// operators alone, into the log and the status of a class (S6.13).
 	Said string
 	// Permanent says that it is not tried again before the zone, the class or its credentials change, or a comparison
 	// is asked for (Zone.Request); an RRset that was refused so, with each comparison too.

@@ -102,7 +102,7 @@ func (f *facts) wanted() bool {
 	return slices.Contains(f.zone.Classes, f.class.Name) && !f.zone.Withdraw
 }
 
-// retains reports whether what the zone leaves behind may stay at the provider (S8.2).
+// retains reports whether what the zone leaves behind may stay at the provider (S8.4).
 func (f *facts) retains() bool { return f.zone.Retain && f.class.AllowRetain }
 
 func (f *facts) jitter(d time.Duration) time.Duration { return jitter(d, f.random) }

@@ -484,9 +484,9 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	}
 }
 
-// A zone that ended (S3.4) has no view any more: what it had last is withdrawn, also from a provider that cannot list,
+// A zone that ended (S3.7) has no view any more: what it had last is withdrawn, also from a provider that cannot list,
 // whether the view went first or the word that it goes came first.
-func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
+func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	for _, viewFirst := range []bool{true, false} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = true
@@ -511,7 +511,7 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 }
 
 // After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once.
-func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_4(t *testing.T) {
+func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
 		s.beginScene()

@@ -27,8 +27,8 @@ func TestLoop_withdraw(t *testing.T) {
 		{"class changed", zoneOf("z"), true, false},
 		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}, true, false},
 		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}, true, false},
-		{"retained (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true, true},
-		{"to be retained at a class that does not allow it (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, false, false},
+		{"retained (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true, true},
+		{"to be retained at a class that does not allow it (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, false, false},
 		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, true, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -65,9 +65,9 @@ func TestLoop_withdraw(t *testing.T) {
 	}
 }
 
-// S6.8: a delivery that says that the provider has the zone under another name is withdrawn from there, and then
+// S8.4: a delivery that says that the provider has the zone under another name is withdrawn from there, and then
 // delivered.
-func TestLoop_anotherName_S6_8(t *testing.T) {
+func TestLoop_anotherName_S8_4(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
 		s.worker.stop()
@@ -173,9 +173,9 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	}
 }
 
-// S8.2: a zone that the provider says for a day that it does not have is taken for withdrawn, and that is told. One
+// S8.4: a zone that the provider says for a day that it does not have is taken for withdrawn, and that is told. One
 // that it has again within the day is withdrawn, and so is one of which it cannot say for a while whether it has it.
-func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
+func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 	gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 	away := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection"}
 	for _, restarts := range []bool{false, true} {

@@ -36,7 +36,7 @@ type Loop struct {
 type zone struct {
 	Zone
 	items map[string]*item // by class
-	// last is what a zone had that ended (S3.4): its view is gone, and its Zone is not.
+	// last is what a zone had that ended (S3.7): its view is gone, and its Zone is not.
 	last *zoneview.Snapshot
 }
 

@@ -97,7 +97,7 @@ func TestLoop_serversComeAndGo(t *testing.T) {
 
 // A zone whose class has no server left is not delivered: that is found soon, and has no rows. It is delivered when a
 // server comes, however long that takes, and not when a failure of that age is tried again.
-func TestLoop_waitsForAServer_S6_7(t *testing.T) {
+func TestLoop_waitsForAServer_S6_13(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, has: map[string]serial.Serial{}, needs: true}
 		s.class.Provider, s.class.DriftInterval = provider, time.Hour

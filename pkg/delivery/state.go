@@ -194,10 +194,10 @@ type Store interface {
 	// zero State and no error.
 	Load(ctx context.Context, key Key) (State, error)
 	// Save writes a state and returns its new version. An empty Version makes the delivery, and with it what keeps
-	// the zone from going while the provider has its data (S8.2). ErrConflict: what stands there is not of
+	// the zone from going while the provider has its data (S8.4). ErrConflict: what stands there is not of
 	// state.Version, or there is something where Version is empty, or nothing where it is not.
 	Save(ctx context.Context, key Key, state State) (version string, err error)
-	// Delete lets go of a delivery whose data is withdrawn or left (S8.2). One that is not there is no error.
+	// Delete lets go of a delivery whose data is withdrawn or left (S8.4). One that is not there is no error.
 	Delete(ctx context.Context, key Key) error
 }
 

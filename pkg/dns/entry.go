@@ -12,7 +12,7 @@ import (
 )
 
 // Entry is one resource record as a zone publishes it. Its class is always IN
-// (S5.4). Two entries are the same record when they are == apart from TTL.
+// (S5.5). Two entries are the same record when they are == apart from TTL.
 type Entry struct {
 	// Name is the owner, canonical and absolute.
 	Name name.Name

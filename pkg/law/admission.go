@@ -13,7 +13,7 @@ import (
 )
 
 // admitRecord decides whether the zone takes what comes beside what others have there: admission (S4), coexistence
-// (S5.5) and the tenant's limit (S5.6).
+// (S5.6) and the tenant's limit (S5.8).
 func (x *delta) admitRecord(plan *Plan) *Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -62,7 +62,7 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 	return nil
 }
 
-// findAdmission finds the rule that lets the record in (N4.17). A record that stands keeps its kind of rule while it
+// findAdmission finds the rule that lets the record in (S4.17). A record that stands keeps its kind of rule while it
 // has one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it.
 func (x *delta) findAdmission() (admitted, *Refusal) {
 	z, come, ns := x.zone, x.come, x.ask.Namespace
@@ -120,7 +120,7 @@ func (x *delta) keepsClaim(base name.Rel, kind Admission) bool {
 	return x.memberBefore != nil && Base(x.gone.Owner) == base && x.memberBefore.Admission == kind
 }
 
-// noteClaim notes which namespace has the base name that the record is refused, for those that wait for it (S2.9).
+// noteClaim notes which namespace has the base name that the record is refused, for those that wait for it (S2.14).
 func (x *delta) noteClaim(base name.Rel, refusal *Refusal) *Refusal {
 	if o := x.ownerAt(base); o != nil {
 		for _, c := range o.Claims {
@@ -133,7 +133,7 @@ func (x *delta) noteClaim(base name.Rel, refusal *Refusal) *Refusal {
 }
 
 // warnOfMixing warns where values of several namespaces come together, and where the zone's own namespace writes at a
-// name that a tenant claims, or below one (N4.18).
+// name that a tenant claims, or below one (S4.18).
 func (x *delta) warnOfMixing(a Admission, plan *Plan) {
 	z, come := x.zone, x.come
 	base := Base(come.Owner)
@@ -145,25 +145,25 @@ func (x *delta) warnOfMixing(a Admission, plan *Plan) {
 	own := x.ask.Namespace == z.Namespace
 	switch o := x.ownerAt(base); {
 	case own && o != nil && slices.ContainsFunc(o.Claims, tenant):
-		warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (N4.18)", base, z.FQDN())
+		warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (S4.18)", base, z.FQDN())
 		return
 	case own:
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 			if o := x.ownerAt(up); o != nil && slices.ContainsFunc(o.Claims, tenant) {
-				warn("%s of zone %s lies below %s, which another namespace claims with all below it (N4.18)", base, z.FQDN(), up)
+				warn("%s of zone %s lies below %s, which another namespace claims with all below it (S4.18)", base, z.FQDN(), up)
 				return
 			}
 		}
 	case a != AdmittedUnderscore && o.isOwn(z):
-		warn("the zone's own namespace has records at %s of zone %s, too (N4.18)", base, z.FQDN())
+		warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
 		return
 	}
 	if x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)) {
-		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (N4.13)", come.Type, x.place.fqdn)
+		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
 	}
 }
 
-// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that no namespace has (N4.18).
+// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that no namespace has (S4.18).
 // It looks at the first maxHosts of them.
 func (x *delta) warnOfHosts(plan *Plan) {
 	z, come := x.zone, x.come
@@ -197,10 +197,10 @@ func (x *delta) warnOfHosts(plan *Plan) {
 		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
 		case tenant:
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace claims: it says where that "+
-				"leads (N4.18)", come.Type, x.place.fqdn, at))
+				"leads (S4.18)", come.Type, x.place.fqdn, at))
 		case free && (cut && !encloses(come.Owner, host) || !cut && !own) && !slices.Contains(z.MadeNames, host):
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace has: the one that first writes an "+
-				"address there says where it leads; write one (N4.18)", come.Type, x.place.fqdn, at))
+				"address there says where it leads; write one (S4.18)", come.Type, x.place.fqdn, at))
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (x *delta) isNew() bool {
 }
 
 // refuseCutOff refuses an NS below the apex, or a DNAME, of a tenant that would cut off what another namespace has
-// (N4.15). A cascade does not refuse a record that stands, since the zone's own namespace may have put names below it
+// (S4.15). A cascade does not refuse a record that stands, since the zone's own namespace may have put names below it
 // meanwhile.
 func (x *delta) refuseCutOff() *Refusal {
 	p, come := x.place, x.come
@@ -231,11 +231,11 @@ func (x *delta) refuseCutOff() *Refusal {
 	if !known || !others {
 		return nil
 	}
-	return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (N4.15; "+
+	return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S4.15; "+
 		"choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
-// refuseSigning refuses a tenant's DS at a zone of another namespace (N4.16): a validating resolver would take that
+// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16): a validating resolver would take that
 // zone for forged. A cascade does not refuse one that stands.
 func (x *delta) refuseSigning() *Refusal {
 	p := x.place
@@ -246,11 +246,11 @@ func (x *delta) refuseSigning() *Refusal {
 	if !known || child == nil || child.Namespace == x.ask.Namespace {
 		return nil
 	}
-	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (N4.16; the "+
+	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (S4.16; the "+
 		"owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
 }
 
-// checkCoexistence refuses what may not stand beside what (S5.5).
+// checkCoexistence refuses what may not stand beside what (S5.6).
 func (x *delta) checkCoexistence(plan *Plan) (refusal *Refusal) {
 	owner, t := x.come.Owner, x.come.Type
 	present := x.presentTypes()
@@ -287,12 +287,12 @@ func (x *delta) checkOwner() *Refusal {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
 	switch {
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
-		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, fqdn)
+		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.6)", t, fqdn)
 	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with one and no DNSKEY
-		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.5; sign on a secondary)",
+		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
 			t, fqdn)
 	case isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME):
-		return x.refuseConflict("%s cannot stand at a wildcard (S5.5)", t)
+		return x.refuseConflict("%s cannot stand at a wildcard (S5.6)", t)
 	}
 	refusal := x.come.checkHosts(x.zone.FQDN(), fqdn)
 	if refusal != nil && refusal.Value == nil {
@@ -319,11 +319,11 @@ func (x *delta) checkBeside(present []rdata.Type) *Refusal {
 		switch {
 		case other == t:
 		case t == rdata.CNAME:
-			return x.refuseConflict("CNAME cannot stand beside %s at %s (S5.5; remove the other data or use another name)", other, fqdn)
+			return x.refuseConflict("CNAME cannot stand beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
 		case other == rdata.CNAME:
-			return x.refuseConflict("%s cannot stand beside the CNAME at %s (S5.5; remove the CNAME or use another name)", t, fqdn)
+			return x.refuseConflict("%s cannot stand beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
-			return x.refuseConflict("NS and DNAME cannot stand together at %s (S5.5)", fqdn)
+			return x.refuseConflict("NS and DNAME cannot stand together at %s (S5.7)", fqdn)
 		}
 	}
 	if t.Single() {
@@ -349,7 +349,7 @@ func (x *delta) checkAbove() (below bool, refusal *Refusal) {
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
 		if o.hasType(rdata.DNAME) {
-			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn,
+			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn,
 				x.nameOf(up))
 		}
 		below = below || !up.IsApex() && o.hasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
@@ -366,13 +366,13 @@ func (x *delta) checkBelow() (refusal *Refusal, known bool) {
 	}
 	stands := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) })
-	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.7).
+	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.11).
 	zones, known := x.hasZonesBelow()
 	if !known {
 		return nil, false
 	}
 	if stands || zones {
-		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", fqdn), true
+		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn), true
 	}
 	return nil, true
 }
@@ -398,7 +398,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 	})
 	if below != nil && below.Names > 0 || zones || beside {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
-			"and glue addresses (S5.5)", fqdn))
+			"and glue addresses (S5.6)", fqdn))
 	}
 	return true
 }
@@ -411,21 +411,21 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !isWildcard(owner):
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, "+
-			"for NS records of zone %s that name it (S5.5)", t, fqdn, x.zone.FQDN()))
+			"for NS records of zone %s that name it (S5.6)", t, fqdn, x.zone.FQDN()))
 	case below || beside:
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, fqdn))
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn))
 	}
 }
 
 // refuseSeveral refuses more than one value of a type that a name may have once.
 func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *Refusal {
-	return invalid("spec.domainName", nil, ReasonCNAMEConflict, "there can be one %s at %s, not %d (S5.5; keep one value)", t, fqdn, n)
+	return invalid("spec.domainName", nil, ReasonCNAMEConflict, "there can be one %s at %s, not %d (S5.6; keep one value)", t, fqdn, n)
 }
 
 // refuseManyTypes refuses one more type at a name: BIND takes no zone with it by transfer.
 func refuseManyTypes(fqdn name.Name) *Refusal {
 	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, "+
-		"those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
+		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, MaxTypesAtName)
 }
 
 // isGlue reports whether data of type t at owner is an address of one of the name
@@ -444,27 +444,27 @@ func encloses(up, sub name.Rel) bool {
 	return false
 }
 
-// warnOfValues warns of what S5.8 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
+// warnOfValues warns of what S5.2 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
 // aliases.
 func (x *delta) warnOfValues(plan *Plan) {
 	z, p, come, others := x.zone, x.place, x.come, x.others
 	if ttl := others.rrsetTTL(come.Type); ttl != nil {
 		mine := come.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.8)",
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.2)",
 				come.Type, p.fqdn))
 		}
 	}
 	for _, v := range come.Values {
 		if others.hasValue(come.Type, DigestOf(v.Text)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, "+
-				"until the last record with it goes (S5.8)", come.Type, v.Text, p.fqdn))
+				"until the last record with it goes (S5.2)", come.Type, v.Text, p.fqdn))
 		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.hasValue(come.Type, DigestOf(abs)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
-				"two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, abs))
+				"two values in the hash (S6.7)", come.Type, v.Text, p.fqdn, abs))
 		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.hasValue(come.Type, DigestOf(rel)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
-				"two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, rel))
+				"two values in the hash (S6.7)", come.Type, v.Text, p.fqdn, rel))
 		}
 		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
 			continue
@@ -475,7 +475,7 @@ func (x *delta) warnOfValues(plan *Plan) {
 		}
 		if rel, ok := target.Rel(z.FQDN()); ok {
 			if o := x.storedOwner(rel); o.hasType(rdata.CNAME) {
-				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.8, RFC 2181 §10.3)",
+				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.6, RFC 2181 §10.3)",
 					come.Type, p.fqdn, target))
 			}
 		}
@@ -495,7 +495,7 @@ func relativeData(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// checkLimits refuses a write beyond the limits of S5.6 at one name. A name above a limit may stay so and shrink.
+// checkLimits refuses a write beyond the limits of S5.8 at one name. A name above a limit may stay so and shrink.
 // This does not hold for types: servers refuse a zone with more.
 func (x *delta) checkLimits(after, before *Owner) *Refusal {
 	z, come := x.zone, x.come
@@ -521,18 +521,18 @@ func (x *delta) checkLimits(after, before *Owner) *Refusal {
 	}
 	most, beside := MaxValuesInRRset, ""
 	if t == rdata.DS {
-		most, beside = most-MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.10)", MaxDS)
+		most, beside = most-MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", MaxDS)
 	}
 	var why string
 	switch {
 	case values > most && values > was:
-		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.6)", t, owner,
+		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.8)", t, owner,
 			values, MaxValuesInRRset, beside)
 	case len(after.Values) > MaxValuesAtName && len(after.Values) > wasAll:
-		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.6; "+
+		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.8; "+
 			"give the Records of an RRset one ttl)", owner, MaxValuesAtName)
 	case octets > MaxRRsetOctets && octets > wasOctets:
-		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
+		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.8)", t, owner, octets, MaxRRsetOctets)
 	}
 	if why == "" {
 		return nil

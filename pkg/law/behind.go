@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxRepairJump is how far a repair goes by itself (S6.6): a wrong one costs the zone no more than a year of its
+	// maxRepairJump is how far a repair goes by itself (S6.11): a wrong one costs the zone no more than a year of its
 	// serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the least time between two repairs of a zone (S6.6): a secondary that lies again and again does
-	// not use up its serials.
+	// repairInterval is the least time between two repairs of a zone (S6.11): a secondary that lies again and again
+	// does not use up its serials.
 	repairInterval = 24 * time.Hour
 )
 
-// Behind says that a secondary of a zone is ahead of it (S6.6). A controller with the right to write the status of
+// Behind says that a secondary of a zone is ahead of it (S6.11). A controller with the right to write the status of
 // zones says so, after two signed answers of a listed secondary.
 type Behind struct {
 	// Serial is the serial of the secondary.
@@ -28,7 +28,7 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair returns the serial with which a zone passes a secondary (S6.6). It returns false where the serial stays: the
+// Repair returns the serial with which a zone passes a secondary (S6.11). It returns false where the serial stays: the
 // secondary is not ahead; the serial after it would not be ahead of last; it is further ahead than a repair goes
 // without the annotation; or the zone was repaired less than a day ago. repaired is the time of that (unix seconds),
 // 0 for never.

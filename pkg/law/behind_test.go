@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// S6.6, brake by brake.
+// S6.11, brake by brake.
 func TestRepair(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) int64 { return now.Add(-d).Unix() }
@@ -46,12 +46,12 @@ func TestRepair(t *testing.T) {
 	} {
 		next, ok := law.Repair(c.last, law.Behind{Serial: c.ahead, Accepted: c.accepted}, c.repaired, now)
 		if next != c.want || ok != (c.want != 0) {
-			t.Errorf("S6.6 %s: %d, %v; want %d", c.why, next, ok, c.want)
+			t.Errorf("S6.11 %s: %d, %v; want %d", c.why, next, ok, c.want)
 		}
 	}
 }
 
-// S6.5: never backwards, and S6.6: past what the secondary has.
+// S6.9: never backwards, and S6.11: past what the secondary has.
 func TestRepair_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))

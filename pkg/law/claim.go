@@ -14,7 +14,7 @@ import (
 
 // A tenant's record claims its base name, and with it all below: wildcards, CAA, policies, challenges, glue and cookies
 // pass between them. So the claims of two tenants never nest, but where the zone's owner says so by a literal or a
-// shared rule (N4.7 to N4.15). No age decides: what comes second is refused, from whatever side it comes.
+// shared rule (S4.7 to S4.15). No age decides: what comes second is refused, from whatever side it comes.
 
 // counted returns the count of records admitted so.
 func (c *Claim) counted(a Admission) *int {
@@ -78,7 +78,7 @@ type claimant struct {
 }
 
 // joins reports whether a claim is of the tenant that asks: of its namespace, or of one to which the same shared rule
-// gives the name (N4.13).
+// gives the name (S4.13).
 func (c *claimant) joins(x Claim, shares func(*Rule) bool) bool {
 	if x.Namespace == c.namespace {
 		return true
@@ -104,7 +104,7 @@ func (c *claimant) claimsAt(n name.Rel) (mine *Claim, others bool) {
 	return mine, others
 }
 
-// refuseClaim decides whether the tenant may claim a base name by a record at owner (N4.8 to N4.13). nil, too: facts
+// refuseClaim decides whether the tenant may claim a base name by a record at owner (S4.8 to S4.13). nil, too: facts
 // are needed.
 func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 	mine, _ := c.claimsAt(base)
@@ -124,11 +124,11 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 		return nil
 	}
 	if slices.Contains(c.zone.MadeNames, base) {
-		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (N4.16; choose another name)", at,
+		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (S4.16; choose another name)", at,
 			c.zone.FQDN())
 	}
 	if own {
-		return c.forbid("%s belongs to the namespace of zone %s (N4.10; choose another name, or ask that namespace for a rule with shared: "+
+		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for a rule with shared: "+
 			"true that names %q)", at, c.zone.FQDN(), patternFor(base))
 	}
 	if refusal := c.refuseOthers(base); refusal != nil {
@@ -138,7 +138,7 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 		return nil
 	}
 	if up, ok := c.findAbove(base); ok {
-		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (N4.8; choose another name, or ask "+
+		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
 			"the zone's owner for a rule with pattern %q)", at, c.nameOf(up), c.zone.FQDN(), patternFor(base))
 	}
 	if refusal := c.refuseBelow(base, c.othersBelow); refusal != nil || len(c.needs) > 0 {
@@ -152,7 +152,7 @@ func (c *claimant) refuseOthers(n name.Rel) *Refusal {
 	if _, others := c.claimsAt(n); !others {
 		return nil
 	}
-	return c.forbid("%s of zone %s is claimed by another namespace (N4.8; choose another name, or ask the zone's owner for a rule with "+
+	return c.forbid("%s of zone %s is claimed by another namespace (S4.8; choose another name, or ask the zone's owner for a rule with "+
 		"shared: true that gives it to both)", c.nameOf(n), c.zone.FQDN())
 }
 
@@ -162,7 +162,7 @@ func (c *claimant) refuseBelow(n name.Rel, what func(name.Rel) (string, bool)) *
 	if !known || below == "" {
 		return nil
 	}
-	return c.forbid("%s of zone %s has %s below it, and a claimed name comes with all below it (N4.8, N4.9; choose another name, or ask "+
+	return c.forbid("%s of zone %s has %s below it, and a claimed name comes with all below it (S4.8, S4.9; choose another name, or ask "+
 		"the zone's owner for a rule with pattern %q)", c.nameOf(n), c.zone.FQDN(), below, patternFor(n))
 }
 
@@ -179,7 +179,7 @@ func (c *claimant) nameOf(n name.Rel) name.Name {
 }
 
 // refuseGlue refuses a name at or below NS records, where the tenant is not the only namespace that claims the name of
-// these: an address there answers for all that is delegated (N4.11).
+// these: an address there answers for all that is delegated (S4.11).
 func (c *claimant) refuseGlue(owner name.Rel) *Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.ownerAt(up)
@@ -190,7 +190,7 @@ func (c *claimant) refuseGlue(owner name.Rel) *Refusal {
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x Claim) bool {
 			return !c.joins(x, func(r *Rule) bool { return r.sharesName(up, c.zone.FQDN()) })
 		}) {
-			return c.forbid("%s lies at or below the NS records at %s, which are not of namespace %q alone (N4.11; their namespace can "+
+			return c.forbid("%s lies at or below the NS records at %s, which are not of namespace %q alone (S4.11; their namespace can "+
 				"write it)", c.nameOf(owner), c.nameOf(up), c.namespace)
 		}
 	}
@@ -198,7 +198,7 @@ func (c *claimant) refuseGlue(owner name.Rel) *Refusal {
 }
 
 // isOwnName reports whether a name that the tenant does not claim is the zone's own namespace's, for records of the
-// kind that asks (N4.10, N4.12, N4.13, N4.16). known false: facts are needed.
+// kind that asks (S4.10, S4.12, S4.13, S4.16). known false: facts are needed.
 func (c *claimant) isOwnName(n name.Rel) (own, known bool) {
 	z := c.zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.ownerAt(n).isOwn(z)
@@ -216,7 +216,7 @@ func (c *claimant) isOwnName(n name.Rel) (own, known bool) {
 	return c.namesOwnHost(func(host name.Rel) bool { return host == n })
 }
 
-// namesOwnHost reports whether the apex names a host that no tenant claims (N4.10) and that is one of some names.
+// namesOwnHost reports whether the apex names a host that no tenant claims (S4.10) and that is one of some names.
 // known false: facts are needed.
 func (c *claimant) namesOwnHost(of func(name.Rel) bool) (own, known bool) {
 	hosts := slices.DeleteFunc(c.holding.hostsNamedByApex(c.zone), func(n name.Rel) bool { return !of(n) })
@@ -246,7 +246,7 @@ func (c *claimant) findAbove(n name.Rel) (up name.Rel, others bool) {
 }
 
 // othersBelow says what another namespace has strictly below a name; "": nothing. Claims by literal rules are in
-// no namespace's way above (N4.12). known false: facts are needed.
+// no namespace's way above (S4.12). known false: facts are needed.
 func (c *claimant) othersBelow(n name.Rel) (what string, known bool) {
 	z, at := c.zone, c.nameOf(n)
 	if !c.askAll([]Key{OwnersBelowKey(z.UID, n), ZonesBelowKey(z.View, at)}) {
@@ -315,7 +315,7 @@ func (c *claimant) zonesBelow(at name.Name, which func(*ZoneBelow) bool) (others
 }
 
 // cutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
-// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (N4.15). An
+// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (S4.15). An
 // underscore name has the claims of its base name, of which they count where there is data. known false: facts are
 // needed.
 func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {
@@ -341,7 +341,7 @@ func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {
 
 // hostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and
 // HTTPS records of the zone's own namespace name: they answer for the zone, get its mail, or serve at its name
-// (N4.10). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.3), has the
+// (S4.10). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.5), has the
 // whole zone.
 func (h *Holding) hostsNamedByApex(z *Zone) []name.Rel {
 	var out []name.Rel
@@ -356,7 +356,7 @@ func (h *Holding) hostsNamedByApex(z *Zone) []name.Rel {
 }
 
 // CountHosts adds n, 1 or -1, to the count of each host that a record of the zone's own
-// namespace names at the apex by another type than NS (N4.10).
+// namespace names at the apex by another type than NS (S4.10).
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

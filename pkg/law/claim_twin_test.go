@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// claimTwin reads N4.7 to N4.14 as they are written, over all records of a zone, and says whether they refuse a
+// claimTwin reads S4.7 to S4.14 as they are written, over all records of a zone, and says whether they refuse a
 // tenant's record there. judged is false where something else decides: no rule allows the record at all, or another
-// sentence is about its type (N4.15, N4.16).
+// sentence is about its type (S4.15, S4.16).
 func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
 	owner, ok := fqdn.Rel(z.FQDN())
 	types := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}
@@ -48,7 +48,7 @@ type twinGrant struct {
 	keeps bool
 }
 
-// listGrants tells by which kinds of rules a zone allows a tenant's record (S4.1 to S4.4, N4.7, N4.12 to N4.14).
+// listGrants tells by which kinds of rules a zone allows a tenant's record (S4.1 to S4.6, S4.7, S4.12 to S4.14).
 func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 	at, _ := owner.In(z.FQDN())
 	base := baseName(owner)
@@ -60,7 +60,7 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 		}
 		for _, to := range rule.Records {
 			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, r.Type) || !to.Pattern.Match(at, z.FQDN()) {
-				continue // S4.3
+				continue // S4.5
 			}
 			g := twinGrant{kind: law.AdmittedPlain}
 			switch {
@@ -69,7 +69,7 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 			case to.Shared && givesShared(z, rule, base):
 				g = twinGrant{kind: law.AdmittedShared, rule: rule}
 			case !allowsSome(z, r.Namespace, base):
-				continue // N4.7: it speaks for its base name
+				continue // S4.7: it speaks for its base name
 			case owner == base && !strings.Contains(to.Text, "*"):
 				g.kind = law.AdmittedLiteral
 			}
@@ -118,9 +118,9 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	base, z := baseName(owner), t.zone
 	if g.kind == law.AdmittedUnderscore {
-		return true // N4.14
+		return true // S4.14
 	}
-	joins := func(r tenantRecord, n name.Rel) bool { // N4.13
+	joins := func(r tenantRecord, n name.Rel) bool { // S4.13
 		if r.namespace == t.asks.Namespace {
 			return true
 		}
@@ -175,7 +175,7 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	case has(law.AdmittedLiteral):
 		return !othersBelow()
 	}
-	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // N4.11
+	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // S4.11
 		some, all := false, true
 		for _, r := range t.records {
 			if r.base == up {
@@ -194,16 +194,16 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	owns := base.IsApex() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == base && !tenant(r) })
 	switch {
 	case server:
-		return false // N4.16
-	case g.kind == law.AdmittedShared && t.names(g.rule, base): // N4.13
+		return false // S4.16
+	case g.kind == law.AdmittedShared && t.names(g.rule, base): // S4.13
 	case g.kind == law.AdmittedLiteral && owns, g.kind != law.AdmittedLiteral && (owns || listed || free):
-		return false // N4.10, N4.12
+		return false // S4.10, S4.12
 	}
 	if others {
 		return false // at it
 	}
 	if g.kind == law.AdmittedLiteral || base.IsApex() {
-		return true // N4.12
+		return true // S4.12
 	}
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == up && tenant(r) }) {
@@ -262,7 +262,7 @@ func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
 	})
 }
 
-// snatchesName reads S2.9 for a record that a cascade takes in after it waited by its annotation for the name of
+// snatchesName reads S2.14 for a record that a cascade takes in after it waited by its annotation for the name of
 // another namespace: that one has a rule for the name still, and none names it for the record.
 func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	if other == "" || other == r.Namespace || plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
@@ -296,7 +296,7 @@ func listRulesFor(z *law.Zone, r *law.Record) (out []law.RecordRule) {
 }
 
 // nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, where the owner
-// has given the lower one no name between them by such a rule (N4.8, N4.12).
+// has given the lower one no name between them by such a rule (S4.8, S4.12).
 func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	t := &tenancy{world: w, zone: z}
 	all := t.listMembers()

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut is what a parent counts for one delegated child: NS and glue (S6.1), and DS (S6.10).
+// CountedCut is what a parent counts for one delegated child: NS and glue (S6.1), and DS (S6.16).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }

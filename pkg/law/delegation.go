@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// The rules of Delegations are stored beside those of the Zone (S4.8). Each namespace that they are for has one key
+// The rules of Delegations are stored beside those of the Zone (S4.3). Each namespace that they are for has one key
 // of the zone, with all its rules. So a decision about a namespace reads one key, however many Delegations the zone
 // has. These keys change only together with the Zone object, as every key of a zone does (I5). The holding has the
 // number of Delegations, so that a zone without any costs no fact.
@@ -32,7 +32,7 @@ type DelegatedRule struct {
 	Rule Rule   `json:"r"`
 }
 
-// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.8).
+// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.3).
 const MaxDelegatedOctets = 32 << 10
 
 // RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
@@ -175,7 +175,7 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	return z.WithDelegated(f.List), true
 }
 
-// zoneKnownTo reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false:
+// zoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too. known false:
 // facts are needed.
 func (r *reading) zoneKnownTo(z *Zone, namespace string) (knows, known bool) {
 	if z.knownTo(namespace) {
@@ -222,7 +222,7 @@ type DelegationPlacement struct {
 	Reason, Message string
 }
 
-// DecideDelegation decides a write of one Delegation (S4.8).
+// DecideDelegation decides a write of one Delegation (S4.3).
 func DecideDelegation(seen *Seen, ask DelegationAsk) Outcome {
 	d := &delegationDecision{reading: beginReading(seen), ask: ask}
 	plan, refusal := d.decideDelegation()
@@ -365,7 +365,7 @@ func (d *delegationDecision) writeRules(plan *Plan, z *Zone, before, after *Rule
 		}
 		if octets > MaxDelegatedOctets && octets > was {
 			return nil, &Refusal{Kind: Invalid, Field: "spec.namespaces", Value: ns, Reason: ReasonLimitExceeded, Message: fmt.Sprintf(
-				"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.8; "+
+				"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.4; "+
 					"replace several patterns by one with *, or delegate a child zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)}
 		}
 		changed = append(changed, ns)

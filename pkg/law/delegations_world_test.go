@@ -105,7 +105,7 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 }
 
 // uniteRules returns a zone with the rules of all its Delegations as its own: what they are meant to be together
-// (S4.8).
+// (S4.3).
 func (w *world) uniteRules(z *law.Zone) *law.Zone {
 	out := *z
 	out.Rules = slices.Clone(z.Rules)
@@ -123,17 +123,17 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]
 		if (d.in == "") != (d.waits != nil) {
-			report("S4.8: Delegation %s is in force and waits, or neither", o)
+			report("S4.3: Delegation %s is in force and waits, or neither", o)
 		}
 		if d.in == "" {
 			if z := w.zones[object{o.Namespace, d.spec.Zone}]; z != nil && !z.zone.Pending && d.reason == law.ReasonZoneNotFound && len(w.outbox) == 0 {
-				report("S4.8: Delegation %s was forgotten", o)
+				report("S4.3: Delegation %s was forgotten", o)
 			}
 			continue
 		}
 		if standing[d.in] == nil {
 			if len(w.outbox) == 0 {
-				report("S4.8: Delegation %s is in force in a zone that is gone", o)
+				report("S4.3: Delegation %s is in force in a zone that is gone", o)
 			}
 			continue
 		}
@@ -149,17 +149,17 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 		}
 		if fact, ok := v.(*law.NamespaceRules); ok {
 			if writeFingerprint(fact.List) != writeFingerprint(rules[k]) {
-				report("S4.8: %v says %s, its Delegations %s", k, writeFingerprint(fact.List), writeFingerprint(rules[k]))
+				report("S4.3: %v says %s, its Delegations %s", k, writeFingerprint(fact.List), writeFingerprint(rules[k]))
 			}
 			delete(rules, k)
 		}
 	}
 	for k := range maps.Keys(rules) {
-		report("S4.8: no key %v", k)
+		report("S4.3: no key %v", k)
 	}
 	for uid, z := range standing {
 		if h := w.holdingOf(z); h != nil && h.Delegations != inForce[uid] {
-			report("S4.8: zone %s has %d Delegations, and says %d", z.FQDN(), inForce[uid], h.Delegations)
+			report("S4.3: zone %s has %d Delegations, and says %d", z.FQDN(), inForce[uid], h.Delegations)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (c *ZoneChange) releaseHold(plan *Plan, now int64) {
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, "+
 			"which kubi.zone/publish-deletions: \"%d\" "+
-			"does not let through: it is older than the deletions, or names none of the serials since they began; name %d (S7.5)",
+			"does not let through: it is older than the deletions, or names none of the serials since they began; name %d (S7.9)",
 			z.FQDN(), *z.Publish, ToPublish(held.Serial, z.Publish)))
 	}
 }

@@ -374,7 +374,7 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 }
 
 // Others neither hold a zone nor let it out, whatever they do and when, and whatever the clocks of the servers say.
-func TestDeletions_ofOthers_S7_5(t *testing.T) {
+func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 11))

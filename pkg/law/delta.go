@@ -36,7 +36,7 @@ type delta struct {
 	rule                 string
 	// others is the owner of come without the record.
 	others *Owner
-	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.5).
+	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.13).
 	evicts string
 
 	// conflicts says that what comes may not stand beside what is at its name or above it.

@@ -57,7 +57,7 @@ func (w *world) countDS(o object) (n int) {
 
 // S7.5: what the parent counts for another namespace's child is that one's, and so its DS: no zone is held for them,
 // whether they go with its keys or because a rule says ds no more.
-func TestDS_areTheChilds_S7_5(t *testing.T) {
+func TestDS_areTheChilds_S7_8(t *testing.T) {
 	t.Parallel()
 	const children = 30 // with three RRsets each
 	w, org := signedFamily(t, children)
@@ -83,8 +83,8 @@ func TestDS_areTheChilds_S7_5(t *testing.T) {
 	}
 }
 
-// S5.6: the Records of a DS RRset leave room for as many DS as a signed zone may give it.
-func TestDS_besideRecords_S5_6(t *testing.T) {
+// S5.8: the Records of a DS RRset leave room for as many DS as a signed zone may give it.
+func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)
 	org.Rules = append(slices.Clone(org.Rules), law.Rule{Records: []law.RecordRule{{Pattern: parsePattern(t, "*"), Text: "*"}}})

@@ -9,7 +9,7 @@
 // names every internal key it changes and nothing else. Its decision rests on the facts in Seen alone, so a
 // transaction that compares the revisions of those facts commits a true decision (I5). (3) A Plan touches at most one
 // record and at most one zone (I1). (4) A Refusal says which rule refused and what would be right, and names no
-// foreign namespace or object (S1.7).
+// foreign namespace or object (S1.8).
 //
 // It does not know etcd, Kubernetes, API types, watches or time. Facts that it cannot compute (the answer to the
 // establish review, the day, the user) is a part of the request. A fact that it lacks it takes from Seen.Look, or

@@ -211,7 +211,7 @@ type Holding struct {
 	SerialMarks
 	Outstanding
 	Deliverable
-	// Delegations is how many Delegations are in force here (S4.8).
+	// Delegations is how many Delegations are in force here (S4.3).
 	Delegations int `json:"delegations,omitempty"`
 }
 
@@ -220,33 +220,33 @@ type Holding struct {
 type Ancestry struct {
 	// Parent is the enclosing zone that lists the name servers of this one; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established says that the zone came to its name by the right to establish it, so no zone above ends it (S3.4).
+	// Established says that the zone came to its name by the right to establish it, so no zone above ends it (S3.5).
 	Established bool `json:"established,omitempty"`
 	// Withdrawn is the uid of the zone above whose rules allow this zone no more, while its period runs; "": none
-	// (S3.4). That zone is the Parent until then.
+	// (S3.5). That zone is the Parent until then.
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, whether that delegates this one or not; "": no zone encloses it.
 	Enclosed string `json:"enclosed,omitempty"`
-	// DS says that a rule of the enclosing zone which delegates this one has that zone contain its DS (S4.9).
+	// DS says that a rule of the enclosing zone which delegates this one has that zone contain its DS (S6.16).
 	DS bool `json:"ds,omitempty"`
 }
 
 // ApexNames are the names in the data of records at the apex: they follow from these records alone (apexNames).
 type ApexNames struct {
 	// ApexNS are the values of the apex NS records as defined, sorted: they make
-	// the cut in the parent, the SOA's mname (S6.3) and Servable.
+	// the cut in the parent, the SOA's mname (S6.5) and Servable.
 	ApexNS []string `json:"apexNS,omitempty"`
 	// ApexHosts are the hosts that MX, SVCB and HTTPS records of the zone's own namespace
 	// at the apex name, as defined, each with the number of values that name it: those
-	// and ApexNS are that namespace's (S6.2).
+	// and ApexNS are that namespace's (S4.10).
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 }
 
 // SerialMarks say which demands on the serial were met.
 type SerialMarks struct {
-	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
+	// MinimumConsumed is the spec.minimumSerial that was last used (S6.8).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
-	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.
+	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.11), 0 for never.
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
@@ -292,7 +292,7 @@ type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
 	Terminating   bool
-	// Grace is the number of seconds that a child stands after its rule went (S3.4).
+	// Grace is the number of seconds that a child stands after its rule went (S3.6).
 	Grace int64
 	// HasClass says that a class delivers it, so Ready waits for that.
 	HasClass bool
@@ -301,9 +301,9 @@ type ZoneSettings struct {
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces for which the zone's own namespace ends the period of what the rules allow no more
-	// (S2.5).
+	// (S3.6).
 	ReleaseNow []string
-	// DS are the data of the DS that its parent is to contain, sorted (S6.10). They are of the name that the zone has
+	// DS are the data of the DS that its parent is to contain, sorted (S6.16). They are of the name that the zone has
 	// in its object.
 	DS []string
 }
@@ -327,7 +327,7 @@ type Zone struct {
 	MadeNames []name.Rel
 	ZoneSettings
 	// Pending says that the zone waits for the target of its zoneRef, or for a rule after it ended, and holds no name
-	// (S3.1). ZoneRef is that target. Without one, Wanted is the name that the zone waits for.
+	// (S3.2). ZoneRef is that target. Without one, Wanted is the name that the zone waits for.
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
@@ -335,7 +335,7 @@ type Zone struct {
 	// not made anew until then, since its uid names the keys that go.
 	Ending bool
 	// Served says that the zone is delegated and servable, and that no class has anything of it. Where no class
-	// delivers it, what is settled of it is Ready (S6.7).
+	// delivers it, what is settled of it is Ready (S6.13).
 	Served bool
 
 	Serial serial.Serial
@@ -418,13 +418,13 @@ type Owner struct {
 	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
 	// from a child, the child and its records may give the same RRset, which the definition has once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records of which this is the base name, by namespace (N4.7). They are here because every
+	// Claims count the records of which this is the base name, by namespace (S4.7). They are here because every
 	// decision looks at the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 }
 
-// Claim is what one namespace has at a base name: the number of its records by the rule that admitted them (N4.17).
-// Records of tenants that an underscore rule admitted claim nothing, and are not counted (N4.14).
+// Claim is what one namespace has at a base name: the number of its records by the rule that admitted them (S4.17).
+// Records of tenants that an underscore rule admitted claim nothing, and are not counted (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -494,7 +494,7 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.5).
+// LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.8).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the number of seconds for which it is still kept.
@@ -505,7 +505,7 @@ type LastSerial struct {
 	// By is the namespace of the zone that had the name.
 	By string `json:"by,omitempty"`
 	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
-	// that zone stands, its holders count as those of a zone that is made anew (S2.7).
+	// that zone stands, its holders count as those of a zone that is made anew (S2.9).
 	Zone string `json:"zone,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 
 // BIND loads no zone file, unless told to, with an address or an MX at a name
 // that is no host name, or with certain rdata that names one (check-names,
-// RFC 952, RFC 1123 §2.1): one such record would stop the zone for all (S5.7).
+// RFC 952, RFC 1123 §2.1): one such record would stop the zone for all (S5.11).
 
 // needsHost reports whether the owner of a record of the type must be a host name.
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
@@ -60,7 +60,7 @@ func isReverse(fqdn name.Name) bool {
 // checkHosts refuses what BIND would refuse the zone for.
 func (c *Contribution) checkHosts(zone, fqdn name.Name) *Refusal {
 	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
-		return invalid("spec.domainName", nil, ReasonValidationFailed, "%s stands at host names only, and %s is none: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1; use another name)", c.Type, fqdn)
+		return invalid("spec.domainName", nil, ReasonValidationFailed, "%s stands at host names only, and %s is none: labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1; use another name)", c.Type, fqdn)
 	}
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
@@ -74,11 +74,11 @@ func (c *Contribution) checkHosts(zone, fqdn name.Name) *Refusal {
 		}
 		switch field := fields[at]; {
 		case mailbox && !content.IsMailbox(field):
-			return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", c.Type, field)
+			return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.11, RFC 1035 §8)", c.Type, field)
 		case c.Type == rdata.NS && isAddress(field):
-			return invalid("spec.values", v.Text, ReasonValidationFailed, "NS names a host, and %s is an address, for which named-compilezone refuses the zone (S5.7; name the host, and give it an A record)", field)
+			return invalid("spec.values", v.Text, ReasonValidationFailed, "NS names a host, and %s is an address, for which named-compilezone refuses the zone (S5.11; name the host, and give it an A record)", field)
 		case !mailbox && !name.IsHost(field):
-			return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", c.Type, field)
+			return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", c.Type, field)
 		}
 	}
 	return nil
@@ -93,10 +93,10 @@ func isAddress(host string) bool {
 // hostsNamed refuses name servers and names for the SOA that are no host names.
 func hostsNamed(z *Zone) *Refusal {
 	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil && !name.IsHost(text) {
-		return invalid("spec.primaryNameServer", z.Header.PrimaryNameServer, ReasonInvalid, "%s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", text)
+		return invalid("spec.primaryNameServer", z.Header.PrimaryNameServer, ReasonInvalid, "%s is no host name: labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", text)
 	}
 	if text, err := content.ContactName(z.Header.Contact, z.FQDN()); z.Header.Contact != "" && err == nil && !content.IsMailbox(text) {
-		return invalid("spec.contact", z.Header.Contact, ReasonInvalid, "%s names no mailbox: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8; write a mail address)", text)
+		return invalid("spec.contact", z.Header.Contact, ReasonInvalid, "%s names no mailbox: the labels after the first are letters, digits and inner hyphens (S5.11, RFC 1035 §8; write a mail address)", text)
 	}
 	for i, ns := range z.Header.NameServers {
 		n, err := content.HostName(ns.Name, z.FQDN())
@@ -104,10 +104,10 @@ func hostsNamed(z *Zone) *Refusal {
 			continue // validation says why
 		}
 		if isAddress(n) {
-			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is the address %s: name the host, and list the address in its addresses (S5.7)", i, n)
+			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is the address %s: name the host, and list the address in its addresses (S5.11)", i, n)
 		}
 		if !name.IsHost(n) {
-			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is %s, which is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", i, n)
+			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is %s, which is no host name: labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", i, n)
 		}
 	}
 	return nil

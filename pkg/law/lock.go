@@ -51,7 +51,7 @@ func (x *delta) refuseLocked() *Refusal {
 
 // refuseLocked refuses a zone at, above or below names that move to the zone that encloses it. One made anew at the
 // very name joins the move (joinMove), where it is of that zone's own namespace or of the one that had the name: in a
-// zone of another one its rules would decide what becomes of others' Records (S3.6).
+// zone of another one its rules would decide what becomes of others' Records (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *LastSerial) *Refusal {
 	if s.parent == nil || !s.parentHolding.hasLocked(s.fqdn) {
 		return nil

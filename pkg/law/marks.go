@@ -39,7 +39,7 @@ func (h *Holding) withMove(id, zoneNamespace, by, losing string, locks name.Name
 const maxRemovals = 16
 
 // maxEnds bounds these cascades together with those of its zones that end. It is higher than maxRemovals, so that a
-// namespace, which can always remove more zones, cannot keep its zones from ending (S3.4).
+// namespace, which can always remove more zones, cannot keep its zones from ending (S3.5).
 const maxEnds = 2 * maxRemovals
 
 // countGained counts the marks of cascades that a namespace caused and that bring records from a zone which lost them.

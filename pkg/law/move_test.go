@@ -50,7 +50,7 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 }
 
 // A Record that is between two zones stays under its name as one that stands does.
-func TestLock_keepsARecordOnItsWay_S2_6(t *testing.T) {
+func TestLock_keepsARecordOnItsWay_S1_7(t *testing.T) {
 	elsewhere := recordOf("a", "stands", "other.org.", rdata.A, "192.0.2.1")
 	refuses := func(w *world, when string) {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Limits of S5.6. BIND 9.18 refuses a whole zone beyond 100 records in one
+// Limits of S5.8. BIND 9.18 refuses a whole zone beyond 100 records in one
 // RRset, so a looser limit would let one tenant stop the zone for all.
 const (
 	MaxValuesInRRset = 100
@@ -108,7 +108,7 @@ func (o *Owner) removeContribution(c *Contribution) bool {
 	return all
 }
 
-// rrsetTTL is the TTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.8, S6.4).
+// rrsetTTL is the TTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.2, S6.7).
 func (o *Owner) rrsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -205,7 +205,7 @@ func (c *Contribution) checkType() *Refusal {
 }
 
 // packValues returns the wire lengths of a contribution's rdata in a zone. It refuses rdata where a name in it is too
-// long there, and rdata that some server does not load (S5.7).
+// long there, and rdata that some server does not load (S5.11).
 func packValues(zone name.Name, c *Contribution) ([]int, *Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -214,7 +214,7 @@ func packValues(zone name.Name, c *Contribution) ([]int, *Refusal) {
 			return nil, invalid("spec.values", v.Text, ReasonNameTooLong, "%v", err)
 		}
 		if err := rdata.CheckLoadable(v.Type, wire); err != nil {
-			return nil, invalid("spec.values", v.Text, ReasonValidationFailed, "%s %v (S5.7)", v.Type, err)
+			return nil, invalid("spec.values", v.Text, ReasonValidationFailed, "%s %v (S5.11)", v.Type, err)
 		}
 		sizes[i] = len(wire)
 	}
@@ -327,12 +327,12 @@ func (d *diff) rrsetGrowth() (n int) {
 
 func (d *diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state after the changes (S6.4).
+// applyTo returns the content state after the changes (S6.7).
 func (d *diff) applyTo(state sethash.State) (sethash.State, error) {
 	return StateAfter(state, d.removed, d.added, d.ttls)
 }
 
-// StateAfter is the content state after rows and RRset TTLs changed (S6.4).
+// StateAfter is the content state after rows and RRset TTLs changed (S6.7).
 // Error: state is no valid encoding.
 func StateAfter(state sethash.State, removed, added []content.Row, ttls []content.TTLChange) (sethash.State, error) {
 	var minus, plus []sethash.Element

@@ -26,7 +26,7 @@ type ParentAsk struct {
 }
 
 // DecideParent decides the parent of a zone after something above it changed
-// (S3.3–S3.5). Plan.Zone is nil when nothing changes.
+// (S3.4–S3.11). Plan.Zone is nil when nothing changes.
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
 	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now,
 		WorkID: ask.WorkID}}
@@ -58,7 +58,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 				return nil, nil
 			}
 			if was == nil || was.UID != from.UID || was.Pending {
-				return plan, nil // that zone went, and the cascade which says how decides (S3.4)
+				return plan, nil // that zone went, and the cascade which says how decides (S3.5)
 			}
 		}
 		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came
@@ -104,9 +104,9 @@ type parentage struct {
 	parent *Zone
 	// delegates says that the rules of the parent list the zone.
 	delegates bool
-	// ds says that the parent is to contain the DS of the zone (S4.9).
+	// ds says that the parent is to contain the DS of the zone (S6.16).
 	ds bool
-	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.4).
+	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.5).
 	withdrawn bool
 	enclosed  string
 	cond      *Condition
@@ -123,7 +123,7 @@ func (x *parentage) noteIn(h *Holding) {
 	}
 }
 
-// parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.3–S3.5). has is the holding of
+// parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.4–S3.11). has is the holding of
 // the zone.
 // known false: facts are needed.
 func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) (*parentage, bool) {
@@ -159,7 +159,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
 		x.cond = &Condition{Status: "True", Reason: ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it no more: "+
-			"it stands until about status.endsAt, and ends then (S3.4; %s)", p.FQDN(), hint)}
+			"it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x, true
 	}
 	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
@@ -167,7 +167,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 }
 
 // sayRenamed adds to the condition of a zone that the zone of its zoneRef has another name than it had when this one
-// was made, if its namespace knows that zone (S1.5, S1.7): the zone keeps its name, and the status that follows from
+// was made, if its namespace knows that zone (S1.6, S1.8): the zone keeps its name, and the status that follows from
 // it. known false: facts are needed.
 func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) (known bool) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
@@ -197,7 +197,7 @@ func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) (known bo
 	case ReasonStandalone, ReasonDelegated, ReasonNotDelegated:
 		cond.Reason = ReasonParentRenamed
 	}
-	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.5; "+
+	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.6; "+
 		"to make it anew as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
 		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), inView(target.View), would, first, z.Name, z.Namespace, z.Name, z.Name)
 	return true

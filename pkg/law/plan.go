@@ -63,7 +63,7 @@ type Placement struct {
 	// Stays says that the record stays as it stood, and only what is said of it changes.
 	Stays bool
 	// EndsAt is when about its period is over, where the rules of its zone allow it no more, unix seconds; else 0
-	// (S2.5).
+	// (S2.12).
 	EndsAt int64
 }
 
@@ -76,7 +76,7 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
-	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
+	// Ended is the zone as it stood, where it ends and is pending from now on (S3.5).
 	Ended *Zone
 	// Held says that the change begins a hold (S7.5).
 	Held bool
@@ -118,10 +118,10 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // the zoneRef's target
-	// Moves says that the record has left a zone for another one, which takes it in next (S2.9).
+	// Moves says that the record has left a zone for another one, which takes it in next (S2.14).
 	Moves bool
-	// KeptOut is the namespace that held the name when the record began to wait there by the annotation (S2.9). It
-	// stands in the key alone, which no client reads (S1.7).
+	// KeptOut is the namespace that held the name when the record began to wait there by the annotation (S2.15). It
+	// stands in the key alone, which no client reads (S1.8).
 	KeptOut string
 }
 
@@ -138,20 +138,20 @@ type Work struct {
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Purge is the uid of a zone that is gone. Its internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
-	// Ended is that zone where it ended and is pending: a rule may make it anew when the work is through (S3.4).
+	// Ended is that zone where it ended and is pending: a rule may make it anew when the work is through (S3.7).
 	Ended *Place `json:"ended,omitempty"`
 	// Ends says that the zone ended, or went while its end was due. So do the zones below that it leaves without a rule
-	// (S3.4).
+	// (S3.8).
 	Ends bool `json:"ends,omitempty"`
 	// Releases are the namespaces whose withdrawals in the zone Releasing are over when the work is through (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is the base name at which what the rules allow no more gives way at once, to a rule that names it for
-	// another namespace (S2.5).
+	// another namespace (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header that the zone had, which says what has to be withdrawn of it.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is the namespace of the work where that terminates: the work is carried out if it comes back (S2.8).
+	// Left is the namespace of the work where that terminates: the work is carried out if it comes back (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts how often the item was extended. The server that carries it out begins again then.
 	Times int `json:"times,omitempty"`
@@ -216,7 +216,7 @@ func (s *Scan) Of(namespace string) bool {
 
 // Concerns reports whether the scan of zones goes through the zone b. above is the nearest zone above it that the scan
 // goes through as well, nil: that is the zone at the scan's name, or the one that encloses it. What is below another
-// zone there is that one's matter, once it is known to be (S3.3).
+// zone there is that one's matter, once it is known to be (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -225,7 +225,7 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 }
 
 // RefersFrom reports whether the scan goes through the zone with the holding h, which stands at (view, fqdn) and is not
-// below the zone that it refers to, as its name would have it (S1.5).
+// below the zone that it refers to, as its name would have it (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))
@@ -239,7 +239,7 @@ const (
 	Forbidden RefusalKind = iota
 	// Invalid is 422: the object must be different.
 	Invalid
-	// Duplicate is 422 with cause FieldValueDuplicate (S1.6).
+	// Duplicate is 422 with cause FieldValueDuplicate (S1.5).
 	Duplicate
 	// Later is 429: the same request may pass when cascades are through (S8.1).
 	Later
@@ -267,7 +267,7 @@ func invalid(field string, value any, reason, format string, args ...any) *Refus
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Reasons of the Adopted and Delegated conditions that the law gives (S2.3, S2.5, S2.7, S3.1–S3.5).
+// Reasons of the Adopted and Delegated conditions that the law gives (S2.3, S2.5, S2.9, S3.1–S3.11).
 const (
 	ReasonAdopted             = "Adopted"
 	ReasonAccepted            = "Accepted"

@@ -110,7 +110,7 @@ func drawZone(t *rapid.T) law.ZoneSpec {
 	return s
 }
 
-// drawReleaseNow draws the annotation kubi.zone/release-now (S2.5).
+// drawReleaseNow draws the annotation kubi.zone/release-now (S3.6).
 func drawReleaseNow(t *rapid.T) []string {
 	return slices.Clone(rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "release now"))
 }
@@ -171,8 +171,8 @@ func (w *world) describeState() string {
 }
 
 // TestForest does random things to a small forest and holds the whole-state
-// checker against it after each (I1–I5, S4.6, S5.5, S6.1, S6.4, S6.5, S7.1),
-// where nothing is on its way also a twin of the holder rule (S4.5–S4.7, S6.2),
+// checker against it after each (I1–I5, S4.8, S5.6, S6.1, S6.7, S6.8, S7.1),
+// where nothing is on its way also a twin of the holder rule (S4.9–S4.8, S6.2),
 // what counts as deleted (S7.5), and once everything owed is done, that nothing was forgotten (S2.3–S2.7).
 func TestForest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -204,7 +204,7 @@ func TestForest(t *testing.T) {
 			}
 			for _, o := range sortedObjects(w.records) {
 				if strings.Contains(refusal.Message, o.String()) {
-					t.Fatalf("S1.7: %s", refusal.Message)
+					t.Fatalf("S1.8: %s", refusal.Message)
 				}
 			}
 		}
@@ -227,7 +227,7 @@ func TestForest(t *testing.T) {
 				}
 				plan, refusal := w.putRecord(r)
 				refused(before, refusal)
-				if refusal != nil && strings.Contains(refusal.Message, "stays there") { // S2.6: the user makes it anew
+				if refusal != nil && strings.Contains(refusal.Message, "stays there") { // S1.7: the user makes it anew
 					w.deleteRecord(object{r.Namespace, r.Name})
 					judged = false // by what it is without the record
 					plan, refusal = w.putRecord(r)
@@ -235,10 +235,10 @@ func TestForest(t *testing.T) {
 				switch {
 				case !judged:
 				case refusal != nil && refusal.Reason == law.ReasonNameHeld && !refuses:
-					t.Errorf("N4.7 to N4.14: %s %s of %s is refused in zone %s, and nothing there is another namespace's", fqdn,
+					t.Errorf("S4.7 to S4.14: %s %s of %s is refused in zone %s, and nothing there is another namespace's", fqdn,
 						r.Type, r.Namespace, in.FQDN())
 				case refuses && plan != nil && plan.Record.Zone != nil && plan.Record.Zone.UID == in.UID:
-					t.Errorf("N4.7 to N4.14: %s %s of %s is taken in by zone %s, where the name is another namespace's", fqdn,
+					t.Errorf("S4.7 to S4.14: %s %s of %s is taken in by zone %s, where the name is another namespace's", fqdn,
 						r.Type, r.Namespace, in.FQDN())
 				}
 				if plan != nil {
@@ -255,7 +255,7 @@ func TestForest(t *testing.T) {
 					for i := range rules {
 						rules[i].DS = rapid.Bool().Draw(t, "ds")
 					}
-					if rapid.Bool().Draw(t, "lists what is shared") { // S4.6
+					if rapid.Bool().Draw(t, "lists what is shared") { // S4.8
 						www, _ := pattern.Parse("www")
 						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: www, Text: "www", Shared: true}}})
 					}
@@ -289,7 +289,7 @@ func TestForest(t *testing.T) {
 				act("zone", func() {
 					_, refusal := w.putZone(spec, establish)
 					refused(before, refusal)
-					if refusal != nil && strings.Contains(refusal.Message, "keeps its name") && anew { // S1.5
+					if refusal != nil && strings.Contains(refusal.Message, "keeps its name") && anew { // S1.6
 						w.deleteZone(object{spec.Namespace, spec.Name})
 						_, _ = w.putZone(spec, establish)
 					}
@@ -361,7 +361,7 @@ func TestForest(t *testing.T) {
 				}
 				act("delegation", func() {
 					if _, refusal := w.putDelegation(o, spec); refusal != nil && refusal.Kind != law.Later {
-						t.Fatalf("S4.8: a Delegation is refused: %v", refusal)
+						t.Fatalf("S4.3: a Delegation is refused: %v", refusal)
 					}
 				})
 			},
@@ -520,7 +520,7 @@ func TestHeldChild(t *testing.T) {
 				}
 				zone(o, map[string]string{"c": "c.example.", "b": "b.c.example."}[o.Name], nil, rapid.IntRange(0, 3).Draw(t, "delegates") > 0)
 			}),
-			"cut": act(func(t *rapid.T) { // above it, by the owner of the top: an external cut (S3.5)
+			"cut": act(func(t *rapid.T) { // above it, by the owner of the top: an external cut (S3.11)
 				r := law.Record{Namespace: "owner", Name: "cut", DomainName: "c.example.", Type: rdata.NS}
 				v, _ := rdata.Parse(rdata.NS, "ns.example.net.")
 				if r.Values = append(r.Values, v); w.records[object{"owner", "cut"}] != nil {

@@ -25,9 +25,9 @@ type Record struct {
 	Values               []rdata.Value
 	// Created is the object's creation time, unix seconds.
 	Created int64
-	// Terminating says that it is being deleted, or its namespace is, so no zone takes it in (S2.8).
+	// Terminating says that it is being deleted, or its namespace is, so no zone takes it in (S2.6).
 	Terminating bool
-	// WaitsOnConflict says that a create which the data at its name refuses is stored and waits (S2.9).
+	// WaitsOnConflict says that a create which the data at its name refuses is stored and waits (S2.14).
 	WaitsOnConflict bool
 }
 
@@ -40,7 +40,7 @@ type Adopted struct {
 	// FQDN is the record's name where the contribution's Owner is not given. The owner of a relative name is known by
 	// itself, that of an absolute name follows from the zone.
 	FQDN name.Name
-	// EndsAt is when about its period is over, unix seconds; 0: the rules of the zone allow it (S2.5).
+	// EndsAt is when about its period is over, unix seconds; 0: the rules of the zone allow it (S2.12).
 	EndsAt int64
 	Contribution
 }
@@ -69,7 +69,7 @@ type RecordAsk struct {
 	Work string
 	// WorkBy is the namespace that caused that cascade, and Cause tells it from others.
 	WorkBy, Cause string
-	// Yields is the base name at which records give way at once where the rules of the zone allow them no more (S2.5).
+	// Yields is the base name at which records give way at once where the rules of the zone allow them no more (S2.13).
 	Yields name.Rel
 	// Uncounted says that a mass deletion does not count what goes: the namespace is being deleted, or an upgrade is
 	// carried out (S7.5).
@@ -77,7 +77,7 @@ type RecordAsk struct {
 	// ByRules says that the cascade carries out a change of rules (Work.RulesChanged).
 	ByRules bool
 	// SamePlace says that what decides about the record's zone is as it was: domainName, view, zoneRef, and whether it
-	// is a DS. A client cannot take a record that stands out of its zone (S2.6).
+	// is a DS. A client cannot take a record that stands out of its zone (S1.7).
 	SamePlace bool
 	// Set is the zone as it was before the earlier writes of the same step, which are committed with this one
 	// (S10.1); nil: this write is a step by itself.
@@ -136,7 +136,7 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 	}
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
 		return nil, invalid("spec.domainName", r.DomainName, ReasonCNAMEConflict, "DS stands at a delegation, in the parent of %s, "+
-			"not at the zone's own apex (S5.5; drop zoneRef or refer to the parent zone)", target.FQDN())
+			"not at the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
 	start, ok := p.fqdn, true
 	if r.Type == rdata.DS {
@@ -216,12 +216,12 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 	return z, true, nil
 }
 
-// viewOf says which view an object with a zoneRef to z may name (S1.6).
+// viewOf says which view an object with a zoneRef to z may name (S1.4).
 func viewOf(z *Zone) string {
 	if z.View == "" {
-		return "must be empty: the zone that zoneRef names is in the default view (S1.6)"
+		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"
 	}
-	return fmt.Sprintf("must be empty or %q, the view of the zone that zoneRef names (S1.6)", z.View)
+	return fmt.Sprintf("must be empty or %q, the view of the zone that zoneRef names (S1.4)", z.View)
 }
 
 func inView(view string) string {
@@ -244,7 +244,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	}
 	if !ask.Cascade && !ask.SamePlace && home == nil && (ask.Stood || ask.Before != nil) {
 		return nil, &Refusal{Kind: Later, Reason: ReasonMoving, Message: "the record moves from one zone to another, and " +
-			"stays under its name (S2.6; try again when that is done, or delete it and make it anew)"}
+			"stays under its name (S1.7; try again when that is done, or delete it and make it anew)"}
 	}
 	p, refusal := d.locateRecord(ask.After)
 	if len(d.needs) > 0 {
@@ -261,7 +261,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	}
 	if p.zone != nil && ask.After.Terminating && (home == nil || home.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
-		p.reason, p.message = ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.8)"
+		p.reason, p.message = ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.6)"
 	}
 	if home != nil && !ask.Cascade && (p.zone == nil || home.UID != p.zone.UID) {
 		return nil, d.refuseMove(home, p)
@@ -289,10 +289,10 @@ func (d *recordDecision) refuseMove(home *Zone, p *place) *Refusal {
 	switch {
 	case !d.ask.SamePlace:
 		return invalid("spec.domainName", d.ask.After.DomainName, ReasonInvalid,
-			"the record stands in zone %s, and stays there under whatever name (S2.6; to have it elsewhere, delete it and make it anew)",
+			"the record stands in zone %s, and stays there under whatever name (S1.7; to have it elsewhere, delete it and make it anew)",
 			home.FQDN())
 	case p.zone != nil:
-		return &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from zone %s (S2.7; "+
+		return &Refusal{Kind: Later, Reason: ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from zone %s (S2.10; "+
 			"try again when that is done)", p.zone.FQDN(), home.FQDN())}
 	default:
 		return forbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
@@ -335,7 +335,7 @@ func (d *recordDecision) leaveHome(plan *Plan, home *Zone, holding *Holding) (*P
 }
 
 // leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
-// waits for (S2.9): of that, holder is the namespace that has the name, else it is "".
+// waits for (S2.14): of that, holder is the namespace that has the name, else it is "".
 func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, holder string) (*Plan,
 	*Refusal) {
 	r := d.ask.After

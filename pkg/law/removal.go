@@ -106,7 +106,7 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	if !known {
 		return nil, nil
 	}
-	// The zones below (S3.3), and what waits there, which the zone kept out or which refers to a shorter one (S2.5,
+	// The zones below (S3.4), and what waits there, which the zone kept out or which refers to a shorter one (S2.5,
 	// S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanZones, View: z.View, Name: z.FQDN()},
 		Scan{Kind: ScanWaiting, View: z.View, Name: z.FQDN()})

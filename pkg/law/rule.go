@@ -20,7 +20,7 @@ type Rule struct {
 	Zones   []pattern.Pattern
 	// Namespaces it is for; none: any.
 	Namespaces []string
-	// DS has the zone contain the DS of the child zones that the rule allows (S4.9).
+	// DS has the zone contain the DS of the child zones that the rule allows (S6.16).
 	DS bool
 }
 
@@ -29,12 +29,12 @@ type RecordRule struct {
 	Pattern pattern.Pattern
 	// Text is the pattern as written.
 	Text string
-	// Types none: see S4.3.
+	// Types none: see S4.5.
 	Types  []rdata.Type
 	Shared bool
 }
 
-// namedOnly are the types that another namespace gets only from a rule that names them (S4.3). A type by number is so
+// namedOnly are the types that another namespace gets only from a rule that names them (S4.5). A type by number is so
 // for every namespace: no server validates its octets before they reach a server that knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
@@ -44,7 +44,7 @@ func (r *Rule) coversNamespace(namespace string) bool {
 
 // knownTo reports whether the zone is of the namespace, or some rule of it is for the namespace. To other namespaces
 // a zoneRef to it is answered as if there were no such zone (S2.3), so that refusals do not tell names and views of
-// zones (S1.7).
+// zones (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -68,7 +68,7 @@ func absentMessage(target *Ref, namespace string) string {
 
 // ChangedRules returns the namespaces of the rules that came, went or changed. Records of other namespaces are
 // decided as before (S2.5). It returns none where every namespace is concerned: the limit changed, or a rule for any
-// namespace, or one with shared: true, which gives names to the zone's own namespace (S4.6). changed false: nothing
+// namespace, or one with shared: true, which gives names to the zone's own namespace (S4.8). changed false: nothing
 // but the order changed.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
@@ -101,7 +101,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// text is the same for rules that say the same: it is what is stored of one, which has all of it (S4.8).
+// text is the same for rules that say the same: it is what is stored of one, which has all of it (S4.3).
 func (r *Rule) text() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !mustName(t, own)
 }
 
-// mustName reports whether only a rule that names the type allows it (S4.3).
+// mustName reports whether only a rule that names the type allows it (S4.5).
 func mustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
@@ -127,11 +127,11 @@ type grant struct {
 	text       string
 	rule       *Rule
 	shared     bool
-	underscore bool // names each underscore label of the name literally (N4.14)
+	underscore bool // names each underscore label of the name literally (S4.14)
 	literal    bool // names the name literally
 }
 
-// findGrants lists the rules of the zone that allow the record (S4.1–S4.4).
+// findGrants lists the rules of the zone that allow the record (S4.1–S4.6).
 func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 	var out []grant
 	own := namespace == z.Namespace
@@ -160,7 +160,7 @@ func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 }
 
 // AllowsRecord reports whether the rules of z allow the namespace a record: a rule lists it, and its base name or its
-// underscore label (S4.6). Whether another namespace has the name is another question.
+// underscore label (S4.8). Whether another namespace has the name is another question.
 func (z *Zone) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(z.FQDN())
 	grants := z.findGrants(n, t, namespace)
@@ -172,7 +172,7 @@ func (z *Zone) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 }
 
 // listsShared reports whether a rule with shared: true names a name literally: then it is the zone's own namespace's
-// (N4.10).
+// (S4.10).
 func (z *Zone) listsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.namesShared(owner, z.FQDN()) })
 }
@@ -195,7 +195,7 @@ func (r *Rule) sharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// listSharedNames returns the names that rules with shared: true list literally (S4.6).
+// listSharedNames returns the names that rules with shared: true list literally (S4.8).
 func (z *Zone) listSharedNames() []name.Rel {
 	var out []name.Rel
 	for i := range z.Rules {
@@ -215,7 +215,7 @@ func (z *Zone) listSharedNames() []name.Rel {
 }
 
 // DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). A tenant's zone at an
-// underscore name speaks for its base name and all below, so the rule names that label literally (N4.19). Rules of
+// underscore name speaks for its base name and all below, so the rule names that label literally (S4.19). Rules of
 // Delegations count in a zone of reading.ruledFor.
 func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(z.FQDN())
@@ -225,7 +225,7 @@ func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }
 
-// delegatesDS reports whether such a rule has z contain the DS of that zone (S4.9).
+// delegatesDS reports whether such a rule has z contain the DS of that zone (S6.16).
 func (z *Zone) delegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range z.rules() {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -263,7 +263,7 @@ func (z *Zone) allowsName(n name.Name, namespace string) bool {
 	return false
 }
 
-// Base is the base name of an owner (S4.6): the labels after the last one that
+// Base is the base name of an owner (S4.8): the labels after the last one that
 // is "*" or begins with "_".
 func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()
@@ -307,10 +307,10 @@ type admitted struct {
 	text      string
 }
 
-// kinds are the kinds of rules that admit a record of a tenant, the first that passes does (N4.17).
+// kinds are the kinds of rules that admit a record of a tenant, the first that passes does (S4.17).
 var kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
-// kindOf is the kind of a grant for a tenant's record at owner (N4.7); "": its base name is not allowed.
+// kindOf is the kind of a grant for a tenant's record at owner (S4.7); "": its base name is not allowed.
 func (z *Zone) kindOf(g *grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {
@@ -329,7 +329,7 @@ func (z *Zone) kindOf(g *grant, owner name.Rel, namespace string) Admission {
 	return AdmittedPlain
 }
 
-// admitOwn admits a record of the zone's own namespace, which claims refuse nothing (N4.9).
+// admitOwn admits a record of the zone's own namespace, which claims refuse nothing (S4.9).
 func admitOwn(owner name.Rel, g *grant) admitted {
 	for _, label := range owner.Labels() {
 		if isUnderscore(label) {
@@ -354,6 +354,6 @@ func (z *Zone) baseNotDelegated(n name.Name, owner name.Rel, t rdata.Type, names
 	case base.IsApex():
 		hint = "its owner can write it"
 	}
-	return forbidden(ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which that speaks (N4.7; %s)",
+	return forbidden(ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which that speaks (S4.7; %s)",
 		z.FQDN(), t, n, namespace, at, hint)
 }

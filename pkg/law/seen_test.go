@@ -107,9 +107,9 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	}
 }
 
-// One write looks at so many of the hosts that it names at the apex as S6.2 says, however
+// One write looks at so many of the hosts that it names at the apex as S4.10 says, however
 // many it names: each of them may have 120 labels.
-func TestSeen_ofHostsAtTheApexIsBounded_S6_2(t *testing.T) {
+func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 	w := newWorld()
 	w.quick = true
 	spec := specOf("owner", "org", "org.")
@@ -130,15 +130,15 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_2(t *testing.T) {
 			facts[n], _ = w.countFacts(seen, "")
 		}
 		t.Logf("facts for hosts: %v", facts)
-		if facts[100]-facts[8] > 2*100 { // the data at each host, that an MX warns of (S5.8)
+		if facts[100]-facts[8] > 2*100 { // the data at each host, that an MX warns of (S5.2)
 			t.Errorf("by %s: %d facts for 8 hosts of 110 labels, and %d for 100", ns, facts[8], facts[100])
 		}
 	}
 }
 
-// Records below NS records matter to the Warning of those that come (S5.5). A zone may
+// Records below NS records matter to the Warning of those that come (S5.6). A zone may
 // have very many names there, and none is looked at for NS records that go.
-func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_5(t *testing.T) {
+func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	w := newWorld()
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
 		t.Fatal(refusal)

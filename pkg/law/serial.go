@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Remember is what a zone leaves behind under its name (S6.5).
+// Remember is what a zone leaves behind under its name (S6.8).
 func Remember(z *Zone) *LastSerial {
 	return &LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
@@ -40,7 +40,7 @@ func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint
 	return nil, max(from, 1), true
 }
 
-// NextSerial is the serial after last (S6.5): last+1, then the day's first
+// NextSerial is the serial after last (S6.8): last+1, then the day's first
 // serial YYYYMMDD00 (UTC) if that is ahead, then minimum if that is ahead and
 // not the one already consumed. usedMinimum says that minimum was taken.
 //

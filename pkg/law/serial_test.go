@@ -15,7 +15,7 @@ import (
 
 func pointTo(v uint32) *uint32 { return &v }
 
-// TestNextSerial holds S6.5 sentence by sentence.
+// TestNextSerial holds S6.8 sentence by sentence.
 func TestNextSerial(t *testing.T) {
 	day := func(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 12, 0, 0, 0, time.UTC) }
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestNextSerial(t *testing.T) {
 	} {
 		next, used := law.NextSerial(c.last, c.now, c.minimum, c.consumed)
 		if next != c.want || used != c.used {
-			t.Errorf("S6.5 %s: after %d %d, %v; want %d, %v", c.why, c.last, next, used, c.want, c.used)
+			t.Errorf("S6.8 %s: after %d %d, %v; want %d, %v", c.why, c.last, next, used, c.want, c.used)
 		}
 	}
 }
@@ -69,11 +69,11 @@ func TestNextSerial_neverBackwards(t *testing.T) {
 		for range 4 {
 			next, used := law.NextSerial(last, now, &minimum, consumed)
 			if !next.Ahead(last) || next == 0 {
-				t.Fatalf("S6.5: from %d to %d", last, next)
+				t.Fatalf("S6.8: from %d to %d", last, next)
 			}
 			if used {
 				if next != serial.Serial(minimum) {
-					t.Fatalf("S6.5: minimum %d was used as %d", minimum, next)
+					t.Fatalf("S6.8: minimum %d was used as %d", minimum, next)
 				}
 				uses++
 				consumed = &minimum
@@ -81,7 +81,7 @@ func TestNextSerial_neverBackwards(t *testing.T) {
 			last = next
 		}
 		if uses > 1 {
-			t.Fatalf("S6.5: minimum %d was consumed %d times", minimum, uses)
+			t.Fatalf("S6.8: minimum %d was consumed %d times", minimum, uses)
 		}
 	})
 }

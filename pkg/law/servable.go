@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Reasons of the Servable condition (S6.7).
+// Reasons of the Servable condition (S6.15).
 const (
 	ReasonServable                 = "Servable"
 	ReasonNoNameServers            = "NoNameServers"
@@ -139,7 +139,7 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 	for _, host := range hosts {
 		// Behind the cut of a delegated child the address is the child's to have. A zone below that is not delegated
 		// takes the name and gives no cut: then no resolver reaches the server, and BIND does not load the zone
-		// (S5.7).
+		// (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v OwnerValue) bool { return v.Type == rdata.NS })
@@ -176,10 +176,10 @@ func (d *zoneDecision) warnOfAddresses(plan *Plan, change *ZoneChange) {
 			return
 		}
 	}
-	plan.Warnings = append(plan.Warnings, change.Servable.Message+"; the zone is Ready when each has one: give it spec.nameServers[].addresses, or write A or AAAA Records (S6.7)")
+	plan.Warnings = append(plan.Warnings, change.Servable.Message+"; the zone is Ready when each has one: give it spec.nameServers[].addresses, or write A or AAAA Records (S6.15)")
 }
 
-// maxListed bounds the octets of names in a condition, since the zone's object should not grow by them (S6.7).
+// maxListed bounds the octets of names in a condition, since the zone's object should not grow by them (S6.15).
 const maxListed = 200
 
 // listSome returns the first of names, one at least, and the number of the others.

@@ -95,8 +95,8 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 	}
 }
 
-// The rule of a Delegation is stored with all that a rule says (S4.8).
-func TestRule_isStoredWhole_S4_8(t *testing.T) {
+// The rule of a Delegation is stored with all that a rule says (S4.3).
+func TestRule_isStoredWhole_S4_3(t *testing.T) {
 	t.Parallel()
 	rule := law.Rule{Namespaces: []string{"team"}, DS: true, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},
 		Records: []law.RecordRule{{Pattern: parsePattern(t, "www"), Text: "www", Types: []rdata.Type{rdata.A}, Shared: true}}}

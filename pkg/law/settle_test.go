@@ -75,7 +75,7 @@ type candidate struct {
 	created int64
 	came    bool
 	stands  bool // it is in the zone
-	first   bool // its namespace held the name when it began to wait (S2.9)
+	first   bool // its namespace held the name when it began to wait (S2.15)
 }
 
 func (w *world) carryOut(work *law.Work) {
@@ -147,7 +147,7 @@ func (w *world) unlockNames(work *law.Work) {
 }
 
 // passTime is what a server does that runs for so long: it counts it for each withdrawal, and releases what those held
-// whose time is over (S2.5, S3.4).
+// whose time is over (S2.5, S3.5).
 func (w *world) passTime(d time.Duration) {
 	for _, k := range w.listWithdrawals() {
 		withdrawal := *w.facts[k].(*law.Withdrawal)
@@ -176,7 +176,7 @@ func (w *world) listWithdrawals() (keys []law.Key) {
 	return keys
 }
 
-// listCandidates of a work in the order of S2.7: what moves, of the gaining zone's own namespace, then what held its
+// listCandidates of a work in the order of S2.8: what moves, of the gaining zone's own namespace, then what held its
 // name in the zone that it leaves, then the rest; and what waits: zones, since they take records in; the own namespace;
 // the namespace that held the name; the others; of each by age, then uid.
 func (w *world) listCandidates(work *law.Work) []candidate {
@@ -297,7 +297,7 @@ func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves bool) {
 			plan.Record.Serial = r.placed.Serial
 		}
 		if ask.Waits != nil && w.snatchesName(&r.record, plan, ask.Waits.KeptOut) {
-			panicInvariant("S2.9: %s snatches a name at which it waited", c.object)
+			panicInvariant("S2.15: %s snatches a name at which it waited", c.object)
 		}
 		w.applyPlan(c.object, false, plan, work)
 		r.placed, r.waits = *plan.Record, plan.Orphan

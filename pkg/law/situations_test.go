@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/test/situations"
 )
 
-// TestSituations puts the situations of docs/situations.md to the law. Their commands are those of TestScenarios; an answer
-// is said in short, and so is what "show record|zone" shows.
+// TestSituations puts the situations of docs/situations.md to the law. Their commands are those of TestScenarios; an
+// answer is said in short, and so is what "show record|zone" shows.
 func TestSituations(t *testing.T) {
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
 		t.Run(s.Number+" "+s.Title, func(t *testing.T) {

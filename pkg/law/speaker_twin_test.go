@@ -68,7 +68,7 @@ func (w *world) tellVoice(o object, r *recordObject) *voice {
 	return v
 }
 
-// listShares tells whether a rule that allows a record names it (S4.4, N4.12, N4.14), and which rules with shared: true
+// listShares tells whether a rule that allows a record names it (S4.6, S4.12, S4.14), and which rules with shared: true
 // give its name.
 func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool, shared []int) {
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)

@@ -225,13 +225,13 @@ func TestSpeakers_hearWhatARuleKeepsOut(t *testing.T) {
 		t.Skip("long: it builds the law once for each rule")
 	}
 	for _, x := range []struct{ rule, file, text, instead string }{
-		{"N4.7", "rule.go", "func Base(owner name.Rel) name.Rel {",
+		{"S4.7", "rule.go", "func Base(owner name.Rel) name.Rel {",
 			"func Base(owner name.Rel) name.Rel {\nif !owner.IsZero() {\nreturn owner\n}"},
-		{"N4.8 above", "claim.go", "\t\t\t_, others := c.claimsAt(up)\n\t\t\treturn up, others", "\t\t\treturn up, false"},
-		{"N4.8 below", "claim.go", "return c.refuseBelow(base, c.ownBelow)\n", "return nil\n"},
-		{"N4.11", "claim.go", "func (c *claimant) refuseGlue(owner name.Rel) *Refusal {",
+		{"S4.8 above", "claim.go", "\t\t\t_, others := c.claimsAt(up)\n\t\t\treturn up, others", "\t\t\treturn up, false"},
+		{"S4.8 below", "claim.go", "return c.refuseBelow(base, c.ownBelow)\n", "return nil\n"},
+		{"S4.11", "claim.go", "func (c *claimant) refuseGlue(owner name.Rel) *Refusal {",
 			"func (c *claimant) refuseGlue(name.Rel) *Refusal {\nvar owner name.Rel\nif c != nil {\nreturn nil\n}"},
-		{"N4.15", "claim.go", "func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {",
+		{"S4.15", "claim.go", "func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {",
 			"func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {\nif c != nil {\nreturn false, true\n}"},
 	} {
 		t.Run(x.rule, func(t *testing.T) {

@@ -41,7 +41,7 @@ func (w *world) checkAll() []string {
 			h := v.(*law.Holding)
 			z := standing[h.UID]
 			if z == nil || z.View != k.View || z.FQDN() != k.Name {
-				report("S1.6: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
+				report("S1.5: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
 			}
 		case law.KindLastSerial, law.KindFloor:
 		case law.KindWithdrawal:
@@ -92,11 +92,11 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	z := zo.zone
 	h := w.holdingOf(z)
 	if h == nil || h.UID != z.UID {
-		report("S1.6: zone %s stands at %s and does not hold it", o, z.FQDN())
+		report("S1.5: zone %s stands at %s and does not hold it", o, z.FQDN())
 		return
 	}
 	if withdrawn := zo.delegated.Reason == law.ReasonDelegationWithdrawn; withdrawn != (h.Withdrawn != "") {
-		report("S3.4: zone %s is %s, and its holding says %+v", o, zo.delegated.Reason, h.Withdrawn)
+		report("S3.5: zone %s is %s, and its holding says %+v", o, zo.delegated.Reason, h.Withdrawn)
 	}
 	if len(w.outbox) == 0 {
 		w.checkAbove(o, z, h, standing, report)
@@ -119,7 +119,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		}
 		owner := r.ownerIn(z)
 		if n, _ := owner.In(z.FQDN()); n != r.placed.FQDN && len(w.outbox) == 0 {
-			report("S6.8: record %s says it is %s and is %s", ro, r.placed.FQDN, n)
+			report("S8.4: record %s says it is %s and is %s", ro, r.placed.FQDN, n)
 		}
 		key := law.MemberKey(z.UID, owner, ro.Namespace, ro.Name)
 		members[key] = true
@@ -132,7 +132,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			report("member %v is not its record's: %+v", key, m)
 		}
 		if ro.Namespace == z.Namespace && m.Admission != law.AdmittedPlain && m.Admission != law.AdmittedUnderscore {
-			report("S4.5: %s is the zone's own and admitted %s", ro, m.Admission)
+			report("S4.9: %s is the zone's own and admitted %s", ro, m.Admission)
 		}
 		counts[ro.Namespace]++
 		base := law.Base(owner)
@@ -140,7 +140,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			claims[base] = countClaim(claims[base], ro.Namespace, m.Admission)
 		}
 		if base.IsApex() && ro.Namespace != z.Namespace && (m.Admission == law.AdmittedPlain || m.Admission == law.AdmittedLiteral) {
-			report("N4.10: %s claims the apex of %s", ro, z.FQDN())
+			report("S4.10: %s claims the apex of %s", ro, z.FQDN())
 		}
 		at := owners[owner]
 		if at == nil {
@@ -167,7 +167,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		case *law.Owner:
 			slices.SortFunc(claims[k.Owner], func(x, y law.Claim) int { return strings.Compare(x.Namespace, y.Namespace) })
 			if !slices.Equal(fact.Claims, claims[k.Owner]) {
-				report("N4.7: %s: the claims of %s are %v, its records give %v", z.FQDN(), k.Owner, fact.Claims, claims[k.Owner])
+				report("S4.7: %s: the claims of %s are %v, its records give %v", z.FQDN(), k.Owner, fact.Claims, claims[k.Owner])
 			}
 			delete(claims, k.Owner)
 			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Claims) == 0 {
@@ -250,14 +250,14 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 	}
 }
 
-// checkAbove is a twin of S3.4: what the nearest zone above says decides, and whether the zone was established.
+// checkAbove is a twin of S3.5: what the nearest zone above says decides, and whether the zone was established.
 func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
 		enclosing = w.findEnclosing(z.View, up)
 	}
 	if (h.Enclosed == "") != (enclosing == nil) || enclosing != nil && h.Enclosed != enclosing.UID {
-		report("S3.3: zone %s says that it is enclosed by %q", o, h.Enclosed)
+		report("S3.4: zone %s says that it is enclosed by %q", o, h.Enclosed)
 	}
 	if enclosing != nil && w.isBeingDeleted(&enclosing.Ref) {
 		return
@@ -272,10 +272,10 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 		}
 	}
 	if h.Withdrawn != withdrawn || (h.Parent == nil) != (parent == "") || h.Parent != nil && h.Parent.UID != parent {
-		report("S3.4: zone %s says parent %s, withdrawn %q, and it is %q, %q", o, writeFingerprint(h.Parent), h.Withdrawn, parent, withdrawn)
+		report("S3.5: zone %s says parent %s, withdrawn %q, and it is %q, %q", o, writeFingerprint(h.Parent), h.Withdrawn, parent, withdrawn)
 	}
 	if h.Withdrawn != "" && w.facts[law.WithdrawalKey(h.Withdrawn, o.Namespace)] == nil {
-		report("S3.4: zone %s is withdrawn, and no period runs", o)
+		report("S3.5: zone %s is withdrawn, and no period runs", o)
 	}
 }
 
@@ -299,7 +299,7 @@ func ownerValue(x law.OwnerValue) string {
 }
 
 // checkContent recomputes what the zone contains and compares state, rows,
-// journal and S5.5 with it.
+// journal and S5.6 with it.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	sets := w.listRRsets(z)
 	var apexNS []string
@@ -337,7 +337,7 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 			continue
 		}
 		if got, want := w.derivedDS(z, k.Object, cut); !slices.Equal(got, want) {
-			report("S6.10: %s contains DS %q of a child that has %q", z.FQDN(), got, want)
+			report("S6.16: %s contains DS %q of a child that has %q", z.FQDN(), got, want)
 		}
 		if writeFingerprint(w.countOf(z, k.Object)) != writeFingerprint(cut) {
 			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), writeFingerprint(cut), writeFingerprint(w.countOf(z, k.Object)))
@@ -361,7 +361,7 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		report("%s: %v", z.FQDN(), err)
 	}
 	if state != sethash.State(z.State) || rows != z.Rows {
-		report("S6.4: %s has state %s of %d rows, its records give %s of %d", z.FQDN(), sethash.State(z.State), z.Rows, state, rows)
+		report("S6.7: %s has state %s of %d rows, its records give %s of %d", z.FQDN(), sethash.State(z.State), z.Rows, state, rows)
 	}
 	rebuilt := zoneview.NewSnapshot(zoneview.Zone{UID: z.UID, View: z.View, Namespace: z.Namespace, Name: z.Name}, z.Header, z.Serial, z.N, state, slices.Values(all))
 	view := w.views[z.UID]
@@ -404,7 +404,7 @@ func (w *world) checkHolds(report func(string, ...any)) {
 	}
 }
 
-// derivedDS returns the DS that a parent counts in a cut, and those that the child has for it (S6.10).
+// derivedDS returns the DS that a parent counts in a cut, and those that the child has for it (S6.16).
 func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (got, want []string) {
 	servers := false
 	for _, s := range cut.Sets {
@@ -444,7 +444,7 @@ func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {
 	return nil
 }
 
-// checkLoadable holds S5.7 as far as the owners show: what BIND, Knot, NSD or
+// checkLoadable holds S5.11 as far as the owners show: what BIND, Knot, NSD or
 // PowerDNS refuse a zone for.
 func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...any)) {
 	types := map[name.Name]map[rdata.Type]int{}
@@ -462,26 +462,26 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 	for n, at := range types {
 		apex := n == view.FQDN()
 		if at[rdata.CNAME] > 0 && (len(at) > 1 || at[rdata.CNAME] > 1 || apex) {
-			report("S5.5: %s has a CNAME and %v", n, at)
+			report("S5.6: %s has a CNAME and %v", n, at)
 		}
 		if at[rdata.DNAME] > 1 || at[rdata.DNAME] > 0 && at[rdata.NS] > 0 && !apex || at[rdata.DS] > 0 && apex || n.IsWildcard() && at[rdata.NS]+at[rdata.DNAME] > 0 {
-			report("S5.5: %s has %v", n, at)
+			report("S5.6: %s has %v", n, at)
 		}
 		for t, count := range at {
 			if count > law.MaxValuesInRRset {
-				report("S5.6: %s has %d %s", n, count, t)
+				report("S5.8: %s has %d %s", n, count, t)
 			}
 		}
 		for up, ok := n.Parent(); ok && view.FQDN().Encloses(up); up, ok = up.Parent() {
 			if types[up][rdata.DNAME] > 0 {
-				report("S5.5: %s lies below the DNAME at %s", n, up)
+				report("S5.6: %s lies below the DNAME at %s", n, up)
 			}
 		}
 	}
 }
 
 // checkSettled holds that nothing was forgotten: with nothing owed, deciding
-// anything once more changes nothing (S2.3, S2.5, S2.7, S3.3–S3.5, S7.2).
+// anything once more changes nothing (S2.3, S2.5, S2.7, S3.4–S3.11, S7.2).
 func (w *world) checkSettled() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -510,7 +510,7 @@ func (w *world) checkSettled() []string {
 	for o, z := range w.zones {
 		if z.zone.Pending {
 			if z.zone.Ending {
-				report("S3.4: zone %s ended, and that is not through", o)
+				report("S3.5: zone %s ended, and that is not through", o)
 			}
 			if !z.spec.Terminating {
 				if out := w.decideAnew(z); !out.Plan.Zone.Zone.Pending {
@@ -527,7 +527,7 @@ func (w *world) checkSettled() []string {
 				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) && slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
 			})
 			if ds != h.DS && h.Withdrawn == "" {
-				report("S4.9: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)
+				report("S6.16: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)
 			}
 		}
 		if h := w.holdingOf(z.zone); len(h.Works) > 0 {

@@ -14,7 +14,7 @@ func (w *Waiting) For(s *Scan) bool {
 }
 
 // awaitedHolder returns the holder of the name for whose data a refused record waits, because its annotation says so
-// (S2.9): its own namespace, or another one that keeps it out. "": it does not wait. It waits for records alone: what
+// (S2.14): its own namespace, or another one that keeps it out. "": it does not wait. It waits for records alone: what
 // has to be allowed, or lies below the name, is no replacement. A record that stands keeps its place, or loses it as
 // any.
 func (x *delta) awaitedHolder(why *Refusal) string {
@@ -37,7 +37,7 @@ func (x *delta) explainWait(why *Refusal, holder string) *Refusal {
 		return x.refuseHeld()
 	}
 	out := *why
-	out.Message += "; the record waits until that goes (S2.9)"
+	out.Message += "; the record waits until that goes (S2.14)"
 	return &out
 }
 
@@ -45,12 +45,12 @@ func (x *delta) explainWait(why *Refusal, holder string) *Refusal {
 // when that has left it: so a record that waits on is not written, however often the holder replaces its own.
 func (x *delta) refuseHeld() *Refusal {
 	return forbidden(ReasonNameHeld, "another namespace holds %s of zone %s, or held it when the record began to wait: once the name is "+
-		"free, the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.9; or delete the "+
+		"free, the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.15; or delete the "+
 		"record then, and make it anew)", x.nameOf(Base(x.come.Owner)), x.zone.FQDN(), patternFor(x.come.Owner))
 }
 
 // refuseTurn refuses a name that is free now and that another namespace held when the record began to wait for it:
-// that one may be replacing its Record, and the name must not be snatched in between (S2.9). It passes where a rule
+// that one may be replacing its Record, and the name must not be snatched in between (S2.15). It passes where a rule
 // names the name literally, and where none allows it to the other namespace any more.
 func (x *delta) refuseTurn() *Refusal {
 	z, ns := x.zone, x.ask.Namespace

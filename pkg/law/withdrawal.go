@@ -13,7 +13,7 @@ import (
 )
 
 // What the rules of a zone allow no more stays for the zone's withdrawalGracePeriod: the Records of a namespace and
-// the zones below alike (S2.5, S3.4). The time is kept once for each zone and namespace, and begins with the last
+// the zones below alike (S2.5, S3.6). The time is kept once for each zone and namespace, and begins with the last
 // write that took something. It is the time that servers ran, so a clock that jumps ends nothing.
 //
 // A zone that ends keeps its uid, by which the internal keys of what it had are found. So it is not made anew,
@@ -38,7 +38,7 @@ type Withdrawal struct {
 	Zones   Digest `json:"zones,omitzero"`
 }
 
-// defaultGrace is the period in seconds of the zones that a removed zone delegated (S3.4).
+// defaultGrace is the period in seconds of the zones that a removed zone delegated (S3.6).
 const defaultGrace = 24 * 60 * 60
 
 // WithdrawalKey asks for what a namespace has left in the zone with that uid: *Withdrawal. Zones below change it
@@ -114,7 +114,7 @@ func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, rele
 	}
 	next := *was
 	if was.Since == 0 || x.taken && was.Cause != x.cause || x.newly && was.isCancelled(z, x.namespace) {
-		// A shorter period concerns what it was set for (S3.4).
+		// A shorter period concerns what it was set for (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.now.Unix(), max(x.grace, was.Grace-was.Passed), 0, x.cause
 	}
 	if met := z.digestRules(x.namespace, x.child); x.child {
@@ -180,7 +180,7 @@ func (r *reading) releaseNow(plan *Plan, z *Zone, before, after []string, workID
 		given, known1 := r.ruledFor(z, ns)
 		if known && known1 && plan.Work == nil && (w == nil || w.isCancelled(given, ns)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("kubi.zone/release-now does nothing for namespace %q: zone %s has nothing "+
-				"of it that its rules allow no more (S2.5)", ns, z.FQDN()))
+				"of it that its rules allow no more (S3.6)", ns, z.FQDN()))
 		}
 		plan.Writes = append(plan.Writes, Write{Key: key, Value: &Withdrawal{Since: now.Unix(), Now: true,
 			Cause: workID}})
@@ -209,7 +209,7 @@ func DecideReleased(seen *Seen, work *Work) Outcome {
 	return d.outcome(plan, nil)
 }
 
-// endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.4). from is
+// endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.7). from is
 // the zone that encloses it. nil: facts are needed; Later: too many go at once, and it ends when others are through.
 func (d *zoneDecision) endZone(plan *Plan, holding *Holding, from *Zone, counted bool) (*Plan, *Refusal) {
 	z := d.ask.Before
@@ -228,7 +228,7 @@ func (d *zoneDecision) endZone(plan *Plan, holding *Holding, from *Zone, counted
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
 		"and the time it had "+
-		"after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", from.FQDN()))
+		"after that is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
 	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
 	return plan, nil
 }
@@ -274,7 +274,7 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 		}
 		if !release {
 			plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
-				Reason: ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.5)"}
+				Reason: ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
 			return plan, nil
 		}
 		ask.Uncounted = ask.Uncounted || w.uncounted()
@@ -283,7 +283,7 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 	}
 	if d.absent != "" {
 		refusal = forbidden(ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)
-		p = &place{view: ask.After.View} // as of a zone that there is not (S1.7)
+		p = &place{view: ask.After.View} // as of a zone that there is not (S1.8)
 		if ask.After.Absolute() {
 			p.fqdn, _ = name.Parse(ask.After.DomainName)
 		}
@@ -292,7 +292,7 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 }
 
 // mayEvict reports whether a new record gets a name from the tenant that claims it: by a rule that names it
-// literally, where the rules allow that namespace the name no more (S2.5). A rule with "*" does not, so that no
+// literally, where the rules allow that namespace the name no more (S2.13). A rule with "*" does not, so that no
 // neighbour takes a name that lost its rule by accident. false, too: facts are needed.
 func (x *delta) mayEvict() bool {
 	z, base, from := x.zone, Base(x.come.Owner), x.claimedBy
@@ -322,7 +322,7 @@ func (x *delta) awaitEviction(plan *Plan, from string) *Plan {
 	plan.Orphan = ask.waitingAt(p)
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonNameHeld, Message: fmt.Sprintf("the namespace that has %s of "+
 		"zone %s is "+
-		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.5)", Base(x.come.Owner), x.zone.FQDN())}
+		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.13)", Base(x.come.Owner), x.zone.FQDN())}
 	plan.Warnings = nil
 	if !ask.Cascade {
 		plan.Warnings = []string{plan.Record.Message}

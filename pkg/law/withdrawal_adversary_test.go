@@ -287,7 +287,7 @@ func (s *siege) checkPromises(what string) {
 			stands = !z.zone.Pending
 		}
 		if !stands {
-			s.t.Fatalf("%s: S3.4: %s at %s ended %d s before its time", what, p.object, p.at, p.until-s.ran)
+			s.t.Fatalf("%s: S3.5: %s at %s ended %d s before its time", what, p.object, p.at, p.until-s.ran)
 		}
 	}
 	if len(s.outbox) > 0 || s.ran < s.gone {
@@ -295,7 +295,7 @@ func (s *siege) checkPromises(what string) {
 	}
 	for o, z := range s.world.zones {
 		if !s.zones && !z.zone.Pending && !s.holdingOf(z.zone).Established && !s.isDelegated(z.zone) {
-			s.t.Fatalf("%s: S3.4: zone %s stands at %s, and its time was over %d s ago", what, o, z.zone.FQDN(), s.ran-s.gone)
+			s.t.Fatalf("%s: S3.5: zone %s stands at %s, and its time was over %d s ago", what, o, z.zone.FQDN(), s.ran-s.gone)
 		}
 	}
 	for o, r := range s.world.records {
@@ -341,10 +341,10 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 	}
 }
 
-// TestWithdrawal_adversary_S3_4 has namespaces do what they can while an owner withdraws what it allows them: one
+// TestWithdrawal_adversary_S3_8 has namespaces do what they can while an owner withdraws what it allows them: one
 // period later none of it stands, no time of others is shorter, and neither clocks nor servers that are off end
 // anything (attack 63).
-func TestWithdrawal_adversary_S3_4(t *testing.T) {
+func TestWithdrawal_adversary_S3_8(t *testing.T) {
 	for i := range 8 { // as often as a few seconds allow
 		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, besiege) })
 	}
@@ -401,7 +401,7 @@ func besiege(t *rapid.T) {
 			if !z.Pending {
 				s.endPromises(z.FQDN(), true)
 			}
-			// Before the withdrawal is carried out a removed parent gives a day (S3.4).
+			// Before the withdrawal is carried out a removed parent gives a day (S3.5).
 			if plan.Work != nil && (s.zones || len(s.starts) > 0) {
 				s.starts[plan.Work.ID] = 86400
 			}
@@ -456,7 +456,7 @@ func besiege(t *rapid.T) {
 	s.checkPromises("over")
 	for o, z := range s.world.zones {
 		if o.Namespace != "owner" && !z.zone.Pending {
-			t.Fatalf("S3.4: zone %s stands at %s", o, z.zone.FQDN())
+			t.Fatalf("S3.5: zone %s stands at %s", o, z.zone.FQDN())
 		}
 	}
 	for _, line := range append(s.checkAll(), s.checkSettled()...) {

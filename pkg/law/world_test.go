@@ -26,7 +26,7 @@ type world struct {
 	facts   map[law.Key]any // the stored kinds only
 	zones   map[object]*zoneObject
 	records map[object]*recordObject
-	// delegations stand beside the rules of the zones (S4.8).
+	// delegations stand beside the rules of the zones (S4.3).
 	delegations map[object]*delegationObject
 	waiting     map[waitKey]bool
 	outbox      []*law.Work
@@ -345,7 +345,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 			panicInvariant("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
 		}
 		if c.Step != nil && !after.Serial.Ahead(before.Serial) {
-			panicInvariant("S6.5: serial of %s from %d to %d", after.FQDN(), before.Serial, after.Serial)
+			panicInvariant("S6.8: serial of %s from %d to %d", after.FQDN(), before.Serial, after.Serial)
 		}
 	}
 	if len(after.DS) > 0 && (after.Pending || before == nil || before.Pending || before.FQDN() != after.FQDN()) {

@@ -47,11 +47,11 @@ type ZoneAsk struct {
 	// Renames is the path of a field that the request changes and that the zone's name comes from: "spec.domainName",
 	// "spec.view" or "spec.zoneRef"; "": none.
 	Renames string
-	// MayEstablish is the answer to the establish review (S3.2).
+	// MayEstablish is the answer to the establish review (S3.3).
 	MayEstablish bool
 	// Annotated says that the annotation kubi.zone/delete has the uid of the zone (S8.1).
 	Annotated bool
-	// Behind says that a secondary is ahead of the zone (S6.6); nil: none is known to be.
+	// Behind says that a secondary is ahead of the zone (S6.11); nil: none is known to be.
 	Behind *Behind
 	// Cascade says that no client made this request, so a refusal becomes the reason why the zone stays pending.
 	Cascade bool
@@ -61,7 +61,7 @@ type ZoneAsk struct {
 }
 
 // DecideZone decides a write of one zone (S3, S6, S8). A zone that stands keeps its name, whatever became of the zone
-// that it refers to (S1.5, S3.2).
+// that it refers to (S1.6, S3.3).
 func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
 	d := &zoneDecision{reading: beginReading(seen), ask: ask}
 	plan, refusal := d.decideZone()
@@ -105,7 +105,7 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 	}
 	if ask.Before != nil && ask.Before.Ending {
 		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where "+
-			"it was delivered (S3.4); it is decided like a new zone after that"), nil
+			"it was delivered (S3.7); it is decided like a new zone after that"), nil
 	}
 	if ask.Before != nil && !ask.Before.Pending {
 		if ask.After.Terminating {
@@ -118,7 +118,7 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 			if ask.Renames == "spec.domainName" {
 				value = ask.After.DomainName
 			}
-			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.5; to rename it, "+
+			return nil, invalid(ask.Renames, value, ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.6; to rename it, "+
 				"delete it and make it anew under this object's name: Records with relative names follow, "+
 				"but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
 		}
@@ -155,7 +155,7 @@ func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	return plan
 }
 
-// locateZone finds the name of the zone and the zone that encloses it (S1.5, S3.1). Whether it may stand there is
+// locateZone finds the name of the zone and the zone that encloses it (S1.1, S3.1). Whether it may stand there is
 // another question (checkPlace).
 func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
@@ -228,7 +228,7 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 	return z, true, nil
 }
 
-// createRole is the command that makes a Role for establishing one zone (S3.2).
+// createRole is the command that makes a Role for establishing one zone (S3.3).
 func createRole(namespace, resourceName string) string {
 	role := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
@@ -243,7 +243,7 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace decides whether a zone may be made at its place (S1.6, S3.1, S3.2, S3.6).
+// checkPlace decides whether a zone may be made at its place (S1.5, S3.1, S3.3, S4.15).
 func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 	held, ok := get[Holding](&d.reading, HoldingKey(s.view, s.fqdn))
 	if !ok {
@@ -251,7 +251,7 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 	}
 	if held != nil && held.UID != d.ask.After.UID {
 		return &Refusal{Kind: Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: ReasonNameHeld,
-			Message: fmt.Sprintf("a zone%s with this name exists already (S1.6)", inView(s.view))}
+			Message: fmt.Sprintf("a zone%s with this name exists already (S1.5)", inView(s.view))}
 	}
 	if s.parent == nil {
 		return d.checkEstablish(s)
@@ -285,12 +285,12 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 	}
 	if s.taken > 0 && !d.ask.Cascade {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over the records of %d names at or below %s as far as its "+
-			"delegations allow them; the others are released (S3.7)", s.taken, s.fqdn))
+			"delegations allow them; the others are released (S3.10)", s.taken, s.fqdn))
 	}
 	return nil
 }
 
-// checkEstablish refuses a standalone zone without the right to establish it (S3.2).
+// checkEstablish refuses a standalone zone without the right to establish it (S3.3).
 func (d *zoneDecision) checkEstablish(s *zonePlace) *Refusal {
 	if d.ask.MayEstablish {
 		return nil
@@ -303,7 +303,7 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *Refusal {
 		resource = s.view + ":" + resource
 	}
 	return forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create "+
-		"zones.kubi.zone/establish with resourceName %q in namespace %q (S3.2; ask an administrator for a delegating zone above it, "+
+		"zones.kubi.zone/establish with resourceName %q in namespace %q (S3.3; ask an administrator for a delegating zone above it, "+
 		"or for that right: %s, and a RoleBinding of it)",
 		inView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
@@ -327,7 +327,7 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 }
 
 // checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
-// below a name which another one claims (N4.19). What its delegation answers for is decided as for a record (N4.11).
+// below a name which another one claims (S4.19). What its delegation answers for is decided as for a record (S4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -343,36 +343,36 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 		return nil
 	}
 	if others {
-		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (N4.15; "+
+		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S4.15; "+
 			"choose a name of your own)", s.fqdn, p.FQDN())
 	}
 	if up, ok := c.findAbove(s.owner); ok && !p.namesZone(s.fqdn, ns) {
-		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (N4.19; choose a "+
+		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (S4.19; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.nameOf(up), p.FQDN(), s.owner)
 	}
 	up, _ := s.owner.Parent()
 	return c.refuseGlue(up)
 }
 
-// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (N3.9).
+// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.9).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, o *Owner) *Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.hasType(t) {
-			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "zone %s has %s at %s (N3.9; remove it first)",
+			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "zone %s has %s at %s (S3.9; remove it first)",
 				p.FQDN(), t, s.fqdn)
 		}
 	}
 	return nil
 }
 
-// checkAbove refuses a zone below a DNAME of the zone p above it (S5.5): no server loads its NS there.
+// checkAbove refuses a zone below a DNAME of the zone p above it (S5.6): no server loads its NS there.
 func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) *Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
 		if o.hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
 			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
-				"which replaces every name below it (S5.5)", s.fqdn, at)
+				"which replaces every name below it (S5.7)", s.fqdn, at)
 		}
 	}
 	return nil
@@ -440,7 +440,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 	return z
 }
 
-// setParent writes the parent into the holding and returns the Delegated condition (S6.7).
+// setParent writes the parent into the holding and returns the Delegated condition (S6.13).
 func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {
@@ -544,7 +544,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 			return nil, r
 		}
 		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
-	case raised: // S6.6
+	case raised: // S6.11
 		if r := advanceZone(change, z, nil, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}

@@ -33,7 +33,7 @@ func makeServedZone(name, domain string, hosts, addresses int, below string) *v1
 }
 
 // A zone that waits is decided by a cascade of the zone that it waits for, which is another's (S3.1).
-func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
+func TestCascade_letsAnyWaitingZoneStand_S3_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
@@ -53,8 +53,8 @@ func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
 	}
 }
 
-// The parent can remove all that a child puts into it: in one transaction, however much there is (S3.4, S6.1).
-func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
+// The parent can remove all that a child puts into it: in one transaction, however much there is (S3.5, S6.1).
+func TestChild_glueCanBeTakenAway_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)

@@ -179,7 +179,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 			t.Fatalf("record %s is still adopted", r.Name)
 		}
 	}
-	// The name was kept, so the next zone goes on from its serial (S6.5), and takes them in again.
+	// The name was kept, so the next zone goes on from its serial (S6.8), and takes them in again.
 	store.Must(s.CreateZone(store.Zone("infra", "again", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	if z := s.Zone("infra", "again"); z.Status.EntryCount != int64(n)+3 {
@@ -189,7 +189,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 
 // A child's name servers change under load from two servers; in the end its
 // parent counts what the child has, once.
-func TestPendingCut_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
+func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}

@@ -35,7 +35,7 @@ func makeClaim(namespace, object, zone, claim string) *v1alpha1.Record {
 
 // Two claims of one transaction see each other: of two that may not stand together one is refused, whichever is first,
 // as if they came one after the other.
-func TestRace_claimsOfOneBatchSeeEachOther_S4_6(t *testing.T) {
+func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
 	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })

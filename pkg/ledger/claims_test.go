@@ -16,8 +16,8 @@ import (
 )
 
 // A server looks at all names below one, also where a tenant has filled them: it neither refuses the tenant that claims
-// them all nor overlooks a name of another one that is last among them (N4.8).
-func TestClaims_manyBelow_N4_8(t *testing.T) {
+// them all nor overlooks a name of another one that is last among them (S4.8).
+func TestClaims_manyBelow_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the names are put there without their records
 	var b bill

@@ -59,7 +59,7 @@ func (s *stalled) Base(base ledger.Base) {
 
 // S7.5: a server that starts finds what is delivered of a held zone though others condense beyond the step at which
 // it has listed the zone, and has all other zones in any case; also where etcd has compacted that revision meanwhile.
-func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
+func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	const bound = 16 << 10
@@ -137,7 +137,7 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 }
 
 // S7.5: a server that stalled while it condensed leaves what others have condensed since, for a later hold.
-func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
+func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 30)
 	b.deleteRecords("infra", "r", 1, 20)
@@ -168,7 +168,7 @@ func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 
 // S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled; what such a server has left is
 // swept.
-func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
+func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
 	b.deleteRecords("infra", "r", 1, 20)
@@ -205,7 +205,7 @@ func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 }
 
 // S7.5: parts that no key names are swept once their zone has settled, and before that they are left, with all else.
-func TestCondense_sweepsParts_S7_5(t *testing.T) {
+func TestCondense_sweepsParts_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
 	b.deleteRecords("infra", "r", 1, 20)

@@ -17,7 +17,7 @@ import (
 
 // A parent follows its child on an etcd with its default of operations, however many name servers the child has: it
 // counts so many that one transaction replaces all of them (ledger A4).
-func TestCut_isOneTransaction_S6_1(t *testing.T) {
+func TestCut_isOneTransaction_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")

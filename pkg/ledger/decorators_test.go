@@ -139,7 +139,7 @@ func TestDecorators_refusalChangesNothing_S7_1(t *testing.T) {
 		t.Errorf("update: %v", err)
 	}
 	if _, err := s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." }); !apierrors.IsInvalid(err) {
-		t.Errorf("a rename (S1.5): %v", err)
+		t.Errorf("a rename (S1.6): %v", err)
 	}
 	if after := store.Must(st.Client.Client.Get(s.Ctx, st.Prefix)).Header.Revision; after != before {
 		t.Errorf("three refusals took etcd from revision %d to %d", before, after)

@@ -17,7 +17,7 @@ import (
 
 // A write of a Delegation is one transaction: it writes the object, its Zone, with another revision and the same
 // content, the keys of the namespaces that it is for (rules/), and one outbox item that has their records decided
-// anew (S4.8).
+// anew (S4.3).
 
 // Delegations decorates the raw storage of Delegations. raw must be built with a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {

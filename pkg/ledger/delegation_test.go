@@ -31,7 +31,7 @@ func describeAccepted(d *v1alpha1.Delegation) string {
 
 // A Delegation lets its namespaces in and no other, what waits comes when it comes, and what it let in goes when it
 // goes; the zone's content changes with the records alone, and stays settled.
-func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
+func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s, other := st.Server(ledger.UsageEvery(20*time.Millisecond)), st.Server()
@@ -91,7 +91,7 @@ func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 }
 
 // A Delegation comes before its zone, goes with it and comes back with it, with records and all.
-func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
+func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 
 // A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from
 // another zone, or by a cascade.
-func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
+func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server(ledger.UsageEvery(10 * time.Millisecond))
@@ -205,7 +205,7 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 
 // A zone with many Delegations goes and comes again; what is decided of them takes longer than a cascade may say
 // nothing.
-func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
+func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	var slow atomic.Bool
@@ -246,7 +246,7 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
 
 // However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are
 // bounded.
-func TestDelegation_bounds_S4_8(t *testing.T) {
+func TestDelegation_bounds_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server() // no server carries anything out
@@ -292,7 +292,7 @@ func TestDelegation_bounds_S4_8(t *testing.T) {
 
 // A user with rights in one namespace gives it nothing of a zone in another: not by the name of its object,
 // nor by an absolute pattern in a zone of his own (attack 82).
-func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
+func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -318,7 +318,7 @@ func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
 		stored := store.Must(s.CreateRecord(ctx, r))
 		c := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted)
 		if said := strings.ReplaceAll(c.Message, r.Name, "NAME"); c.Reason != v1alpha1.ReasonZoneNotFound || said != `zone infra/NAME does not exist, or delegates nothing to namespace "a" yet; the record is adopted when that changes` {
-			t.Errorf("S1.7: the zone of another, by reference: %s: %s", c.Reason, c.Message)
+			t.Errorf("S1.8: the zone of another, by reference: %s: %s", c.Reason, c.Message)
 		}
 	}
 	if _, err := s.CreateRecord(ctx, store.Record("a", "own", "www.mine.test.", "A", "192.0.2.1")); err != nil {
@@ -336,7 +336,7 @@ func (b *bill) takeTotal() (octets int) {
 
 // What a record's write puts into etcd does not depend on how many Delegations its zone has, nor does what a
 // Delegation's write puts there.
-func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
+func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	var w bill
@@ -376,7 +376,7 @@ func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
 
 // A Delegation that waits because others leave a namespace no room is in force once they do, and what waits for its
 // rules is taken in.
-func TestDelegation_waitsForRoom_S4_8(t *testing.T) {
+func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

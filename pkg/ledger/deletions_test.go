@@ -199,7 +199,7 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 }
 
 // S7.5: what is no deletion by the zone's own namespace holds nothing back, and a held zone is in no other's way.
-func TestMassDeletion_notCounted_S7_5(t *testing.T) {
+func TestMassDeletion_notCounted_S7_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	for name, do := range map[string]func(*brake){
@@ -273,7 +273,7 @@ func (b *brake) Should(err error) {
 
 // S7.5: a withdrawn rule counts, whatever it lets go; its cascade settles nothing. The annotation may be in the same
 // change.
-func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
+func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
 	b.fillRecords("team", "t", 30)
@@ -299,7 +299,7 @@ func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
 
 // S7.5: while a zone is held its parent counts for it what it counted, also where each of its records goes at once;
 // and anew when the hold ends, whether by the annotation or since enough is put back.
-func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
+func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*brake, *v1alpha1.Zone){
 		"let through": func(b *brake, child *v1alpha1.Zone) {
@@ -361,7 +361,7 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 
 // S7.5: a child puts back what ends the hold of its parent: what that owes its own parent is paid before the child's
 // write is answered. No worker runs that would pay it.
-func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
+func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 	t.Parallel()
 	st, clock := store.New(t), store.Clock{}
 	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
@@ -448,7 +448,7 @@ func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 // S7.5: while a zone is held a server that starts finds what is delivered, however much more changes than its journal
 // may take: what is older is condensed, to no more than both contents have. Once the zone is let through its journal
 // is trimmed as ever, and nothing of that is left.
-func TestMassDeletion_restart_S7_5(t *testing.T) {
+func TestMassDeletion_restart_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	const bound = 16 << 10
@@ -524,7 +524,7 @@ func condensedOf(b *brake, uid string) (octets int) {
 
 // S7.5: the cascade of a withdrawn rule that lets go of many records is one mass deletion. Servers that run and those
 // that start have what is delivered; the rule that comes back puts all back.
-func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
+func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	t.Parallel()
 	n := 300
 	if rig.Long() {
@@ -560,7 +560,7 @@ func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 }
 
 // S7.5: the last NS at the apex counts for the whole zone, and the condition goes on counting while the zone is held.
-func TestMassDeletion_lastNS_S7_5(t *testing.T) {
+func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	b := newBrake(t, 2, 20)

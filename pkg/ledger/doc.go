@@ -84,7 +84,7 @@
 //	batches.txt       writes that wait are one transaction, each decided on those before it; requests that end,    I1, I3
 //	                  a full etcd, an answer that is lost
 //	sets.txt          a change set is one step or nothing, whatever comes between its items (S10)                  I1, I3, I5
-//	cascades.txt      between two steps no name is taken (S2.7), no mark stays (S7.2)                              I2, I4
+//	cascades.txt      between two steps no name is taken (S2.9), no mark stays (S7.2)                              I2, I4
 //	crashes.txt       a server dies at each point of a write; another one finishes what it owed                    I4
 //
 //	test              shows                                                                                        rests on

@@ -98,7 +98,7 @@ func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key strin
 }
 
 // Owe owes a cascade that decides anew what the scans find, which belongs to z or waits for it. When the server
-// runs, the cascade goes as after any write: in the order of S2.7, with a serial for each change, and z is unsettled
+// runs, the cascade goes as after any write: in the order of S2.8, with a serial for each change, and z is unsettled
 // meanwhile where it changes (S7.2). There is one such work for each zone in a migration, whatever crashes.
 func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,

@@ -34,7 +34,7 @@ type Base struct {
 	// Since are the steps after the content that is delivered, where that is an earlier one and the journal has them
 	// all (S7.2, S7.5).
 	Since []content.Step
-	// Hash is status.hash: a header that was damaged differs from it (S6.4).
+	// Hash is status.hash: a header that was damaged differs from it (S6.7).
 	Hash string
 	// Sets are the RRsets of the definition in canonical order, those of delegated children's cuts included.
 	Sets []content.RRset

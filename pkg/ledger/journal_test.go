@@ -227,9 +227,9 @@ func expectChained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	}
 }
 
-// S8.2: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by
+// S8.6: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by
 // any server; what all have confirmed goes. A Delivery of another zone counts for nothing.
-func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
+func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	const keep, changes = 10, 75
@@ -321,9 +321,9 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 	}
 }
 
-// S8.2: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size
+// S8.6: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size
 // of the zone, and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
-func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
+func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	const keep, bound = 10, 32 << 10
@@ -365,9 +365,9 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 	waitUntil(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
 }
 
-// S8.2: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal
+// S8.6: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal
 // has all that came after the one confirmed last.
-func TestRace_journalOfADelivery_S8_2(t *testing.T) {
+func TestRace_journalOfADelivery_S8_6(t *testing.T) {
 	t.Parallel()
 	const keep, rounds = 5, 60
 	st := store.New(t)
@@ -488,8 +488,8 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 }
 
 // A zone that ended and stands again counts its steps from the first on, under the uid that it had: its journal is
-// trimmed as any (S3.4).
-func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
+// trimmed as any (S3.5).
+func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
@@ -523,8 +523,8 @@ func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
 	waitUntil(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+3 })
 }
 
-// A trim that stalls until its zone has ended and stands again takes away no step that the zone has since (S3.4).
-func TestJournal_isNotTrimmedByWhatAZoneWas_S3_4(t *testing.T) {
+// A trim that stalls until its zone has ended and stands again takes away no step that the zone has since (S3.5).
+func TestJournal_isNotTrimmedByWhatAZoneWas_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	const keep = 100

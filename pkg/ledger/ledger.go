@@ -42,16 +42,16 @@ type Config struct {
 	// DefaultClass says whether a default class delivers the zones of a namespace
 	// and a view that name none; nil: none does. Every write of content asks it, so it answers
 	// from memory. Nothing rests on the answer but Ready, which the controller
-	// corrects (S6.7); where it is not known yet it is true.
+	// corrects (S6.13); where it is not known yet it is true.
 	DefaultClass func(namespace, view string) bool
 	// Terminating says whether a namespace is being deleted, as far as this server knows; nil: none is. Cascades ask
-	// it of each object, so it answers from memory (S2.8).
+	// it of each object, so it answers from memory (S2.6).
 	Terminating func(namespace string) bool
 	// Held is called for each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
 	// It must not wait. Optional.
 	Held func(*v1alpha1.Zone)
 	// Withdrawn is called by the server whose cascade withdrew a Record or Zone, or whose cascade kept it because a
-	// rule came back (S2.5, S3.4). It must not wait. Optional.
+	// rule came back (S2.12, S3.5). It must not wait. Optional.
 	Withdrawn outbox.Announce
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

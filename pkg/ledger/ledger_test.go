@@ -66,11 +66,11 @@ func TestWrite_refusalReads_S2_2(t *testing.T) {
 		t.Errorf("%v is no 403", err)
 	}
 	if _, err = s.CreateZone(store.Zone("other", "again", "EXAMPLE.org.")); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "exists already") {
-		t.Errorf("a second zone of the name (S1.6): %v", err)
+		t.Errorf("a second zone of the name (S1.4): %v", err)
 	}
 }
 
-func TestWrite_deepNames_S1_4(t *testing.T) {
+func TestWrite_deepNames_S1_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

@@ -65,8 +65,8 @@ func makeReferringRecord(ns, name string) *v1alpha1.Record {
 
 // While a namespace terminates its zone withdraws what it delegates and is removed: its records
 // are released as others are, nothing of it is taken in anew, and what was not is decided anew should it come back
-// (S2.8).
-func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *testing.T) {
+// (S2.6).
+func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	known := &namespaces{}
@@ -133,8 +133,8 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 }
 
 // A record with a finalizer that is being deleted stays in its zone while its rule does, and goes with it; the names
-// are free then. No zone takes it in anew (S2.8, attack 62).
-func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
+// are free then. No zone takes it in anew (S2.6, attack 62).
+func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -194,8 +194,8 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 
 // Two servers hear of namespaces that terminate, go and come again, each in its own time, while zones over their
 // records come, go and change their delegations: in the end everything is as the rules in force say
-// (S2.8, I4, I5).
-func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
+// (S2.6, I4, I5).
+func TestCascade_namespacesComeAndGo_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	ctx := withDeadline(t)

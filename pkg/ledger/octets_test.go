@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeFatValues returns about the longest RRset there may be (S5.6), of values that differ from those of another
+// makeFatValues returns about the longest RRset there may be (S5.8), of values that differ from those of another
 // version. Each octet is of the sort that text encodings make longer.
 func makeFatValues(octet string, version int) []string {
 	var values []string

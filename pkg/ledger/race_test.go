@@ -47,7 +47,7 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// stopClock stands still, so that each change of a definition is one serial (S6.5).
+// stopClock stands still, so that each change of a definition is one serial (S6.8).
 func stopClock(c *ledger.Config) {
 	now := time.Now()
 	c.Now = func() time.Time { return now }

@@ -30,7 +30,7 @@ func makeChildren(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 
 // S8.1: removals of one namespace's zones wait for those before them, and are told to come
 // again: what their parent notes of them has a bound.
-func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
+func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
@@ -109,7 +109,7 @@ func TestRemovals_queueAtTheirParent(t *testing.T) {
 }
 
 // S8.1: zones that were made, and whose records are still on their way, are no removals before.
-func TestRemovals_doNotCountZonesThatCome_S8_1(t *testing.T) {
+func TestRemovals_doNotCountZonesThatCome_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)

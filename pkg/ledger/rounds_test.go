@@ -145,7 +145,7 @@ func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	}
 }
 
-// replaceLater has a CNAME wait at a name until the other data there goes (S2.9).
+// replaceLater has a CNAME wait at a name until the other data there goes (S2.14).
 func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string) {
 	t.Helper()
 	r := store.Record(namespace, name, domain, "CNAME", "new.example.net.")
@@ -153,9 +153,9 @@ func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string)
 	store.Must(s.CreateRecord(t.Context(), r))
 }
 
-// S2.7, S2.9, attack 93: a namespace that replaces its own data at a name keeps the name, however many Records
+// S2.7, S2.15, attack 93: a namespace that replaces its own data at a name keeps the name, however many Records
 // of others wait at underscore names below it.
-func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_9(t *testing.T) {
+func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	t.Parallel()
 	for range 4 {
 		st := store.New(t)
@@ -240,7 +240,7 @@ func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	store.Eventually(t, "the policy is replaced", func() bool { return s.Record("platform", "new").Status.ZoneRef != nil })
 }
 
-// S2.7: while a cascade brings names from a removed zone, a round leaves these names to it, and no others.
+// S2.9: while a cascade brings names from a removed zone, a round leaves these names to it, and no others.
 func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -42,7 +42,7 @@ func hasSerial(t *testing.T, st *store.Store, domain string) bool {
 
 // The last serial of a name is kept for expire seconds after its zone went, and gone after: a clock that is a year
 // ahead meanwhile, which gave it, neither shortens that nor makes a zone made again begin behind it.
-func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
+func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	var off atomic.Int64
@@ -74,7 +74,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 }
 
 // The counts of servers are stored now and then, add up to the whole, and never to less.
-func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
+func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 	t.Parallel()
 	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Zone: "uid"}
 	if _, due := ledger.Keep(*last, ledger.KeepsFor-time.Second); due {
@@ -99,7 +99,7 @@ func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
 }
 
 // However long a zone's secondaries serve it without an answer, sixty days are remembered.
-func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
+func TestSerial_isRememberedForSixtyDaysAtMost_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -113,7 +113,7 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 
 // One namespace's names do not fill the memory of all: those that have the least left go, and none of another
 // namespace.
-func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_5(t *testing.T) {
+func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server(ledger.SerialsEvery(20*time.Millisecond), ledger.MaxLeftBy(3))

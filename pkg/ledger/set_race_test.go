@@ -23,7 +23,7 @@ func refusedOrMet(err error) bool {
 		apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsTooManyRequests(err) || apierrors.ReasonForError(err) == v1alpha1.StatusReasonChangeSetEnded
 }
 
-// S10.1, S10.3: three namespaces write sets and lone Records of a few names on two servers, while Delegations, a
+// S10.1, S10.2: three namespaces write sets and lone Records of a few names on two servers, while Delegations, a
 // child zone and the zone itself come, change and go. Each set is answered whole, and fsck finds every decision and
 // step right.
 func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {

@@ -176,8 +176,8 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	}
 }
 
-// S10.6: the end of one item's request ends the set, and what waits for it is released.
-func TestSet_endsWithAnyOfItsRequests_S10_6(t *testing.T) {
+// S10.4: the end of one item's request ends the set, and what waits for it is released.
+func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "a", "b")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -203,8 +203,8 @@ func TestSet_endsWithAnyOfItsRequests_S10_6(t *testing.T) {
 	}
 }
 
-// S10.5: what etcd does not take is refused before anything is written, with what it takes.
-func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
+// S10.4: what etcd does not take is refused before anything is written, with what it takes.
+func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 40 }), "/registry/kubizone")
 	s := exampleOrg(t, st)
@@ -229,9 +229,9 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	}
 }
 
-// S10.5: a set that is too large for an etcd that takes 512 operations does not recommend these 512, and
+// S10.4: a set that is too large for an etcd that takes 512 operations does not recommend these 512, and
 // leaves the batches of other writers as large as before.
-func TestSet_tooLargeNarrowsNoBatches_S10_5(t *testing.T) {
+func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
 	before := s.Ledger.Ops()
@@ -249,9 +249,9 @@ func TestSet_tooLargeNarrowsNoBatches_S10_5(t *testing.T) {
 	}
 }
 
-// S10.6: a set pays the parent when it holds the lock of no zone any more: what changes both takes the parent's
+// S10.4: a set pays the parent when it holds the lock of no zone any more: what changes both takes the parent's
 // first, and each would wait for the other's until its time ends.
-func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
+func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
 	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
@@ -280,8 +280,8 @@ func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
 	set.Wait()
 }
 
-// S10.5: a hundred items are one transaction of an etcd that takes 512 operations.
-func TestSet_ofAHundred_S10_5(t *testing.T) {
+// S10.4: a hundred items are one transaction of an etcd that takes 512 operations.
+func TestSet_ofAHundred_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
 	var writes []setWrite

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// TestSituations puts the situations of docs/situations.md to a server with etcd. Their commands are those of TestStories,
-// without the name of the server; an answer is said in short, and so is what "show record|zone" shows.
+// TestSituations puts the situations of docs/situations.md to a server with etcd. Their commands are those of
+// TestStories, without the name of the server; an answer is said in short, and so is what "show record|zone" shows.
 func TestSituations(t *testing.T) {
 	t.Parallel()
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {

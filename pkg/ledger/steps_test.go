@@ -40,9 +40,9 @@ func withdrawRules(t *testing.T, s *store.Server) {
 }
 
 // A name that is served in the zone above stays with its holder, however old what waited for the new zone is, and
-// however many are decided in one go (S2.7). So it is with those that there is room for (S5.6); of each kind age
+// however many are decided in one go (S2.9). So it is with those that there is room for (S5.8); of each kind age
 // decides.
-func TestCascade_whatIsServedComesBeforeWhatWaits_S2_7(t *testing.T) {
+func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

@@ -96,7 +96,7 @@ type world struct {
 	pending map[string]*answered
 	zones   map[string]bool // namespace and name of each that was written
 	told    []datadriven.TestData
-	// asksToEstablish says that a zone which none encloses needs "establish" (S3.2); else the right is there.
+	// asksToEstablish says that a zone which none encloses needs "establish" (S3.3); else the right is there.
 	asksToEstablish bool
 }
 

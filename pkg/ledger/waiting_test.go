@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Attack 93, S2.9: a squatter leaves many Records waiting at the name of another namespace, which replaces its own
+// Attack 93, S2.15: a squatter leaves many Records waiting at the name of another namespace, which replaces its own
 // there. None of them takes the name or says whose it is, and the holder neither waits nor pays for them.
-func TestWaiting_aSquatterGetsNothing_S2_9(t *testing.T) {
+func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	t.Parallel()
 	many := 300
 	if rig.Long() {
@@ -84,7 +84,7 @@ func TestWaiting_aSquatterGetsNothing_S2_9(t *testing.T) {
 				t.Fatalf("%s: %s", r.Name, c.Message)
 			}
 			if text := string(must.Get(json.Marshal(r))(t)); strings.Contains(text, "shop") {
-				t.Fatalf("S1.7: it says whose the name is: %s", text)
+				t.Fatalf("S1.8: it says whose the name is: %s", text)
 			}
 		}
 	}

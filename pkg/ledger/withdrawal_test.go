@@ -95,8 +95,8 @@ func (a *announced) take() string {
 
 func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
-// The answer of a write names all that it takes, however quick the cascade is that takes it (S2.5).
-func TestWithdrawal_warnsOfAllThatStood_S2_5(t *testing.T) {
+// The answer of a write names all that it takes, however quick the cascade is that takes it (S2.16).
+func TestWithdrawal_warnsOfAllThatStood_S2_16(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{0, time.Hour} {
 		t.Run(period.String(), func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestWithdrawal_warnsOfAllThatStood_S2_5(t *testing.T) {
 // What rules allow no more stays for the period of the zone: Records and zones say until when, an edit is refused, a
 // deletion passes, a rule that comes back keeps all, and a second withdrawal has its own period. The answer of the
 // write that takes says what goes, that of a dry run too. kubi.zone/release-now ends it for namespaces that it names
-// (S2.5, S3.4, attack 21).
+// (S2.5, S3.5, attack 21).
 func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -231,8 +231,8 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 }
 
 // Two servers count the time that they ran: neither a clock that is a year ahead nor a server that
-// starts ends anything, and its tenant holds nothing up by writing to it all the time (S3.4, attack 63).
-func TestWithdrawal_countsTimeThatServersRan_S3_4(t *testing.T) {
+// starts ends anything, and its tenant holds nothing up by writing to it all the time (S3.5, attack 63).
+func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	ahead := func(c *ledger.Config) { c.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } }
@@ -289,8 +289,8 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
 }
 
-// Servers that end anywhere in the end of a zone leave what the next one goes on with (S3.4, I4).
-func TestWithdrawal_interruptedAnywhereItGoesOn_S3_4(t *testing.T) {
+// Servers that end anywhere in the end of a zone leave what the next one goes on with (S3.5, I4).
+func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
@@ -308,8 +308,8 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_4(t *testing.T) {
 }
 
 // While Delivery has a zone that ended, the RRsets that it had are known, whatever its tenant writes; the zone is
-// made anew when Delivery let it go. Servers may end anywhere between (S3.4, S8.2, I4).
-func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T) {
+// made anew when Delivery let it go. Servers may end anywhere between (S3.5, S8.4, I4).
+func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The answer of a write that takes rules away, of a dry run too, says what stood and is allowed no more (S2.5). It is
+// The answer of a write that takes rules away, of a dry run too, says what stood and is allowed no more (S2.16). It is
 // a look at the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
 
 const (
@@ -98,14 +98,15 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
 	}
 	namespaces := slices.Sorted(maps.Keys(t.namespaces))
 	when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
-		"it is delivered as it is until %s lets that through (S7.5)", c.zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
+		"it is delivered as it is until %s lets that through (S7.9)", c.zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
 	if c.zone.Grace > 0 {
 		period := time.Duration(c.zone.Grace) * time.Second
 		when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
 			"releases it now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
 			v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
 	}
-	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s (%s); %s (S2.5)", c.zone.FQDN(), number,
+	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s (%s); %s (S2.16)",
+		c.zone.FQDN(), number,
 		strings.Join(t.names, ", "), when)})
 }
 
@@ -136,7 +137,7 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 		}
 		has := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool { return h.Namespace == namespace })
 		if len(r.Kvs) == 0 && !has {
-			continue // what it has elsewhere is none of the zone's (S1.7)
+			continue // what it has elsewhere is none of the zone's (S1.8)
 		}
 		delegated, err := l.readRules(ctx, c.zone.UID, namespace, c.at)
 		if err != nil {

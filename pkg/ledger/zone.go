@@ -30,7 +30,7 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 type establishKey struct{}
 
 // WithEstablish carries the authorizer's answer for zones/establish to the
-// decision: it is a fact asked before the write, never under a lock (S3.2).
+// decision: it is a fact asked before the write, never under a lock (S3.3).
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }

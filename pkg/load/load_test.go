@@ -448,7 +448,7 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	}
 }
 
-// S5.5: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a
+// S5.6: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a
 // Warning, after the zone cut that it is below. S6.2: an NS is loaded without the Warning of a host that the file
 // has, too.
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
@@ -481,9 +481,9 @@ sibling NS ns.sub
 		text     string
 		needless bool
 	}{
-		{0, "A at ns.sub.example.org. lies below NS records (S5.5)", true},
-		{0, "other TTLs (S5.8)", false},
-		{1, "A at www.sub.example.org. lies below NS records (S5.5)", false},
+		{0, "A at ns.sub.example.org. lies below NS records (S5.6)", true},
+		{0, "other TTLs (S5.2)", false},
+		{1, "A at www.sub.example.org. lies below NS records (S5.6)", false},
 		{2, "NS at sibling.example.org. names ns.sub.example.org., which no namespace holds: write it (S6.2)", true},
 		{2, "NS at sibling.example.org. names ns.free.example.org., which no namespace holds: write it (S6.2)", false},
 		{2, "NS at sibling.example.org. names ns.sub.example.org., which another namespace holds (S6.2)", false},

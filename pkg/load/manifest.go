@@ -129,7 +129,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A zone made above others does not capture them (S3.3), and records without a zone wait for one: first zones,
+	// A zone made above others does not capture them (S3.4), and records without a zone wait for one: first zones,
 	// parents before children, then Delegations, then everything else.
 	sortParentsFirst(zones)
 	for _, batch := range []struct {
@@ -147,7 +147,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 }
 
 // byOwner groups manifests by name, the oldest first: which of two conflicting ones is refused must not depend on
-// timing, and the first holder of a name keeps it (S4.6).
+// timing, and the first holder of a name keeps it (S4.8).
 func byOwner(manifests []*manifest) [][]*manifest {
 	var groups [][]*manifest
 	at := make(map[string]int)
@@ -242,7 +242,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		before = nil // absent or unreadable; the apply reports what matters
 	}
 	// Whether a Zone has name servers without an address is reported when its Records are there.
-	judged := context.WithValue(ctx, needlessKey{}, func(text string) bool { return !l.cfg.DryRun && strings.HasSuffix(text, "(S6.7)") })
+	judged := context.WithValue(ctx, needlessKey{}, func(text string) bool { return !l.cfg.DryRun && strings.HasSuffix(text, "(S6.15)") })
 	after, err := retryTransient(ctx, func() (*unstructured.Unstructured, error) {
 		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager,
 			DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})

@@ -110,7 +110,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 }
 
 // delegateNumbers adds the types by number in the file to the rule of the Zone: a rule has only those of them that it
-// names (S4.3).
+// names (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -251,7 +251,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 			byKey[key{owner, row.Type}] = have
 			p.sets = append(p.sets, have)
 		}
-		// The smallest TTL of an RRset is served (S5.8, RFC 2181 §5.2); one object has one.
+		// The smallest TTL of an RRset is served (S5.2, RFC 2181 §5.2); one object has one.
 		have.ttl = min(have.ttl, row.TTL)
 		if v := (value{key{owner, row.Type}, row.Data}); !seen[v] {
 			seen[v] = true
@@ -310,7 +310,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	if serial > 0 {
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
-	// The root stands for none; for an absent field the server has defaults (S6.3).
+	// The root stands for none; for an absent field the server has defaults (S6.5).
 	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")

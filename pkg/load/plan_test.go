@@ -48,8 +48,8 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 	}
 }
 
-// S4.3: a type by number is in no rule that does not name it.
-func TestPlan_delegatesTypesByNumber_S4_3(t *testing.T) {
+// S4.5: a type by number is in no rule that does not name it.
+func TestPlan_delegatesTypesByNumber_S4_5(t *testing.T) {
 	p := planOf(t, `$ORIGIN example.org.
 @	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 a	3600	IN	TYPE65534	\# 1 00
@@ -63,8 +63,8 @@ d	3600	IN	A	192.0.2.1
 	}
 }
 
-// S6.3: the timers of the file are kept, whether the server takes them or not.
-func TestPlan_keepsTheTimersOfTheFile_S6_3(t *testing.T) {
+// S6.5: the timers of the file are kept, whether the server takes them or not.
+func TestPlan_keepsTheTimersOfTheFile_S6_6(t *testing.T) {
 	p := planOf(t, "example.org. 300 SOA ns.example.net. host.example.net. 1 3600 7200 4294967295 300\n")
 	if *p.spec.Refresh != 3600 || *p.spec.Retry != 7200 || *p.spec.Expire != math.MaxInt32 || len(p.refused) != 1 ||
 		!strings.Contains(listRefusals(p)[0], "expire 4294967295 is above 2147483647; loaded with 2147483647") {
@@ -165,7 +165,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	if values != 18051 || len(names) != len(p.sets) || byType["DNSKEY"] != 1 || byType["NS"] < 1500 || *p.spec.MinimumSerial != 2018031200 {
 		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))
 	}
-	// S5.5: every address in it is glue, much of it of sibling delegations.
+	// S5.6: every address in it is glue, much of it of sibling delegations.
 	named := namedHosts(p.sets, p.fqdn)
 	for _, s := range p.sets {
 		if (s.typ == rdata.A || s.typ == rdata.AAAA) && !named[s.owner] {

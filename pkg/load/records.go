@@ -42,8 +42,8 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		owners[i] = append(owners[i], s)
 	}
-	// First the apex and the hosts that it names: until these have addresses the zone is not Servable (S6.7), and every
-	// write in between would get a Warning. Then zone cuts, or the server warns of the glue below them (S5.5).
+	// First the apex and the hosts that it names: until these have addresses the zone is not Servable (S6.13), and
+	// every write in between would get a Warning. Then zone cuts, or the server warns of the glue below them (S5.6).
 	hosts := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), to.fqdn)
 	rank := func(sets []*set) int {
 		switch owner := sets[0].owner; {
@@ -101,7 +101,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 }
 
 // needlessWarnings returns a test for Warnings of a set that the rest of its file answers: that an address below a zone
-// cut is glue at most, if an NS names it (S5.5), and that no namespace holds a host, if the file has its address
+// cut is glue at most, if an NS names it (S5.6), and that no namespace holds a host, if the file has its address
 // (S6.2).
 func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) bool {
 	named, addressed := namedHosts(sets, origin), map[name.Rel]bool{}
@@ -113,7 +113,7 @@ func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) b
 	return func(s *set, text string) bool {
 		switch s.typ {
 		case rdata.A, rdata.AAAA:
-			return named[s.owner] && strings.HasSuffix(text, "(S5.5)")
+			return named[s.owner] && strings.HasSuffix(text, "(S5.6)")
 		case rdata.NS:
 			for host := range namedHosts([]*set{s}, origin) {
 				if at, err := host.In(origin); err == nil && addressed[host] &&

@@ -354,7 +354,7 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	if longest := zones.enclosing(fqdn); longest != z {
 		if kind.rrType == "NS" && fqdn == longest.fqdn {
 			z.cuts[fqdn] = true
-			c.omit(o, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S3.1)", z.fqdn, fqdn), "")
+			c.omit(o, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S6.3)", z.fqdn, fqdn), "")
 			return
 		}
 		c.refuse(o, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, id(longest.was)),

@@ -80,7 +80,7 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 const fixFields = "change the custom resource, or import a file without what is named"
 
 // addReplacement makes the object of this API that replaces a custom resource. It keeps labels and annotations that are
-// not those of the replaced operator, and the time of creation, by which the older of two objects holds a name (S4.6).
+// not those of the replaced operator, and the time of creation, by which the older of two objects holds a name (S4.8).
 // The owners go: the garbage collector of another cluster, which has none of them, would delete the object.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)

@@ -22,7 +22,7 @@ import (
 const (
 	// devGroup is the group of development builds of v0.
 	devGroup = "dev." + v1alpha1.GroupName
-	// parentLabel is written by the server for each object it adopts (S3.8).
+	// parentLabel is written by the server for each object it adopts (S6.12).
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
@@ -53,7 +53,7 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	}))
 	dropEmpty(o.Object)
 	if spec, ok := o.Object["spec"].(map[string]any); ok {
-		// Secondaries that have seen the old serial must see a later one (S6.5).
+		// Secondaries that have seen the old serial must see a later one (S6.8).
 		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")
 		if kind.Kind == "Zone" && found && last > 0 && spec["minimumSerial"] == nil {
 			spec["minimumSerial"] = last

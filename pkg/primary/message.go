@@ -38,7 +38,7 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for the record that turns out not to fit; S5.6 keeps values below 4 KiB.
+// overshoot is room for the record that turns out not to fit; S5.8 keeps values below 4 KiB.
 const overshoot = 8 << 10
 
 // beginMessage starts a message about zone, which may be the zero Name where there will be no
@@ -67,7 +67,7 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge says that one record alone does not fit a message; limits of the API (S5.6)
+// errTooLarge says that one record alone does not fit a message; limits of the API (S5.8)
 // keep every record far below.
 var errTooLarge = errors.New("the record does not fit a DNS message")
 

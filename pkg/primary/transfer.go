@@ -15,7 +15,7 @@ import (
 )
 
 // transfer is one AXFR or IXFR. It reads one immutable snapshot, so what it sends is one
-// serial's content however long it takes (S6.5), and it holds one message at a time, so its
+// serial's content however long it takes (S6.8), and it holds one message at a time, so its
 // memory does not grow with the zone.
 type transfer struct {
 	zone    *zoneview.Snapshot

@@ -180,7 +180,7 @@ func (z *Zone) Guest() *Zone {
 }
 
 // Signed is the zone as it is at a server that signs it, or that transfers it from one that does: the serial, and the
-// records that signing makes, are that server's, and no difference (S6.9).
+// records that signing makes, are that server's, and no difference (S6.14).
 func (z *Zone) Signed() *Zone {
 	signed := *z
 	signed.signed, signed.sets = true, maps.Clone(z.sets)

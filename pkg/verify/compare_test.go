@@ -77,9 +77,9 @@ func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 	}
 }
 
-// S6.9: a server that signs has a serial of its own, and the records of signing; what else differs is a difference, the
-// rest of the SOA and the data of the parent too.
-func TestSigned_leavesTheSignerItsOwn_S6_9(t *testing.T) {
+// S6.14: a server that signs has a serial of its own, and the records of signing; what else differs is a difference,
+// the rest of the SOA and the data of the parent too.
+func TestSigned_leavesTheSignerItsOwn_S6_14(t *testing.T) {
 	const data = "example.org. 60 NS ns.example.net.\nwww.example.org. 60 A 192.0.2.1\nsub.example.org. 60 NS ns.example.net.\nsub.example.org. 60 DS 1 13 2 " + digestText + "\n"
 	const made = "example.org. 60 DNSKEY 256 3 13 AAAA\nexample.org. 60 CDS 1 13 2 " + digestText + "\nwww.example.org. 60 RRSIG A 13 3 60 20300101000000 20200101000000 1 example.org. AAAA\nwww.example.org. 60 NSEC example.org. A RRSIG NSEC\n"
 	truth := readZone(t, soa+data+"example.org. 60 CDNSKEY 257 3 13 AAAA\n").Signed()

@@ -501,7 +501,7 @@ func (h *held) stepsBetween(since, until serial.Serial) ([]content.Step, error) 
 		until = h.newest.serial
 	}
 	// position of a serial: how many of the steps lead to it, -1 if unknown.
-	// Serials do not repeat within what is kept (S6.5), but for the wrap they
+	// Serials do not repeat within what is kept (S6.8), but for the wrap they
 	// are not in order either, so they are looked for one by one.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {

@@ -118,9 +118,9 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// S6.8: under its old name until it settles, then under the new one; a reader that
+// S8.4: under its old name until it settles, then under the new one; a reader that
 // takes the old name has it.
-func TestSet_rename_S6_8(t *testing.T) {
+func TestSet_rename_S8_4(t *testing.T) {
 	w := newTwin()
 	first := w.makeStep(t, testHeader(), nil, nil)
 	renamed := testHeader()

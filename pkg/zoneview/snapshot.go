@@ -25,7 +25,7 @@ import (
 // Zone says which Zone object a snapshot is of. It never changes for a UID.
 type Zone struct {
 	UID string
-	// View is the effective view (S1.6), empty for the default one.
+	// View is the effective view (S1.4), empty for the default one.
 	View      string
 	Namespace string
 	Name      string
@@ -95,23 +95,23 @@ func (s *Snapshot) Header() content.Header { return s.header }
 // FQDN is Header().FQDN.
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
-// Serial is the serial of this definition (S6.5).
+// Serial is the serial of this definition (S6.8).
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
 // N is the number of the step that led here.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State is the content state (S6.4) that this definition claims, checked at
+// State is the content state (S6.7) that this definition claims, checked at
 // every step and by Prove.
 func (s *Snapshot) State() sethash.State { return s.state }
 
-// Hash is status.hash at this serial (S6.4).
+// Hash is status.hash at this serial (S6.7).
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
 // Len is the number of rows.
 func (s *Snapshot) Len() int { return s.rows }
 
-// EntryCount is status.entryCount (S6.4).
+// EntryCount is status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
 // proveChunk bounds the elements held while proving; at 7 µs each the cost of

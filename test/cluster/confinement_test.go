@@ -202,7 +202,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 }
 
 // The answers to a tenant that runs into another tenant's objects, what the server counts and what the cluster's
-// events say names none of theirs (S1.7, attack 48).
+// events say names none of theirs (S1.8, attack 48).
 func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

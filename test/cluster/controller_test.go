@@ -205,7 +205,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		}
 	}
 
-	// The namespace goes with all that is in it, the data at the provider too (S8.2, S8.3).
+	// The namespace goes with all that is in it, the data at the provider too (S8.4, S8.5).
 	start()
 	kubectl("", "delete", "namespace", namespace, namespaceTimeout)
 	if stands("www")() {

@@ -19,7 +19,7 @@ import (
 )
 
 // kube-controller-manager empties a namespace of thousands of records, through the aggregator and the ledger, and the
-// zone in another namespace is without them (S8.3). How long it takes is measured and not judged.
+// zone in another namespace is without them (S8.5). How long it takes is measured and not judged.
 func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 	c := requireCluster(t)
 	count, limit := 600, 5*time.Minute
@@ -80,7 +80,7 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 }
 
 // A namespace that was deleted while no server ran leaves its records: nothing new comes into it, what is there can be
-// deleted by hand (S2.4), and doctor and a metric name the namespace until it is (S8.3).
+// deleted by hand (S2.4), and doctor and a metric name the namespace until it is (S8.5).
 func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 25*time.Minute)

@@ -30,7 +30,7 @@ import (
 )
 
 // owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be
-// made where a namespace has a record (S3.6), and these take the records over (S3.7).
+// made where a namespace has a record (S4.15), and these take the records over (S3.10).
 const owner = "infra"
 
 // countWriters returns how many write at once: sixteen where time is no matter.

@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S8.2 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a
+// S8.4 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a
 // server that was started since, and after more changes than the journal keeps of a zone without Deliveries.
-func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
+func TestRestart_withdrawsWhatWentMeanwhile_S8_4(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)
 	var mu sync.Mutex
@@ -63,9 +63,9 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	}
 }
 
-// S3.4, S8.2 (attack 5): a zone that ended while nothing was delivered leaves a provider that cannot list what it
+// S3.5, S8.4 (attack 5): a zone that ended while nothing was delivered leaves a provider that cannot list what it
 // has, also where server and controller were started since.
-func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
+func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_7(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)
 	var mu sync.Mutex

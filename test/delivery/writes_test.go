@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The controller's writes for a change: at most two beside the changed Records (S6.7, design: Delivery).
+// The controller's writes for a change: at most two beside the changed Records (S6.13, design: Delivery).
 func TestWrites_perChange(t *testing.T) {
 	w, h := startWorld(t), newHook(t)
 	w.makeClass("hook", h, nil)

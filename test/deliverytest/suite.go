@@ -191,7 +191,7 @@ func examineWholeZone(e *exam) {
 }
 
 // examineForgotten: an RRset that was removed and that the plan does not name any more stays, and the report says so
-// (S8.2).
+// (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// S6.5: one backup is restored twice, and both stores are written to. An informer and a BIND that run all the while
+// S6.9: one backup is restored twice, and both stores are written to. An informer and a BIND that run all the while
 // have exactly what the second one has: no resourceVersion and no serial is given twice.
 func TestRestore_ofOneBackupTwice(t *testing.T) {
 	needPrograms(t)

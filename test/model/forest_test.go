@@ -156,7 +156,7 @@ func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 			spec.NameServers = append(spec.NameServers, server)
 		}
 	}
-	if r.IntN(2) == 0 { // what it withdraws ends at once (S3.4)
+	if r.IntN(2) == 0 { // what it withdraws ends at once (S3.6)
 		spec.WithdrawalGracePeriod = &metav1.Duration{}
 		rules = append(rules, "no grace")
 	}
@@ -311,7 +311,7 @@ func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 }
 
 // TestForest_everyRevisionIsTrue does random things to a forest by two servers at once: views, delegations, zoneRefs,
-// holders, children, deletions. Every revision that comes of it is checked (S2.1, S2.2, S4.6, S6.4, S6.5,
+// holders, children, deletions. Every revision that comes of it is checked (S2.1, S2.2, S4.8, S6.7, S6.8,
 // S7.1), and in the end nothing is owed (S7.2).
 func TestForest_everyRevisionIsTrue(t *testing.T) {
 	w := requireWorld(t)

@@ -107,7 +107,7 @@ var sequential = porcupine.Model{
 }
 
 // TestLinearizable: with clients at both servers at once, each zone behaves as if there were one client and one server:
-// an acknowledged write is in every later read of entries (S7.1), consecutive writers have serials of their own (S6.5),
+// an acknowledged write is in every later read of entries (S7.1), consecutive writers have serials of their own (S6.8),
 // and a tenant is refused from the answer on that shuts it out, and let in from the one that lets it (S2.2, I5).
 func TestLinearizable(t *testing.T) {
 	w := requireWorld(t)

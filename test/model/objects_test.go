@@ -267,7 +267,7 @@ func (s *state) zoneOf(c *change) types.UID {
 	return ""
 }
 
-// isStanding: the zone is there, and has not ended (S3.4).
+// isStanding: the zone is there, and has not ended (S3.5).
 func (s *state) isStanding(uid types.UID) bool {
 	z := s.zones[uid]
 	return z != nil && z.Status.Serial != 0
@@ -283,7 +283,7 @@ func (s *state) applyZone(c *change) error {
 	is := &c.zone.Status
 	for _, other := range s.zones {
 		if other.UID != uid && other.Status.Serial != 0 && is.Serial != 0 && other.Status.FQDN == is.FQDN && other.Status.View == is.View {
-			return fmt.Errorf("S1.6: %s/%s and %s are both %s", other.Namespace, other.Name, c.object, is.FQDN)
+			return fmt.Errorf("S1.5: %s/%s and %s are both %s", other.Namespace, other.Name, c.object, is.FQDN)
 		}
 	}
 	s.zones[uid] = c.zone
@@ -295,7 +295,7 @@ func (s *state) applyZone(c *change) error {
 	}
 	if is.Serial == 0 {
 		if d := apimeta.FindStatusCondition(before.Status.Conditions, "Delegated"); d == nil || d.Reason != "DelegationWithdrawn" {
-			return fmt.Errorf("S3.4: zone %s ended, and no rule for it was withdrawn: %+v", c.object, d)
+			return fmt.Errorf("S3.5: zone %s ended, and no rule for it was withdrawn: %+v", c.object, d)
 		}
 		return nil
 	}
@@ -303,13 +303,13 @@ func (s *state) applyZone(c *change) error {
 	moved, changed := was.Serial != is.Serial, was.Hash != is.Hash
 	switch {
 	case changed && !moved:
-		return fmt.Errorf("S6.5: zone %s: two definitions for serial %d", c.object, is.Serial)
+		return fmt.Errorf("S6.9: zone %s: two definitions for serial %d", c.object, is.Serial)
 	case moved && countBehind(was.Serial, is.Serial) <= 0:
-		return fmt.Errorf("S6.5: zone %s: serial %d after %d", c.object, is.Serial, was.Serial)
+		return fmt.Errorf("S6.9: zone %s: serial %d after %d", c.object, is.Serial, was.Serial)
 	case moved && is.ContentGeneration <= was.ContentGeneration:
-		return fmt.Errorf("S6.5: zone %s: serial %d is generation %d, %d was %d", c.object, is.Serial, is.ContentGeneration, was.Serial, was.ContentGeneration)
+		return fmt.Errorf("S6.9: zone %s: serial %d is generation %d, %d was %d", c.object, is.Serial, is.ContentGeneration, was.Serial, was.ContentGeneration)
 	case moved && !changed && was.FQDN == is.FQDN:
-		return fmt.Errorf("S6.6: zone %s: serials %d and %d are the same", c.object, was.Serial, is.Serial)
+		return fmt.Errorf("S6.11: zone %s: serials %d and %d are the same", c.object, was.Serial, is.Serial)
 	}
 	return nil
 }
@@ -337,14 +337,14 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		return fmt.Errorf("S2.1: record %s is in zone %s/%s, which is not there", key, ref.Namespace, ref.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("S1.3: record %s: %w", key, err)
+		return fmt.Errorf("S1.2: record %s: %w", key, err)
 	}
 	entered := before == nil || before.Status.ZoneRef == nil || before.Status.ZoneRef.UID != ref.UID || before.Status.Serial != r.Status.Serial
 	if !entered {
 		return nil
 	}
 	if zone == nil || zone.zone.UID != ref.UID {
-		// A second record with the same value changes no definition, and metadata none either (S5.8).
+		// A second record with the same value changes no definition, and metadata none either (S5.2).
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
@@ -366,18 +366,18 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	}
 	base := baseOf(r, z)
 	if base == "" {
-		return fmt.Errorf("S4.6: record %s of a tenant at %s counts as the apex of zone %s", key, fqdn, z.Status.FQDN)
+		return fmt.Errorf("S4.8: record %s of a tenant at %s counts as the apex of zone %s", key, fqdn, z.Status.FQDN)
 	}
 	for other, o := range s.records {
 		if o.Namespace != r.Namespace && o.Namespace != z.Namespace && o.Status.ZoneRef != nil && o.Status.ZoneRef.UID == ref.UID && baseOf(o, z) == base {
-			return fmt.Errorf("S4.6: %s at %s and %s at %s of two tenants have one base name", key, fqdn, other, o.Status.FQDN)
+			return fmt.Errorf("S4.8: %s at %s and %s at %s of two tenants have one base name", key, fqdn, other, o.Status.FQDN)
 		}
 	}
 	return nil
 }
 
 // givesNothingNew reports whether other records of its zone give all values of a record, which changes no definition
-// then (S5.8).
+// then (S5.2).
 func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	var given []string
 	for _, o := range s.records {
@@ -389,7 +389,7 @@ func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 }
 
 // baseOf is the base name of a record in its zone, relative to it: what follows the last label that is * or begins
-// with _ (S4.6).
+// with _ (S4.8).
 func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
 	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(r.Status.FQDN, z.Status.FQDN), "."), ".")
 	for i, label := range slices.Backward(labels) {
@@ -431,7 +431,7 @@ func (s *state) findEnclosing(view string, n name.Name, rtype string) (longest *
 	return longest
 }
 
-// allowsRecord is S4.1 to S4.4, and S4.7 of wildcards, for the rules that the forest has.
+// allowsRecord is S4.1 to S4.6, and S4.8 of wildcards, for the rules that the forest has.
 func allowsRecord(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -227,7 +227,7 @@ func (w *world) waitForCascades(t testing.TB) error {
 }
 
 // awaitsEnd reports whether the time of a zone is over whose rule was withdrawn, and a server has still to end it
-// (S3.4).
+// (S3.5).
 func (w *world) awaitsEnd(t testing.TB) bool {
 	t.Helper()
 	zones := must.Get(w.connectServer(t, 0).Zones("").List(t.Context(), metav1.ListOptions{}))(t)

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// 72: S5.6. Each write of a record writes its zone, so the zone's owner cannot make it large, by whatever field.
+// 72: S5.10. Each write of a record writes its zone, so the zone's owner cannot make it large, by whatever field.
 func largeObjects(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	owner := a.tenants[platform]
@@ -38,7 +38,7 @@ func largeObjects(t *testing.T, a *arena) {
 	says := func(what string, err error, parts ...string) {
 		t.Helper()
 		expectRefusal(t, what, err, invalid)
-		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.6") {
+		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.10") {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %q is not in %.500s", what, part, err)
 			}

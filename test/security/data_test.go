@@ -46,7 +46,7 @@ func readEntries(ctx context.Context, t *testing.T, as *tenant, namespace, name 
 	return all
 }
 
-// 24: S5.2, S6.1: a value is octets, and the export of the zone says the same octets and nothing more.
+// 24: S5.3, S6.1: a value is octets, and the export of the zone says the same octets and nothing more.
 func hostileData(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[victim]
@@ -90,7 +90,7 @@ func hostileData(t *testing.T, a *arena) {
 	}
 }
 
-// 25: S5.2.
+// 25: S5.3.
 func tryDirectives(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -200,7 +200,7 @@ func (t *tenant) sendOctets(ctx context.Context, test *testing.T, method, path, 
 	return answer.StatusCode, string(text)
 }
 
-// 57: S5.6, and the generic server's limits.
+// 57: S5.12, and the generic server's limits.
 func bigObjects(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// 84: S4.9, S6.10, S12.2. Which DS a zone contains is decided by its owner, who says ds, and by the controller, which
+// 84: S6.16, S6.16, S12.2. Which DS a zone contains is decided by its owner, who says ds, and by the controller, which
 // says which keys there are: not by the tenant below, whatever a Role of its namespace gives.
 func keysAbove(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
@@ -53,10 +53,10 @@ func keysAbove(t *testing.T, a *arena) {
 	}
 	must.Get(patch(a.admin, mallory, "plain", "dnssec"))(t)
 	if n := above(); n != 0 {
-		t.Errorf("S4.9: the zone above has %d DS, and no rule says ds", n)
+		t.Errorf("S6.16: the zone above has %d DS, and no rule says ds", n)
 	}
 	must.Get(patch(a.admin, victim, "keyed", "dnssec"))(t)
 	if n := above(); n != 1 {
-		t.Errorf("S6.10: the zone above has %d DS, want the one of the zone whose rule says ds", n)
+		t.Errorf("S6.16: the zone above has %d DS, want the one of the zone whose rule says ds", n)
 	}
 }

@@ -61,7 +61,7 @@ func (t *tenant) warnedOf(word string) bool {
 	return found
 }
 
-// 64: S4.6. A live name, a challenge for one, a name far below, a zone and a cut there; the glue of a delegation.
+// 64: S4.8. A live name, a challenge for one, a name far below, a zone and a cut there; the glue of a delegation.
 func belowAWildcard(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "below.example.")
@@ -95,7 +95,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 		"_acme-challenge.ns1.team.cut.example. TXT token")
 }
 
-// 65: S4.6. Several may feed it, so no namespace becomes its holder by a wider rule.
+// 65: S4.8. Several may feed it, so no namespace becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"},
@@ -106,7 +106,7 @@ func sharedName(t *testing.T, a *arena) {
 	a.tryRecords(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
 }
 
-// 66: S4.7. Records that are taken for the names below, too, also where the writer came first to the name above.
+// 66: S4.8. Records that are taken for the names below, too, also where the writer came first to the name above.
 func aboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "above.example.")
@@ -118,7 +118,7 @@ func aboveOthers(t *testing.T, a *arena) {
 	a.tryRecords(ctx, t, "late", climbing...)
 }
 
-// 85: S4.6. A certificate for *.apps is one for the names of all tenants there, and a wildcard shuts them out.
+// 85: S4.8. A certificate for *.apps is one for the names of all tenants there, and a wildcard shuts them out.
 func wildcardOfAPattern(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	object := makeZone(platform, "pattern", "pattern.example.", makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*.apps", "apps"),
@@ -143,7 +143,7 @@ func wildcardOfAPattern(t *testing.T, a *arena) {
 	a.putRecord(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
 }
 
-// 86: S4.6, S4.7. The tenant that held a name first gets no certificate for the names of tenants that came below, and
+// 86: S4.8, S4.8. The tenant that held a name first gets no certificate for the names of tenants that came below, and
 // no tenant comes below a name for which another one can get a certificate.
 func challengeOfTheFirst(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
@@ -196,7 +196,7 @@ func namedHosts(t *testing.T, a *arena) {
 	a.putRecord(ctx, t, victim, "quietvictim-apex-new", "new.sharedapex.example.", "A", "192.0.2.1")
 }
 
-// 68: S4.5. Half the mail each, unnoticed.
+// 68: S4.9. Half the mail each, unnoticed.
 func silentJoining(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "joined.example.")
@@ -204,6 +204,6 @@ func silentJoining(t *testing.T, a *arena) {
 	a.tenants[platform].warnedOf("")
 	a.putRecord(ctx, t, platform, "joined", "mail.joined.example.", "A", "192.0.2.1")
 	if !a.tenants[platform].warnedOf("held by another namespace") {
-		t.Error("S4.5: the platform is not told that the name is another's")
+		t.Error("S4.9: the platform is not told that the name is another's")
 	}
 }

@@ -47,7 +47,7 @@ func (t *tenant) putRecord(ctx context.Context, name, domain, kind string, value
 	return err
 }
 
-// 1: S3.1, S1.7.
+// 1: S3.1, S1.8.
 func zoneOfAnother(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	expectRefusal(t, "mallory claims victim.example.", a.tenants[mallory].claimZone(ctx, "mine", "victim.example."), forbidden, conflict,
@@ -56,7 +56,7 @@ func zoneOfAnother(t *testing.T, a *arena) {
 		forbidden, conflict, invalid)
 }
 
-// 2: S3.2.
+// 2: S3.3.
 func parentOfAnother(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"example.", "uk.", "co.uk.", "."} {
@@ -64,7 +64,7 @@ func parentOfAnother(t *testing.T, a *arena) {
 	}
 }
 
-// 74: S3.2. A right that comes with `verbs: ["*"]` on zones is not meant as the right to establish.
+// 74: S3.3. A right that comes with `verbs: ["*"]` on zones is not meant as the right to establish.
 func establishByEveryVerb(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	client := must.Get(kubernetes.NewForConfig(a.tenants[mallory].config))(t)
@@ -81,7 +81,7 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 	}
 }
 
-// 76: S1.7, S2.3, S3.1. A zone that is there and one that is not have one answer to a zoneRef, dry or not, made anew or
+// 76: S1.8, S2.3, S3.1. A zone that is there and one that is not have one answer to a zoneRef, dry or not, made anew or
 // changed.
 func privateZones(t *testing.T, a *arena) {
 	ctx, them := within(t, waitTimeout), a.tenants[mallory]
@@ -133,7 +133,7 @@ func childWithoutDelegation(t *testing.T, a *arena) {
 	}
 }
 
-// 4: S3.1, S6.5. Two tenants at two servers: of each pair of claims one has it, whichever had it before.
+// 4: S3.1, S6.8. Two tenants at two servers: of each pair of claims one has it, whichever had it before.
 func twoClaims(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	second := a.startBeside(ctx, t)
@@ -235,7 +235,7 @@ func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner,
 	}
 }
 
-// 5: S3.2, S6.5, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free,
+// 5: S3.3, S6.8, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free,
 // free for tenants that may establish, and the next zone goes on after the serials of the last.
 func claimAfterDeletion(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
@@ -284,13 +284,13 @@ func (a *arena) meanTheSame(t *testing.T, texts ...spelling) {
 	}
 }
 
-// 6: S1.1, S1.3: judged after it was made canonical.
+// 6: S1.1, S1.2: judged after it was made canonical.
 func trySpellings(t *testing.T, a *arena) {
 	a.meanTheSame(t, spelling{"VICTIM.example.", taken}, spelling{"Victim.EXAMPLE.", taken},
 		spelling{`\118ictim.example.`, noName}, spelling{`\v\i\c\t\i\m.example.`, noName}, spelling{"victim.example..", noName}, spelling{".victim.example.", noName}, spelling{"victim.example", noName})
 }
 
-// 7: S1.3: U-labels are mapped to what they mean, and what they mean is judged.
+// 7: S1.2: U-labels are mapped to what they mean, and what they mean is judged.
 func foreignScripts(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which stand for a dot; a joiner out of place, A-labels that are
@@ -313,7 +313,7 @@ func foreignScripts(t *testing.T, a *arena) {
 	}
 }
 
-// 8: S1.1, S1.4. Below "team" mallory may have records and zones: only what is wrong with the name is in the way.
+// 8: S1.1, S1.3. Below "team" mallory may have records and zones: only what is wrong with the name is in the way.
 func brokenNames(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -350,7 +350,7 @@ func brokenNames(t *testing.T, a *arena) {
 	}
 }
 
-// 9: S3.6. The delegation of the zone "kids" is there; so is the victim's record in it.
+// 9: S4.15. The delegation of the zone "kids" is there; so is the victim's record in it.
 func longerZone(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	expectRefusal(t, "a zone over others' records", a.tenants[mallory].claimZone(ctx, "kids", "kids.shared.example."), forbidden)
@@ -366,7 +366,7 @@ func (a *arena) expectHeld(ctx context.Context, t *testing.T, name, namespace st
 	}
 }
 
-// 10: S2.2, S4.7.
+// 10: S2.2, S4.8.
 func recordInForeignZone(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"www.victim.example.", "new.victim.example.", "victim.example.", "shop.shared.example.", "new.shared.example.", "shared.example.", "team.kids.shared.example."} {
@@ -379,13 +379,13 @@ func recordInForeignZone(t *testing.T, a *arena) {
 	if adopted := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted); err != nil || adopted == nil || adopted.Status != metav1.ConditionFalse || adopted.Reason != v1alpha1.ReasonZoneNotFound || stored.Status.FQDN != "" {
 		t.Errorf("by reference: %v, %+v", err, stored.Status)
 	}
-	// And no update takes a record there (S2.6).
+	// And no update takes a record there (S1.7).
 	must.Succeed(t, a.tenants[mallory].putRecord(ctx, "moves", "moves.team.shared.example.", "A", "192.0.2.66"))
 	_, err = a.tenants[mallory].records().Patch(ctx, "moves", types.MergePatchType, []byte(`{"spec":{"domainName":"moves.victim.example."}}`), metav1.PatchOptions{})
 	expectRefusal(t, "moving there", err, invalid)
 }
 
-// 11: S3.6. Mallory has leave to put name servers at "deep", below which the victim has a record.
+// 11: S4.15. Mallory has leave to put name servers at "deep", below which the victim has a record.
 func cutAboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	expectRefusal(t, "a cut above others' records", a.tenants[mallory].putRecord(ctx, "deep", "deep.shared.example.", "NS",
@@ -393,7 +393,7 @@ func cutAboveOthers(t *testing.T, a *arena) {
 	a.expectHeld(ctx, t, "quietvictim-deep", platform)
 }
 
-// 12: S4.4, S4.7.
+// 12: S4.6, S4.8.
 func wildcardAboveGrant(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"*.shared.example.", "*.victim.example.", "*.shop.shared.example."} {
@@ -401,7 +401,7 @@ func wildcardAboveGrant(t *testing.T, a *arena) {
 	}
 }
 
-// 13: S5.5, S4.3.
+// 13: S5.6, S4.5.
 func tryAliases(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -418,7 +418,7 @@ func tryAliases(t *testing.T, a *arena) {
 		"elsewhere.test."), invalid)
 }
 
-// 14: S4.6, S4.7.
+// 14: S4.8, S4.8.
 func tryChallenges(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"_acme-challenge.victim.example.", "_acme-challenge.www.victim.example.", "_acme-challenge.shared.example.", "_acme-challenge.shop.shared.example."} {
@@ -429,7 +429,7 @@ func tryChallenges(t *testing.T, a *arena) {
 	}
 }
 
-// 15: S4.1, S4.3. Mallory's rule there says A and AAAA.
+// 15: S4.1, S4.5. Mallory's rule there says A and AAAA.
 func otherTypes(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	for i, x := range []struct{ domain, kind, value string }{
@@ -443,7 +443,7 @@ func otherTypes(t *testing.T, a *arena) {
 	}
 }
 
-// 16: S4.3, S5.3. "own" is mallory's with any type that a rule without types means.
+// 16: S4.5, S5.4. "own" is mallory's with any type that a rule without types means.
 func reservedTypes(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	digest := strings.Repeat("0", 64)
@@ -461,7 +461,7 @@ func reservedTypes(t *testing.T, a *arena) {
 	}
 }
 
-// 17: S4.3, S5.3, S5.4.
+// 17: S4.5, S5.4, S5.5.
 func numberedTypes(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -471,7 +471,7 @@ func numberedTypes(t *testing.T, a *arena) {
 			t.Errorf("TYPE1 is %s", rr)
 		}
 	}
-	// Beside a CNAME by its number nothing else stands, as beside one by its name (S5.5).
+	// Beside a CNAME by its number nothing else stands, as beside one by its name (S5.6).
 	must.Succeed(t, them.putRecord(ctx, "numbered-3", "n3.own.shared.example.", "TYPE5", `\# 3 016100`))
 	expectRefusal(t, "data beside TYPE5", them.putRecord(ctx, "numbered-4", "n3.own.shared.example.", "A", "192.0.2.17"), invalid)
 	expectRefusal(t, "A by its number where an A cannot be read", them.putRecord(ctx, "numbered-2", "n2.team.shared.example.", "TYPE1",
@@ -484,7 +484,7 @@ func numberedTypes(t *testing.T, a *arena) {
 	}
 }
 
-// 18: S5.6.
+// 18: S5.8.
 func tooMuchAtAName(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -509,7 +509,7 @@ func tooMuchAtAName(t *testing.T, a *arena) {
 	expectRefusal(t, "an RRset of 78,000 octets", them.putRecord(ctx, "wide", "wide.own.shared.example.", "TXT", values...), invalid)
 }
 
-// 19: consent is the zone's own object (S4.1, S3.8, S7.4).
+// 19: consent is the zone's own object (S4.1, S6.12, S7.4).
 func forgedConsent(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -553,7 +553,7 @@ func recreatedZone(t *testing.T, a *arena) {
 	})
 }
 
-// 22: S8.4. The garbage collector's work on such a reference is a story of test/cluster, which has one.
+// 22: S8.7. The garbage collector's work on such a reference is a story of test/cluster, which has one.
 func ownerReferences(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -576,7 +576,7 @@ func ownerReferences(t *testing.T, a *arena) {
 	}
 }
 
-// 23: S7.4, S6.5.
+// 23: S7.4, S6.8.
 func forgedStatus(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[victim]

@@ -31,7 +31,7 @@ func (t *tenant) measureAllocated(ctx context.Context, test *testing.T) (octets 
 	return octets
 }
 
-// 87: S5.6. What a body costs is in proportion to its octets: one that is nested 9,000 levels took gigabytes, and went
+// 87: S5.12. What a body costs is in proportion to its octets: one that is nested 9,000 levels took gigabytes, and went
 // on after its client had its 504.
 func costlyBodies(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)

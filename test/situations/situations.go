@@ -61,8 +61,8 @@ func Read(file string) (all []Situation, err error) {
 	return all, nil
 }
 
-// outcomes are the beginnings of answers, those of the law and those of a server, and the words of the page for them. $1
-// is the reason.
+// outcomes are the beginnings of answers, those of the law and those of a server, and the words of the page for them.
+// $1 is the reason.
 var outcomes = []struct {
 	answer *regexp.Regexp
 	words  string
@@ -74,8 +74,9 @@ var outcomes = []struct {
 	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
 }
 
-// Shorten returns the words of the page for the answer to a command: what became of it, with the first rule that a refusal
-// cites, and the rules that warnings cite. Of the server's answer to a deletion no more is known than that it passed.
+// Shorten returns the words of the page for the answer to a command: what became of it, with the first rule that a
+// refusal cites, and the rules that warnings cite. Of the server's answer to a deletion no more is known than that it
+// passed.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
 		return ""

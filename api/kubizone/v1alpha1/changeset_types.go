@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Bounds of a ChangeSet (S10.5).
+// Bounds of a ChangeSet (S10.4).
 const (
 	// MaxChangeSetItems is how many items a ChangeSet may have.
 	MaxChangeSetItems = 100

@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// Condition types of Zones and Records (S6.7).
+// Condition types of Zones and Records (S6.13).
 const (
 	// ConditionAdopted of a Record: True while its data is part of a zone.
 	ConditionAdopted = "Adopted"
@@ -32,7 +32,7 @@ const ConditionAccepted = "Accepted"
 const ConditionDrifted = "Drifted"
 
 // ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, if the Zone does not
-// exist or is pending, and LimitExceeded, if a namespace would have more rules than the limit (S4.8).
+// exist or is pending, and LimitExceeded, if a namespace would have more rules than the limit (S4.4).
 const ReasonAccepted = "Accepted"
 
 // Reasons of the condition Adopted.
@@ -41,24 +41,24 @@ const (
 	ReasonAdopted = "Adopted"
 	// ReasonNoEnclosingZone: no Zone of the Record's view encloses its name (S2.3).
 	ReasonNoEnclosingZone = "NoEnclosingZone"
-	// ReasonBelowZoneCut: the zoneRef names a zone, but a longer zone encloses the name (S2.5).
+	// ReasonBelowZoneCut: the zoneRef names a zone, but a longer zone encloses the name (S2.1).
 	ReasonBelowZoneCut = "BelowZoneCut"
-	// ReasonNameHeld: another namespace holds the name; tried again when it is free (S2.7, S4.6).
+	// ReasonNameHeld: another namespace holds the name; tried again when it is free (S2.7, S4.8).
 	ReasonNameHeld = "NameHeld"
 	// ReasonCNAMEConflict: other data at the name excludes this Record, or this Record would exclude it; tried again
-	// when it is gone (S2.7, S5.5).
+	// when it is gone (S2.7, S5.6).
 	ReasonCNAMEConflict = "CNAMEConflict"
-	// ReasonLimitExceeded: a limit of the name, the RRset, the zone or the namespace is reached (S5.6).
+	// ReasonLimitExceeded: a limit of the name, the RRset, the zone or the namespace is reached (S5.8).
 	ReasonLimitExceeded = "LimitExceeded"
-	// ReasonNameTooLong: the name would have more than 255 octets (S1.4).
+	// ReasonNameTooLong: the name would have more than 255 octets (S1.3).
 	ReasonNameTooLong = "NameTooLong"
-	// ReasonMoving: the Record has left one zone and its adoption by the next is under way (S2.7).
+	// ReasonMoving: the Record has left one zone and its adoption by the next is under way (S2.9).
 	ReasonMoving = "Moving"
 	// ReasonZoneTerminating: the zone is being deleted and adopts nothing new (S8.2).
 	ReasonZoneTerminating = "ZoneTerminating"
-	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.8).
+	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.6).
 	ReasonTerminating = "Terminating"
-	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.7); write it anew.
+	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.11); write it anew.
 	ReasonValidationFailed = "ValidationFailed"
 	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
 	ReasonInvalid = "Invalid"
@@ -69,7 +69,7 @@ const (
 	// ReasonZoneNotFound: the Zone named by zoneRef does not exist, or delegates nothing to the namespace of the
 	// object (S2.3, S3.1).
 	ReasonZoneNotFound = "ZoneNotFound"
-	// ReasonDelegationWithdrawn: the zone once allowed this object and no longer does (S2.5, S3.4).
+	// ReasonDelegationWithdrawn: the zone once allowed this object and no longer does (S2.5, S3.5).
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"
 )
 
@@ -77,12 +77,12 @@ const (
 const (
 	// ReasonDelegated: the parent delegates this zone and lists its name servers.
 	ReasonDelegated = "Delegated"
-	// ReasonStandalone: no zone encloses this one; a user with the permission established it (S3.2).
+	// ReasonStandalone: no zone encloses this one; a user with the permission established it (S3.3).
 	ReasonStandalone = "Standalone"
-	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.3).
+	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.4).
 	ReasonNotDelegated = "NotDelegated"
 	// ReasonParentRenamed: the Zone of spec.zoneRef was made anew with another name, and this one keeps its name; the
-	// message says how to take it along (S1.5).
+	// message says how to take it along (S1.6).
 	ReasonParentRenamed = "ParentRenamed"
 )
 
@@ -112,10 +112,10 @@ const (
 
 // Reasons of the condition Ready.
 const (
-	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.7).
+	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13).
 	ReasonPending = "Pending"
 	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and was withdrawn from classes that
-	// had it (S6.7).
+	// had it (S6.13).
 	ReasonNoClass = "NoClass"
 	// ReasonDelivered: every class in force has confirmed the serial.
 	ReasonDelivered = "Delivered"
@@ -125,7 +125,7 @@ const (
 	ReasonNotAdopted = "NotAdopted"
 	// ReasonNotDelegatedOrServable: the zone is held back by another condition, which says more.
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
-	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.6).
+	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind = "SerialBehind"
 	// ReasonFrozen: the stored content of the zone does not match its hash, so the last proven content is served, or
 	// none.
@@ -133,13 +133,13 @@ const (
 )
 
 // LabelParentZone is set on every adopted object to `<zone>.<namespace>`, cut with a short hash over 63 characters.
-// It is output: setting it associates nothing (S3.8).
+// It is output: setting it associates nothing (S6.12).
 const LabelParentZone = "kubi.zone/parent-zone"
 
-// FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.2).
+// FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.3).
 const FinalizerDelivery = "kubi.zone/delivery"
 
-// AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).
+// AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.11).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 
 // AnnotationPublishDeletions of a Zone names a serial that it had. When it changes, what the zone's own namespace
@@ -148,7 +148,7 @@ const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
 // AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". What the rules of the
 // zone allow these no more is released when the annotation begins to name them, before the withdrawalGracePeriod is
-// over (S2.5).
+// over (S3.6).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
 // AnnotationDelete of a Zone has the uid of that Zone as its value. Only with it a Zone is deleted that has Records or
@@ -156,7 +156,7 @@ const AnnotationReleaseNow = "kubi.zone/release-now"
 const AnnotationDelete = "kubi.zone/delete"
 
 // AnnotationOnConflict of a Record, "wait": where the data at its name would refuse its creation, it is stored and
-// waits until that goes (S2.9). For tools that make new objects before they delete old ones.
+// waits until that goes (S2.14). For tools that make new objects before they delete old ones.
 const AnnotationOnConflict = "kubi.zone/on-conflict"
 
 // OnConflictWait is the only value of AnnotationOnConflict.

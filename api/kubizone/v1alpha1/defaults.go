@@ -5,7 +5,7 @@ package v1alpha1
 
 import "time"
 
-// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the server sets them.
+// Defaults of S6.6, in seconds. The `+default` markers of the fields name them, and the server sets them.
 // The ttl has no marker, because classes may have a default for it.
 const (
 	DefaultTTL                   int32 = 360
@@ -15,7 +15,7 @@ const (
 	DefaultNegativeResponseCache int32 = 360
 )
 
-// DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone that names none (S3.4).
+// DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone that names none (S3.6).
 const DefaultWithdrawalGracePeriod = 24 * time.Hour
 
 // DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where
@@ -38,7 +38,7 @@ const DefaultDriftInterval = time.Hour
 // +enum
 type RRClass string
 
-// ClassIN is the only DNS class there is here (S5.4).
+// ClassIN is the only DNS class there is here (S5.5).
 const ClassIN RRClass = "IN"
 
 // DefaultWebhookTimeout bounds one request to a webhook, in seconds.

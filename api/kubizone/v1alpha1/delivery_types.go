@@ -159,7 +159,7 @@ const (
 	ServerCurrent ServerState = "Current"
 	// ServerBehind: it has an earlier one, or none yet.
 	ServerBehind ServerState = "Behind"
-	// ServerAhead: it has a serial ahead of the zone's (S6.6).
+	// ServerAhead: it has a serial ahead of the zone's (S6.11).
 	ServerAhead ServerState = "Ahead"
 	// ServerFailed: it does not answer, or does not have the zone.
 	ServerFailed ServerState = "Failed"

@@ -11,7 +11,7 @@
 // (4) It changes no object and needs no rights in the cluster.
 //
 // It does not know the rules, nor where facts are kept: both are the Decider's, an interface that the server plugs.
-// Zones are not decided here: what forbids one rests on ranges of names that only a read can tell (S3.6).
+// Zones are not decided here: what forbids one rests on ranges of names that only a read can tell (S4.15).
 //
 // Read plugin.go.
 package delegation

@@ -226,7 +226,7 @@ func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name st
 	has, err := count()
 	if err == nil && has+creating > may {
 		b.metrics.refused.WithLabelValues("clusters").Inc()
-		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and %d under way, this one included, and may have %d (S9.5): "+
+		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and %d under way, this one included, and may have %d (S9.1): "+
 			"delete one that is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the "+
 			"Namespace, as clusters=%d",
 			namespace, has, creating, may, 2*may)

@@ -141,9 +141,9 @@ func TestBudgets_topTen(t *testing.T) {
 	}
 }
 
-// S9.5: what is stored and what is under way is together no more than may be, whichever creation counts first; a
+// S9.1: what is stored and what is under way is together no more than may be, whichever creation counts first; a
 // refusal has the figures and the next step, and takes no place.
-func TestBudgets_clusters_S9_5(t *testing.T) {
+func TestBudgets_clusters_S9_1(t *testing.T) {
 	b := New(Config{Limits: Limits{Clusters: 3}, Quota: func() int64 { return 0 }, Override: func(namespace string) string {
 		return map[string]string{"more": "clusters=4", "free": "clusters=unlimited"}[namespace]
 	}})
@@ -158,7 +158,7 @@ func TestBudgets_clusters_S9_5(t *testing.T) {
 	}
 	for range 2 {
 		_, err := create("a")
-		for _, part := range []string{`bind9clusters.bind9.kubi.zone "edge" is forbidden`, "namespace a has 1 Bind9Clusters and 3 under way", "may have 3 (S9.5)", "delete one", "kubi.zone/budget", "clusters=6"} {
+		for _, part := range []string{`bind9clusters.bind9.kubi.zone "edge" is forbidden`, "namespace a has 1 Bind9Clusters and 3 under way", "may have 3 (S9.1)", "delete one", "kubi.zone/budget", "clusters=6"} {
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), part) {
 				t.Errorf("%q is not in %v", part, err)
 			}
@@ -190,8 +190,8 @@ func TestBudgets_clusters_S9_5(t *testing.T) {
 	}
 }
 
-// S9.4: an annotation overrides one of the flags, or several.
-func TestLimits_override_S9_4(t *testing.T) {
+// S9.3: an annotation overrides one of the flags, or several.
+func TestLimits_override_S9_3(t *testing.T) {
 	for text, want := range map[string]string{
 		"stored=25%,written=2Mi": "{{25 0} 2097152 7}", "stored=1Gi": "{{0 1073741824} 1048576 7}", "written=unlimited": "{{25 0} 0 7}", "stored=unlimited, written=10M": "{{0 0} 10000000 7}",
 		"clusters=50": "{{25 0} 1048576 50}", "written=2Mi,clusters=unlimited": "{{25 0} 2097152 0}", "clusters=0": "", "clusters=-1": "", "clusters=2Ki": "", "clusters=many": "", "clusters=9999999999": "",

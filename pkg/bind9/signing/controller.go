@@ -294,8 +294,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // server that had a later serial from there would wait for a day until the zone passes it again.
 const serialMargin = 100
 
-// raiseSerial asks for a serial past that of the servers, as for any secondary that is ahead (S6.6). It is asked of the
-// Zone that was looked at: one that has changed since is looked at again.
+// raiseSerial asks for a serial past that of the servers, as for any secondary that is ahead (S6.11). It is asked of
+// the Zone that was looked at: one that has changed since is looked at again.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {

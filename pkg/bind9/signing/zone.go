@@ -353,7 +353,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.asked)
 	if err != nil {
 		f.lacking, f.keeping = fmt.Sprintf("%s: %v", w.asked.Name, err), fmt.Sprintf("%s: %v", w.asked.Name, err)
-		f.ahead = true // which serial to pass is not known, and the serial of a zone is raised once a day (S6.6)
+		f.ahead = true // which serial to pass is not known, and the serial of a zone is raised once a day (S6.11)
 		return
 	}
 	// The signer signs on, and each signature is a serial.

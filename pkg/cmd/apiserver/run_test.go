@@ -292,7 +292,7 @@ func testAnonymous(t *testing.T, r *running, aggregator *http.Client) {
 	}
 }
 
-// NamespaceLifecycle, and the deletion of what a namespace left that is gone; S8.4.
+// NamespaceLifecycle, and the deletion of what a namespace left that is gone; S8.7.
 func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 	zone := func(method, namespace, name, query string) (int, string) {
 		path, body := strings.Replace(zonesPath, "/a/", "/"+namespace+"/", 1), ""
@@ -316,7 +316,7 @@ func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 	}
 	// A garbage collector is there to take the finalizer away.
 	if code, body := zone(http.MethodDelete, "a", "two", "?propagationPolicy=Foreground"); code != http.StatusOK || !strings.Contains(body, "foregroundDeletion") {
-		t.Errorf("S8.4: %d %s", code, body)
+		t.Errorf("S8.7: %d %s", code, body)
 	}
 	r.kube.changeCluster(func() { delete(r.kube.namespaces, "a") })
 	if code, body := zone(http.MethodDelete, "a", "one", ""); code != http.StatusOK {

@@ -146,11 +146,11 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	case n == 0:
 		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.Files, ", "))
 	case n > v1alpha1.MaxChangeSetItems:
-		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.5): apply them in parts, "+
+		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.4): apply them in parts, "+
 			"of which each is whole or not at all, or with kubizone import, which writes one after the other", n,
 			v1alpha1.MaxChangeSetItems)
 	case octets > v1alpha1.MaxChangeSetOctets:
-		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.5): apply them in parts, "+
+		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.4): apply them in parts, "+
 			"of which each is whole or not at all, or with kubizone import, which writes one after the other", octets,
 			v1alpha1.MaxChangeSetOctets)
 	}

@@ -126,8 +126,8 @@ func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-// S8.3: what a namespace left that is gone is counted by it, and what one has that is there is not.
-func TestCollect_countsWhatGoneNamespacesLeft_S8_3(t *testing.T) {
+// S8.5: what a namespace left that is gone is counted by it, and what one has that is there is not.
+func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 	client, registrations, _ := startServer(t, readyz)
 	must.Succeed(t, client.Tracker().Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "there"}}))
 	var objects []runtime.Object

@@ -336,7 +336,7 @@ func (f *facts) judgeReady() Finding {
 }
 
 // judgeNamespaces names the namespaces that are gone and have left objects: kube-controller-manager empties a namespace
-// before it goes, so these were restored from a backup, or their namespace was finalised by force (S8.3).
+// before it goes, so these were restored from a backup, or their namespace was finalised by force (S8.5).
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {

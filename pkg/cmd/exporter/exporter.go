@@ -162,7 +162,7 @@ func (m manifest) asWritten() (map[string]any, error) {
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
-	// The label of the server (S3.8), the mark of a loaded file, and kubectl's copy of the object.
+	// The label of the server (S6.12), the mark of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")

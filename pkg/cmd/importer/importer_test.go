@@ -258,7 +258,7 @@ func withoutSOA(text string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "\tSOA\t") || strings.HasPrefix(line, ";") })
 }
 
-// L2: a name in the SOA that is no host name costs that name, not the file (S5.7).
+// L2: a name in the SOA that is no host name costs that name, not the file (S5.11).
 func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
@@ -374,7 +374,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 }
 
 // A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through.
-func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
+func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
 	t.Cleanup(func() { apiserver.Faults.Now = nil })
@@ -469,9 +469,9 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	}
 }
 
-// S6.7: the plan of a Zone with a name server in it and no address warns, and an import says at its end what is not
+// S6.13: the plan of a Zone with a name server in it and no address warns, and an import says at its end what is not
 // servable, with all that it brought.
-func TestImport_saysWhichNameServerHasNoAddress_S6_7(t *testing.T) {
+func TestImport_saysWhichNameServerHasNoAddress_S6_15(t *testing.T) {
 	s := startServer(t)
 	zone := `apiVersion: kubi.zone/v1alpha1
 kind: Zone

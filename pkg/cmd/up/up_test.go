@@ -353,7 +353,7 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	}
 }
 
-// S8.4: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
+// S8.7: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
 func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {

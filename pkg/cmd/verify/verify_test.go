@@ -229,7 +229,7 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 }
 
 // S7.5: of a zone that a mass deletion holds back, servers are to have what was settled.
-func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
+func TestVerify_comparesWithWhatIsDelivered_S7_8(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
 	t.Cleanup(func() { apiserver.Faults.Now = nil })

@@ -20,7 +20,7 @@ import (
 const actionDeliver = "Deliver"
 
 // reasonRemains says that names of a zone may still stand at a provider, and that the zone's history does not say which
-// (S8.2).
+// (S8.6).
 const reasonRemains = "HistoryForgotten"
 
 // announcer makes Events of what people should see beside status.
@@ -66,7 +66,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 const maxSayings = 20
 
 // logSayings writes into the log what a provider says of RRsets that it refuses: Events and status, which tenants read,
-// do not have it (S6.7).
+// do not have it (S6.13).
 func logSayings(zone *v1alpha1.Zone, class string, said []delivery.Failure) {
 	for n, failure := range said {
 		if n == maxSayings {

@@ -35,8 +35,8 @@ func (n *noted) listLines() []string {
 	return slices.Clone(n.said)
 }
 
-// S8.2: that something may remain at a provider is told beside what else became of the attempt.
-func TestAnnounce_tellsWhatRemains_S8_2(t *testing.T) {
+// S8.6: that something may remain at a provider is told beside what else became of the attempt.
+func TestAnnounce_tellsWhatRemains_S8_6(t *testing.T) {
 	for _, row := range []struct {
 		event delivery.Event
 		want  []string

@@ -22,7 +22,7 @@ type sighting struct {
 }
 
 // furthestAhead is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose
-// answers were signed, and that a class in force lists (S6.6). The serial in a Delivery was asked for by another
+// answers were signed, and that a class in force lists (S6.11). The serial in a Delivery was asked for by another
 // process.
 func furthestAhead(f *facts) (sighting, bool) {
 	if status := f.zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
@@ -49,7 +49,7 @@ func furthestAhead(f *facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// maxRepairJump is the jump that the server makes without being told to (S6.6).
+// maxRepairJump is the jump that the server makes without being told to (S6.11).
 const maxRepairJump = 1 << 24
 
 // outlook says of a zone that a secondary is ahead of how it goes on; the server decides whether it does.

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// S6.6: the server is asked to go past a secondary that this process saw, that a class in force lists, and that
+// S6.11: the server is asked to go past a secondary that this process saw, that a class in force lists, and that
 // signed what it said; once for each time that it was seen, and again when its serial is accepted.
 func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100}}
@@ -52,7 +52,7 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 			j.reason = test.reason
 		}
 		if got := passSecondary(f, &j, sighting{}).serial; got != test.want {
-			t.Errorf("S6.6 %s: %d, want %d", what, got, test.want)
+			t.Errorf("S6.11 %s: %d, want %d", what, got, test.want)
 		}
 	}
 

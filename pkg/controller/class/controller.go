@@ -264,7 +264,7 @@ func (c *Controller) zoneChanged(before, after *v1alpha1.Zone) {
 }
 
 // enqueueZone enqueues a zone, and with one of the default view those of its name in other views: which classes they
-// have depends on it (S1.8).
+// have depends on it (S1.9).
 func (c *Controller) enqueueZone(zone *v1alpha1.Zone) {
 	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 	if zone.Status.View != "" || zone.Status.FQDN == "" {

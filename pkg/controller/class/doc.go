@@ -7,9 +7,9 @@
 // It promises: (1) The classes in force are those that the zone names, else the default ones; a class that is not for
 // the zone's namespace is not in force, however the reference came to be. (2) A state is written under the
 // resourceVersion it was read at, so of two workers one writes and the other learns that it is late (F22). (3) Before
-// anything is written outside, finalizers hold the Zone and the class; they go when the Loop has let go (S8.2). (4) A
+// anything is written outside, finalizers hold the Zone and the class; they go when the Loop has let go (S8.3). (4) A
 // Record is Ready while every class in force has confirmed a serial at or after its own, where it delivers now, and
-// says else what it waits for (S6.7). It is written once for each change of its own; what a change of classes makes
+// says else what it waits for (S6.13). It is written once for each change of its own; what a change of classes makes
 // of many Records is written at a bounded rate. Where nothing changes nothing is written but what the health checks
 // found. (5) Secrets are read by name, never listed; what changes in one is a reason to try again at once.
 //

@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The facts of deliveries decide the conditions of a Zone at serial 7 and of its Record of that serial (S6.7): content
+// The facts of deliveries decide the conditions of a Zone at serial 7 and of its Record of that serial (S6.13): content
 // that a class does not have, or loses, holds both up, and a refused RRset holds up no other Record.
-func TestFacts_decideForZoneAndRecord_S6_7(t *testing.T) {
+func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 	delivered := func(change func(*classFacts)) classFacts {
 		of := classFacts{class: "a", report: report{known: true, state: makeState(7, delivery.True, delivery.ReasonDelivered)}}
 		change(&of)

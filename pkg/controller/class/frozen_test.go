@@ -76,7 +76,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes of zones in an hour", n)
 		}
-		// A write of its owner has the server say that it is Pending (S6.7).
+		// A write of its owner has the server say that it is Pending (S6.13).
 		zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{}))(t)
 		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 8, 8, "2"
 		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending})

@@ -48,10 +48,10 @@ func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return delivery.Report{Confirmed: plan.Serial, Proven: p.proves}, nil
 }
 
-// S6.7, found 7: the Ready of a DNSClass does not contradict what its zones show. A confirmation is a health check,
+// S6.13, found 7: the Ready of a DNSClass does not contradict what its zones show. A confirmation is a health check,
 // so is a failure of the whole class; what cannot be told is Unknown; and a check that passes has what failed tried
 // at once.
-func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
+func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 	refused := error(&delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "connection refused", WholeClass: true})
 	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Said: "key 7 expired", WholeClass: true})
 	unproven := fmt.Errorf("it answers: %w", delivery.ErrNotProven)

@@ -10,9 +10,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// The changes of a zone that stands are not taken for all that an ended one had (S3.4): the rest would stay at the
+// The changes of a zone that stands are not taken for all that an ended one had (S3.5): the rest would stay at the
 // provider.
-func TestLeft_isOfAnEndedZoneAlone_S3_4(t *testing.T) {
+func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 	entry := func(of string) v1alpha1.Entry { return v1alpha1.Entry{FQDN: "example.org.", Type: of} }
 	for name, tc := range map[string]struct {
 		changes []v1alpha1.ZoneChange

@@ -28,7 +28,7 @@ const (
 	byZone = "zone"
 	// byClass is of Deliveries by the name of their class, of Zones by those of the Bind9Clusters that they name.
 	byClass = "class"
-	// byFQDN is of Zones that have a serial: a pending one has no name (S3.1).
+	// byFQDN is of Zones that have a serial: a pending one has no name (S3.2).
 	byFQDN = "fqdn"
 )
 

@@ -29,7 +29,7 @@ type inForce struct {
 
 // classesOf says which classes are in force for a zone: those that it names, else the default ones. One that does not
 // exist is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces or
-// views, is not, nor is one of those in taken: the zone of this name in the default view has it (S1.8).
+// views, is not, nor is one of those in taken: the zone of this name in the default view has it (S1.9).
 func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) inForce {
 	var force inForce

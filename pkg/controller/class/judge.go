@@ -84,13 +84,13 @@ var (
 	noClass = judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// held is for Records, also of other namespaces: it names no Zone (S1.7).
+	// held is for Records, also of other namespaces: it names no Zone (S1.8).
 	held = judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, " +
 		"or puts enough back"}
 	settling = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
 	// frozen is for a zone whose content cannot be proven, and comes before every other fault. The damage itself may be
-	// in a Record of another namespace (S1.7), so it stands in the log and in what fsck says alone.
+	// in a Record of another namespace (S1.8), so it stands in the log and in what fsck says alone.
 	frozen = judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, " +
 			"and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
@@ -100,7 +100,7 @@ func confirmedBy(all serial.Serial) judgement {
 	return judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
 }
 
-// judgeZone decides what the Ready of a Zone says (S6.7).
+// judgeZone decides what the Ready of a Zone says (S6.13).
 func judgeZone(f *facts) judgement {
 	zone := f.zone
 	if zone.DeletionTimestamp != nil {
@@ -187,7 +187,7 @@ func heldBy(zone *v1alpha1.Zone) judgement {
 		return judgement{}
 	}
 	return judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, " +
-		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.5)"}
+		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.8)"}
 }
 
 // lacking is the condition that a zone lacks to be served, empty for none.

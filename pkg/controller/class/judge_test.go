@@ -56,7 +56,7 @@ func TestClassesOf(t *testing.T) {
 		{"", "others", "", "", "InvalidConfiguration", "", "others"},
 		{"", "going", "", "", "DNSClassNotFound", "going", "going"},
 		{"", "others none", "", "none", "InvalidConfiguration", "others", "others"},
-		// S1.8: a class delivers the default view, or those that it names; what the zone of the default view has, it
+		// S1.9: a class delivers the default view, or those that it names; what the zone of the default view has, it
 		// has alone.
 		{"inside", "", "", "inside", "", "usual", "usual"},
 		{"outside", "", "", "", "", "usual", "usual"},
@@ -99,7 +99,7 @@ func factsOf(zone *v1alpha1.Zone, force inForce, states map[string]delivery.Stat
 	return f
 }
 
-// S6.7: Ready is all the other conditions, and every class.
+// S6.13: Ready is all the other conditions, and every class.
 func TestJudgeZone(t *testing.T) {
 	good, failed := makeState(7, delivery.True, delivery.ReasonDelivered), makeState(6, delivery.False, delivery.ReasonAuthenticationFailed)
 	condition := func(kind string) func(*v1alpha1.Zone) {
@@ -168,7 +168,7 @@ func TestJudgeZone(t *testing.T) {
 	}
 }
 
-// S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap
+// S6.13: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap
 // (RFC 1982). Else it says why, where that is known.
 func TestJudgeRecord(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
@@ -276,9 +276,9 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	}
 }
 
-// S6.7, attack 8: of more refused RRsets than a Delivery lists, those that this process was told of say so, and all
+// S6.13, attack 8: of more refused RRsets than a Delivery lists, those that this process was told of say so, and all
 // other Records are Ready; after a restart, before the provider was asked again, no Record is told anything.
-func TestReady_besideMoreThanIsListed_S6_7(t *testing.T) {
+func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
 	zone, force := aZone(), inForce{classes: []string{"a"}}
 	const many = 300
 	failed := makeState(7, delivery.False, delivery.ReasonValidationFailed)

@@ -29,9 +29,9 @@ import (
 // and it is delivered when the first one leaves the class.
 func TestController_oneZoneOfAName_H7(t *testing.T) { oneZoneOfAName(t, "", 1) }
 
-// S1.8: the zone of the default view has the name in a class of several views, though the other one's Delivery is the
+// S1.9: the zone of the default view has the name in a class of several views, though the other one's Delivery is the
 // earlier one.
-func TestController_theDefaultViewHasTheName_S1_8(t *testing.T) { oneZoneOfAName(t, "dev", 0) }
+func TestController_theDefaultViewHasTheName_S1_9(t *testing.T) { oneZoneOfAName(t, "dev", 0) }
 
 // oneZoneOfAName begins with two Zones of one name that a class delivered: z0 of the default view, and z1 of that
 // view, which has the earlier Delivery. winner is which of them has the name.

@@ -81,7 +81,7 @@ const fingerprinted = "sha256:"
 const (
 	// maxMessage is what validation allows, and the API of Events for a note.
 	maxMessage = 1024
-	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.7); a Delivery has all of it.
+	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.13); a Delivery has all of it.
 	maxZoneMessage = 300
 )
 

@@ -189,10 +189,10 @@ func refsOf(names ...string) func(*v1alpha1.Zone) {
 	}
 }
 
-// S6.7: neither a Zone nor a Record is Ready where a class in force does not have what it contains, whatever became
+// S6.13: neither a Zone nor a Record is Ready where a class in force does not have what it contains, whatever became
 // of the classes since it was delivered: while the controller runs and when it comes back, and beside a Record that
 // is refused.
-func TestReady_followsTheClasses_S6_7(t *testing.T) {
+func TestReady_followsTheClasses_S6_13(t *testing.T) {
 	dead := string(delivery.ReasonServerUnreachable)
 	for _, test := range []struct {
 		name         string
@@ -272,9 +272,9 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 	}
 }
 
-// S6.7: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and
+// S6.13: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and
 // nothing that the provider said. Earlier confirmations of a class stay.
-func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
+func TestReady_saysWhatHoldsUpTheClass_S6_13(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonConflict, delivery.ReasonValidationFailed,
@@ -302,9 +302,9 @@ func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 	}
 }
 
-// S6.7: where no class is in force, the Records of a zone that is not servable stay as they were written, without a
+// S6.13: where no class is in force, the Records of a zone that is not servable stay as they were written, without a
 // write or an Event for each, and are Ready when it is.
-func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
+func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
 		servable := func(status metav1.ConditionStatus) func(*v1alpha1.Zone) {
@@ -334,7 +334,7 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
 		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
 			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
-		// S3.4: a zone that the rules allow no more is delegated and served until it ends.
+		// S3.5: a zone that the rules allow no more is delegated and served until it ends.
 		r.changeZone(func(zone *v1alpha1.Zone) {
 			zone.Status.EndsAt = &metav1.Time{Time: time.Now().Add(time.Hour)}
 			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated,
@@ -348,8 +348,8 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
 	})
 }
 
-// S6.7: a Zone that cannot be withdrawn says so, and its Records do, with the way out.
-func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
+// S6.13: a Zone that cannot be withdrawn says so, and its Records do, with the way out.
+func TestReady_ofAZoneThatCannotBeWithdrawn_S6_13(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newReadiness(t, refuse)
@@ -394,9 +394,9 @@ func (r *readiness) makeRecords(records int) {
 	}
 }
 
-// S6.7, S7.4: a Record that is wrongly Ready does not wait for one that is to say that it is Stalled; all say so in
+// S6.13, S7.4: a Record that is wrongly Ready does not wait for one that is to say that it is Stalled; all say so in
 // the end.
-func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
+func TestReady_wrongBeforeStalled_S6_13(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records, second = 600, 2
 		r := newReadiness(t, false)
@@ -432,7 +432,7 @@ func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
 	})
 }
 
-// S6.7: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a
+// S6.13: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a
 // Record that is written meanwhile is told at once.
 func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

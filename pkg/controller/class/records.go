@@ -230,7 +230,7 @@ func (r *recordSync) writeSaying(ctx context.Context, say saying) error {
 }
 
 // isWritten reports whether it is written already, or is being written by another worker, and its own event is on the
-// way. A serial that was confirmed meanwhile is no reason to write once more (S6.7). The caller holds mu.
+// way. A serial that was confirmed meanwhile is no reason to write once more (S6.13). The caller holds mu.
 func (r *recordSync) isWritten(say saying) bool {
 	last, ok := r.written[say.record.UID]
 	return ok && last.from == say.record.ResourceVersion && last.stalled == (say.stalled != nil) &&

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S6.7: a Record is written once when it becomes Ready. Serials are confirmed faster than informers tell of what was
+// S6.13: a Record is written once when it becomes Ready. Serials are confirmed faster than informers tell of what was
 // written: that is no reason to write again, and a change of the Record is.
 func TestSyncRecords_onceForEachChange(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
@@ -78,9 +78,9 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	}
 }
 
-// S6.7: the worker of a Zone and that of a Record see at the same time that the Record is Ready: one of them writes it.
-// A write that fails is made again.
-func TestSyncRecords_onceByTwoWorkers_S6_7(t *testing.T) {
+// S6.13: the worker of a Zone and that of a Record see at the same time that the Record is Ready: one of them writes
+// it. A write that fails is made again.
+func TestSyncRecords_onceByTwoWorkers_S6_13(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "r", ResourceVersion: "1", Generation: 1}, Spec: v1alpha1.RecordSpec{Type: "A"}}
 	record.Status = v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}}

@@ -33,9 +33,9 @@ func logOf(t *testing.T) *bytes.Buffer {
 	return log
 }
 
-// S6.7: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and
+// S6.13: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and
 // neither in the Ready of the Record nor in the Delivery, which tenants read.
-func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
+func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)

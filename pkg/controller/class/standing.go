@@ -14,7 +14,7 @@ import (
 )
 
 // standing is what the classes in force have of a zone. The Ready of each of its Records is judged from it and the
-// Record alone (S6.7), so that two standings say whether any Record has to be written (takesBack).
+// Record alone (S6.13), so that two standings say whether any Record has to be written (takesBack).
 type standing struct {
 	classes []classStanding
 	// fault is what every Record of the zone is told, independent of the classes; the zero judgement for nothing. Where
@@ -127,7 +127,7 @@ func standingOf(f *facts) *standing {
 }
 
 // standingWithoutClass is the standing of a zone that no class delivers: what it has is Ready when it is settled, once
-// the classes that had it have it no more (S6.7).
+// the classes that had it have it no more (S6.13).
 func standingWithoutClass(f *facts) *standing {
 	zone := f.zone
 	switch fault := f.findWithdrawFault(); {

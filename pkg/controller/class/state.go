@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// statusFor is a state as an object has it, which tenants read: of a failure of the class only its kind (S6.7).
+// statusFor is a state as an object has it, which tenants read: of a failure of the class only its kind (S6.13).
 // before are the conditions that stand there.
 func statusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{

@@ -25,7 +25,7 @@ type statusWriter struct {
 // readyPatch is a Ready to be written, with what the object said before.
 type readyPatch struct {
 	of metav1.ObjectMeta
-	// serial is that of which the Ready speaks: where the object is past it by now, the server drops it (S6.7).
+	// serial is that of which the Ready speaks: where the object is past it by now, the server drops it (S6.13).
 	serial    int64
 	before    []metav1.Condition
 	judgement judgement

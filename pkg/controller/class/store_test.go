@@ -114,7 +114,7 @@ func TestStore_keepsStates(t *testing.T) {
 }
 
 // A server that has no serial is not current, also where nothing was begun yet: before a primary was reached, its
-// secondaries wait for it (S6.7).
+// secondaries wait for it (S6.13).
 func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	waits := []delivery.Server{{Name: "dns/secondary", Note: "it transfers from dns/primary, which does not have the serial yet"}}
 	for _, state := range []delivery.State{{Servers: waits}, {Servers: waits, Serial: 7}, {Servers: waits, Intent: &delivery.Intent{Serial: 7}}} {
@@ -124,9 +124,9 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	}
 }
 
-// S6.7, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault,
+// S6.13, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault,
 // and of where it delivers a fingerprint; one of an older version, which has both, stays confirmed.
-func TestStore_tellsNoTenantWhereTheClassDelivers_S6_7(t *testing.T) {
+func TestStore_tellsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
 	s, client := newStore(t)
 	state := makeBegunState()
 	state.Target = "rfc2136 10.96.7.3:53"
@@ -176,7 +176,7 @@ func TestStore_isAFence(t *testing.T) {
 	}
 }
 
-// S8.2: finalizers are there before anything is begun, of nothing that is not, and go with the last delivery; those
+// S8.3: finalizers are there before anything is begun, of nothing that is not, and go with the last delivery; those
 // of others stay.
 func TestStore_holdsWhatItBegins(t *testing.T) {
 	s, client := newStore(t)

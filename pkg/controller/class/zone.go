@@ -152,7 +152,7 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force inForce) *facts {
 
 // tellLoop is level-triggered as the Loop is: only what is new is told.
 func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
-	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.1, S3.4)
+	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.2, S3.5)
 	desired := delivery.Zone{
 		UID: uid, Tenant: zone.Namespace, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
@@ -238,7 +238,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *facts) erro
 	}
 	of := zone.Status.Serial
 	if ahead.serial != 0 {
-		of = int64(ahead.serial) // The server goes past it, where S6.6 lets it.
+		of = int64(ahead.serial) // The server goes past it, where S6.11 lets it.
 	}
 	err := z.status.writeZone(ctx, readyPatch{of: zone.ObjectMeta, serial: of, before: zone.Status.Conditions, judgement: j,
 		stalled: stalled})

@@ -460,9 +460,9 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// S8.2: what does not have the zone is the server that takes the updates; that another one does not hand it out says
+// S8.4: what does not have the zone is the server that takes the updates; that another one does not hand it out says
 // nothing of what stands there.
-func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_2(t *testing.T) {
+func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {
 		b, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: zone, Text: strings.ReplaceAll(zoneText, "example.org.", zone), UpdateKey: key.Name}}})

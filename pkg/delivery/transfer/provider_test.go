@@ -364,7 +364,7 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	}
 }
 
-// S6.6: a serial ahead is believed from two signed answers; one that the primary has reached meanwhile is none.
+// S6.11: a serial ahead is believed from two signed answers; one that the primary has reached meanwhile is none.
 func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -186,9 +186,9 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	}
 }
 
-// S6.9: a signer has the serial whose data it has, whatever its own serial is; a re-signing is no change, altered data
+// S6.14: a signer has the serial whose data it has, whatever its own serial is; a re-signing is no change, altered data
 // is none of a serial; servers behind it are compared with it; and no serial of it is ever ahead of the zone.
-func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
+func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
 	s, public := newSigningServer(t), newSecondary(t, nil)
@@ -313,8 +313,8 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 	}
 }
 
-// S6.9: a signer that hands out no transfers has no serial, and the row says what to do.
-func TestDeliver_saysWhySignersCannotBeCompared_S6_9(t *testing.T) {
+// S6.14: a signer that hands out no transfers has no serial, and the row says what to do.
+func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
 	s := newSigningServer(t)
@@ -335,9 +335,9 @@ func TestDeliver_saysWhySignersCannotBeCompared_S6_9(t *testing.T) {
 	}
 }
 
-// S6.6, S6.9: beside a signer, whose serial is far ahead, a secondary of the zone itself that is ahead is found as
+// S6.11, S6.14: beside a signer, whose serial is far ahead, a secondary of the zone itself that is ahead is found as
 // ever.
-func TestDeliver_findsLostStoresBesideSigners_S6_9(t *testing.T) {
+func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
 	s, one := newSigningServer(t), newSecondary(t, &rigKey)
@@ -353,9 +353,9 @@ func TestDeliver_findsLostStoresBesideSigners_S6_9(t *testing.T) {
 	}
 }
 
-// S6.9: the next transfer waits in proportion to what the last one took, and the first of a zone for no more than five
+// S6.14: the next transfer waits in proportion to what the last one took, and the first of a zone for no more than five
 // minutes of others.
-func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
+func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	for _, c := range []struct {
 		took   time.Duration
@@ -405,7 +405,7 @@ func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
 	}
 }
 
-// S6.9: what is known of zones that have left the class does not stay.
+// S6.14: what is known of zones that have left the class does not stay.
 func TestSigned_forgetsZones(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -427,9 +427,9 @@ func TestSigned_forgetsZones(t *testing.T) {
 	}
 }
 
-// S6.9: the digest tells two zones apart exactly where they differ in what no signer makes, in any order and by any way
-// of differences. The simple twin is the sorted list of lines.
-func FuzzDigest_isThatOfTheUnsignedZone_S6_9(f *testing.F) {
+// S6.14: the digest tells two zones apart exactly where they differ in what no signer makes, in any order and by any
+// way of differences. The simple twin is the sorted list of lines.
+func FuzzDigest_isThatOfTheUnsignedZone_S6_14(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, one, two uint64) {
 		random := rand.New(rand.NewPCG(one, two))

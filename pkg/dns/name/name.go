@@ -10,7 +10,7 @@ import (
 
 // Name is an absolute owner name in canonical form, "www.example.org.". The
 // zero value is no name at all. Only Parse and its kin make one, so holding a
-// Name is the proof that the rules of S1.3 and S1.4 hold.
+// Name is the proof that the rules of S1.2 and S1.3 hold.
 type Name struct{ s string }
 
 // Root is the name of the root zone, ".".

@@ -16,7 +16,7 @@ const (
 	label61 = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxy"
 )
 
-// TestParse_canonical proves S1.3: lower case, A-labels, trailing dot, the
+// TestParse_canonical proves S1.2: lower case, A-labels, trailing dot, the
 // whole text mapped before it is split and judged.
 func TestParse_canonical(t *testing.T) {
 	longest := strings.Join([]string{label63, label63, label63, label61}, ".") + "." // 255 octets
@@ -53,14 +53,14 @@ func TestParse_canonical(t *testing.T) {
 	} {
 		n, err := Parse(tc.text)
 		if err != nil {
-			t.Errorf("S1.3: Parse(%q): %v", tc.text, err)
+			t.Errorf("S1.2: Parse(%q): %v", tc.text, err)
 			continue
 		}
 		if n.String() != tc.want {
-			t.Errorf("S1.3: Parse(%q) = %q, want %q", tc.text, n, tc.want)
+			t.Errorf("S1.2: Parse(%q) = %q, want %q", tc.text, n, tc.want)
 		}
 		if again, err := Parse(n.String()); err != nil || again != n {
-			t.Errorf("S1.3: Parse(%q) = %q, %v; a canonical name parses to itself", n, again, err)
+			t.Errorf("S1.2: Parse(%q) = %q, %v; a canonical name parses to itself", n, again, err)
 		}
 		if !IsAbsolute(tc.text) {
 			t.Errorf("S1.1: IsAbsolute(%q) = false", tc.text)
@@ -68,7 +68,7 @@ func TestParse_canonical(t *testing.T) {
 	}
 }
 
-// TestParse_refusals proves S1.4; every message says what would be right.
+// TestParse_refusals proves S1.3; every message says what would be right.
 func TestParse_refusals(t *testing.T) {
 	tooLong := strings.Join([]string{label63, label63, label63, label63}, ".") + "."
 	for _, tc := range []struct{ text, says string }{
@@ -120,11 +120,11 @@ func TestParse_refusals(t *testing.T) {
 	} {
 		n, err := Parse(tc.text)
 		if err == nil {
-			t.Errorf("S1.4: Parse(%q) = %q, want an error", tc.text, n)
+			t.Errorf("S1.3: Parse(%q) = %q, want an error", tc.text, n)
 			continue
 		}
 		if !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("S1.4: Parse(%q): %v; want it to say %q", tc.text, err, tc.says)
+			t.Errorf("S1.3: Parse(%q): %v; want it to say %q", tc.text, err, tc.says)
 		}
 		if len(err.Error()) > 700 {
 			t.Errorf("Parse(%.20q): an error of %d bytes", tc.text, len(err.Error()))
@@ -132,7 +132,7 @@ func TestParse_refusals(t *testing.T) {
 	}
 }
 
-// TestParseIn_origin proves S1.1 and S1.2.
+// TestParseIn_origin proves S1.1 and S1.1.
 func TestParseIn_origin(t *testing.T) {
 	origin := MustParse("example.org.")
 	for _, tc := range []struct{ text, want string }{
@@ -150,7 +150,7 @@ func TestParseIn_origin(t *testing.T) {
 	} {
 		n, err := ParseIn(tc.text, origin)
 		if (err == nil) != (tc.want != "") || n.String() != tc.want {
-			t.Errorf("S1.2: ParseIn(%q, %s) = %q, %v; want %q", tc.text, origin, n, err, tc.want)
+			t.Errorf("S1.1: ParseIn(%q, %s) = %q, %v; want %q", tc.text, origin, n, err, tc.want)
 		}
 	}
 	if _, err := ParseIn("www", Name{}); err == nil || !strings.Contains(err.Error(), `"www."`) {
@@ -160,10 +160,10 @@ func TestParseIn_origin(t *testing.T) {
 		t.Errorf("S1.1: the apex of no zone is a name")
 	}
 	if n, err := ParseIn("www", Root); err != nil || n.String() != "www." {
-		t.Errorf("S1.5: ParseIn(www, .) = %q, %v", n, err)
+		t.Errorf("S1.6: ParseIn(www, .) = %q, %v", n, err)
 	}
 	if n, err := ParseIn("a", MustParse("*.example.org.")); err == nil {
-		t.Errorf("S1.4: %q below a wildcard; * is the leftmost label", n)
+		t.Errorf("S1.3: %q below a wildcard; * is the leftmost label", n)
 	}
 }
 
@@ -179,17 +179,17 @@ func TestParseRel_forms(t *testing.T) {
 	}
 }
 
-// TestRelIn_length proves the limit of S1.4 where a relative name meets its
+// TestRelIn_length proves the limit of S1.3 where a relative name meets its
 // zone.
 func TestRelIn_length(t *testing.T) {
 	origin := MustParse(strings.Join([]string{label63, label63, label63}, ".") + ".") // 193 octets
 	fits, long := MustRel(label61), MustRel(label61+"0")
 	n, err := fits.In(origin)
 	if err != nil || n.WireLen() != 255 {
-		t.Errorf("S1.4: %d octets: %v", n.WireLen(), err)
+		t.Errorf("S1.3: %d octets: %v", n.WireLen(), err)
 	}
 	if n, err := long.In(origin); err == nil {
-		t.Errorf("S1.4: a name of %d octets is accepted", n.WireLen())
+		t.Errorf("S1.3: a name of %d octets is accepted", n.WireLen())
 	}
 }
 
@@ -227,7 +227,7 @@ func TestName_parts(t *testing.T) {
 		t.Errorf("labels %q, number %d", got, n.NumLabels())
 	}
 	if !n.IsWildcard() || MustParse("www.org.").IsWildcard() || Root.IsWildcard() {
-		t.Error("S1.2: * as leftmost label is a wildcard")
+		t.Error("S1.1: * as leftmost label is a wildcard")
 	}
 	var up []string
 	for p, ok := n.Parent(); ok; p, ok = p.Parent() {
@@ -354,7 +354,7 @@ func TestParse_allocatesNothing(t *testing.T) {
 	}
 }
 
-// TestCheckSpelling_policies proves S1.3: what a policy on the text would have to see stands there as itself.
+// TestCheckSpelling_policies proves S1.2: what a policy on the text would have to see stands there as itself.
 func TestCheckSpelling_policies(t *testing.T) {
 	for _, tc := range []struct{ text, mapped string }{
 		{"＊.x.example.org.", `"*.x.example.org."`},
@@ -372,12 +372,12 @@ func TestCheckSpelling_policies(t *testing.T) {
 		{strings.Repeat("\u00ad", 510) + "＊", "1023 bytes"},
 	} {
 		if err := CheckSpelling(tc.text); err == nil || !strings.Contains(err.Error(), tc.mapped) {
-			t.Errorf("S1.3: %q: %v; want it to say %s", tc.text, err, tc.mapped)
+			t.Errorf("S1.2: %q: %v; want it to say %s", tc.text, err, tc.mapped)
 		}
 	}
 	for _, text := range []string{"*.x.example.org.", "_acme-challenge.Bücher.example.", "0/25.例え.テスト.", "ＷＷＷ.example.org.", "@", ".", "", "xn--bcher-kva.", "a..ü"} {
 		if err := CheckSpelling(text); err != nil {
-			t.Errorf("S1.3: %q: %v", text, err)
+			t.Errorf("S1.2: %q: %v", text, err)
 		}
 	}
 }

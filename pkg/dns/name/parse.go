@@ -23,7 +23,7 @@ const (
 )
 
 // profile maps as lookups do, but leaves ASCII to us: the plain lookup profile
-// refuses "_", "*", "/" and "r3---x", all of which are owner names (S1.3).
+// refuses "_", "*", "/" and "r3---x", all of which are owner names (S1.2).
 var profile = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -31,7 +31,7 @@ var profile = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// IsAbsolute says that text ends in a dot once it is mapped (S1.1, S1.3), be
+// IsAbsolute says that text ends in a dot once it is mapped (S1.1, S1.2), be
 // it U+002E or one of the dots of other scripts. It does not say that text is
 // a name.
 func IsAbsolute(text string) bool {
@@ -50,7 +50,7 @@ func IsAbsolute(text string) bool {
 }
 
 // Parse reads an absolute owner name, in any case, U-labels or A-labels
-// (S1.3), and judges it by S1.4. "." is the root.
+// (S1.2), and judges it by S1.3. "." is the root.
 func Parse(text string) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -63,7 +63,7 @@ func Parse(text string) (Name, error) {
 }
 
 // ParseIn reads an absolute name, or one relative to origin, or "@", which is
-// origin itself (S1.1, S1.2). It does not ask whether origin encloses an
+// origin itself (S1.1, S1.1). It does not ask whether origin encloses an
 // absolute name.
 func ParseIn(text string, origin Name) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
@@ -124,7 +124,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 }
 
 // CheckSpelling refuses the text of a name or a pattern in which another character
-// is mapped to "*", "_", "/", "@" or a dot, or a label to nothing (S1.3): a policy on
+// is mapped to "*", "_", "/", "@" or a dot, or a label to nothing (S1.2): a policy on
 // spec.domainName or on a rule judges the text as it is written and must see them. Stored
 // objects may have such a text, so what reads them does not ask this. It does not say that
 // text is a name.
@@ -184,7 +184,7 @@ type asciiScan struct {
 	needsIDNA bool                    // a byte beyond ASCII, or a label that starts with xn--
 	upper     bool                    // a letter to be lowered
 	absolute  bool                    // ends in a dot
-	fault     func(text string) error // the first rule of S1.4 that is broken; nil if none
+	fault     func(text string) error // the first rule of S1.3 that is broken; nil if none
 	beyond    bool                    // a byte beyond ASCII
 }
 
@@ -192,7 +192,7 @@ type asciiScan struct {
 // A-labels pass unjudged.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
-// scanASCII judges text by S1.4 in one pass and without allocating, unless
+// scanASCII judges text by S1.3 in one pass and without allocating, unless
 // there is something to complain about.
 func scanASCII(text string) asciiScan {
 	var a asciiScan

@@ -33,8 +33,8 @@ var (
 	)
 )
 
-// TestParse_idempotent proves S1.3 for any text: what is accepted is
-// canonical, within the limits of S1.4, and parses to itself.
+// TestParse_idempotent proves S1.2 for any text: what is accepted is
+// canonical, within the limits of S1.3, and parses to itself.
 func TestParse_idempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkText(t, texts.Draw(t, "text")) })
 }
@@ -71,14 +71,14 @@ func checkText(t failer, text string) {
 		return
 	}
 	if again, err := Parse(n.String()); err != nil || again != n {
-		t.Fatalf("S1.3: Parse(%q) = %q, %v", n, again, err)
+		t.Fatalf("S1.2: Parse(%q) = %q, %v", n, again, err)
 	}
 	if n.WireLen() > 255 || n.String() != strings.ToLower(n.String()) || !strings.HasSuffix(n.String(), ".") {
-		t.Fatalf("S1.3, S1.4: %q is not canonical", n)
+		t.Fatalf("S1.2, S1.3: %q is not canonical", n)
 	}
 	for i, label := range n.Labels() {
 		if len(label) == 0 || len(label) > 63 || strings.Contains(label, "*") && (label != "*" || i > 0) {
-			t.Fatalf("S1.4: label %q of %q", label, n)
+			t.Fatalf("S1.3: label %q of %q", label, n)
 		}
 	}
 	if back, err := FromKey(n.Key()); err != nil || back != n {

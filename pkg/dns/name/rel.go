@@ -39,7 +39,7 @@ func (r Rel) labelText() string {
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
 // In is the absolute name of r in the zone named origin. It fails when the
-// name would pass 255 octets on the wire (S1.4), or when origin is a wildcard,
+// name would pass 255 octets on the wire (S1.3), or when origin is a wildcard,
 // which can have nothing below it here.
 func (r Rel) In(origin Name) (Name, error) {
 	switch {

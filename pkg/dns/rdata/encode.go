@@ -88,7 +88,7 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 }
 
 // appendStrings appends text as character-strings of at most 255 octets each
-// (S5.2), one empty string for empty text.
+// (S5.3), one empty string for empty text.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)

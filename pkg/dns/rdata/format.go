@@ -83,7 +83,7 @@ type format struct {
 	syntax  syntax
 }
 
-// formats has the types that may be Records (S5.3) and the SOA, by number: each is one whose octets BIND, Knot, NSD and
+// formats has the types that may be Records (S5.4) and the SOA, by number: each is one whose octets BIND, Knot, NSD and
 // PowerDNS read alike. Each row has its fields as its RFC names them.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},

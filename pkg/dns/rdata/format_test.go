@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// S5.2: a value that does not parse is answered with the field of its type, what it takes and how a value looks, for
+// S5.3: a value that does not parse is answered with the field of its type, what it takes and how a value looks, for
 // all types of several fields.
-func TestParse_namesTheField_S5_2(t *testing.T) {
+func TestParse_namesTheField_S5_3(t *testing.T) {
 	for _, test := range []struct{ kind, text, want string }{
 		{"MX", "mail.example.org.", `1 field; MX has preference (a number 0-65535), exchange (a domain name), for example: 10 mail.example.org.`},
 		{"MX", "mail.example.org. 10", `preference: "mail.example.org." is not a number from 0 to 65535`},

@@ -36,7 +36,7 @@ func FuzzParseValue(f *testing.F) {
 		if rt == TXT && bareIsLiteral(text) && len(text) < 4000 {
 			wire, packErr := v.Pack(origin)
 			if err != nil || packErr != nil || !bytes.Equal(joinStrings(t, wire), []byte(text)) {
-				t.Fatalf("S5.2: bare text %q is %q, %v, %v", text, v.Text, err, packErr)
+				t.Fatalf("S5.3: bare text %q is %q, %v, %v", text, v.Text, err, packErr)
 			}
 		}
 		if fromFile, fileErr := FromRR(rt, text, origin); fileErr == nil && err != nil && len(text) < maxValue && fromFile == "" {
@@ -137,7 +137,7 @@ func TestEncode_twin(t *testing.T) {
 				return
 			}
 			if theirs, err := packByLibrary(f.of, text, origin); err != nil || !equalButCase(ours, theirs) {
-				t.Fatalf("S5.2: %s %q: %x, the library says %x, %v", f.name, text, ours, theirs, err)
+				t.Fatalf("S5.3: %s %q: %x, the library says %x, %v", f.name, text, ours, theirs, err)
 			}
 		}))
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // The rules here are beyond the syntax. Servers refuse a whole zone for one record that breaks them, by transfer or as
-// a file, so that one tenant could block all others in the zone (S5.7).
+// a file, so that one tenant could block all others in the zone (S5.11).
 
 // CheckLoadable checks that BIND, Knot, NSD and PowerDNS all load a zone with wire rdata that Parse or ParseStored has
-// found well-formed (S5.7).
+// found well-formed (S5.11).
 func CheckLoadable(t Type, wire []byte) error {
 	switch t {
 	case DS, CDS:

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile returns type and data for a master file, in a form that BIND, Knot, NSD and PowerDNS all read (S5.7).
+// MasterFile returns type and data for a master file, in a form that BIND, Knot, NSD and PowerDNS all read (S5.11).
 // Names in the value must be absolute.
 //
 // Servers agree on less than RFC 1035 and RFC 3597 define. PowerDNS does not read the generic form of types that it

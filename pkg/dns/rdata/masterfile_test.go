@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestMasterFile_isReadByAll holds the forms that BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 agree on (S5.7): each
+// TestMasterFile_isReadByAll holds the forms that BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 agree on (S5.11): each
 // line was refused by one of them in another form.
 func TestMasterFile_isReadByAll(t *testing.T) {
 	for _, tc := range []struct{ typ, text, rtype, data string }{

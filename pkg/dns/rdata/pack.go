@@ -43,7 +43,7 @@ func AppendLabels(wire []byte, owner name.Rel) []byte {
 	return appendLabels(wire, owner.String())
 }
 
-// appendLabels: names of this type have no escapes (S1.3).
+// appendLabels: names of this type have no escapes (S1.2).
 func appendLabels(wire []byte, text string) []byte {
 	for {
 		dot := strings.IndexByte(text, '.')

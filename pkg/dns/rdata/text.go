@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// maxValue is the most a value may take on the wire, in octets (S5.6).
+// maxValue is the most a value may take on the wire, in octets (S5.8).
 const maxValue = 4096
 
 // token is one field of a value's text, with its escapes and without its quotes.
@@ -31,7 +31,7 @@ type syntax struct {
 }
 
 // splitText cuts the text of one value into fields. It refuses the syntax of files: newlines, comments, parentheses,
-// directives (S5.2). Errors do not repeat the text; the caller adds it.
+// directives (S5.3). Errors do not repeat the text; the caller adds it.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -66,7 +66,7 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 }
 
 // splitFields splits the text of a type. It checks the number of fields, and that a text type which begins with a quote
-// has quoted strings only (S5.2).
+// has quoted strings only (S5.3).
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, f.syntax, space)
 	if err != nil {
@@ -84,7 +84,7 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 }
 
 // encodeBareText reads the data of a text type that does not begin with a quote: all of it is one string, octet by
-// octet (S5.2). No character has a special meaning, neither backslash nor quote nor semicolon: the text is served as it
+// octet (S5.3). No character has a special meaning, neither backslash nor quote nor semicolon: the text is served as it
 // is written, and the canonical text, in quotes, escapes it. Invisible octets are refused; in quotes they can be
 // written.
 func encodeBareText(text string, wire []byte) ([]byte, error) {

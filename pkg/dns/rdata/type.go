@@ -71,7 +71,7 @@ const (
 )
 
 // isText reports that the data of the type is one text, in any number of strings, so that a bare value has one meaning
-// (S5.2).
+// (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
 // otherNames are the mnemonics of types without a format here: lists of types have them, and refusals.
@@ -102,7 +102,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 }()
 
 // ParseType reads a mnemonic in any case, or TYPE123 (RFC 3597 §5), and
-// normalises: TYPE1 is A (S4.3).
+// normalises: TYPE1 is A (S4.5).
 func ParseType(text string) (Type, error) {
 	if t, ok := numbers[text]; ok {
 		return t, nil
@@ -123,7 +123,7 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports that a name has at most one value of the type: servers refuse a zone with two (S5.5).
+// Single reports that a name has at most one value of the type: servers refuse a zone with two (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports that a server which signs a zone makes records of the type by itself: a zone is the same signed and
@@ -138,7 +138,7 @@ func (t Type) BySigner() bool {
 }
 
 // ByNumber reports that the type has no format here: its data is octets (RFC 3597), and only a rule that names the type
-// allows it (S4.3).
+// allows it (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // upperASCII leaves other scripts alone: to strings.ToUpper "ſrv" is "SRV".
@@ -178,7 +178,7 @@ func (t *Type) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// CheckRecord returns why a type cannot be a Record, nil if it can (S5.3).
+// CheckRecord returns why a type cannot be a Record, nil if it can (S5.4).
 func (t Type) CheckRecord() error {
 	switch {
 	case t == SOA:
@@ -195,7 +195,7 @@ func (t Type) CheckRecord() error {
 	case 128 <= t && t <= 255:
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
 	case judged[t]:
-		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.3, and some name servers judge its data and would "+
+		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.4, and some name servers judge its data and would "+
 			"refuse the "+
 			"whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in \"TYPE65280\"", t)
 	}

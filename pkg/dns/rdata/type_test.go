@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestParseType_normalised proves S4.3: case-insensitive mnemonics or TYPE123, normalised.
+// TestParseType_normalised proves S4.5: case-insensitive mnemonics or TYPE123, normalised.
 func TestParseType_normalised(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"A", "A"}, {"a", "A"}, {"aaaa", "AAAA"}, {"TYPE1", "A"}, {"type28", "AAAA"}, {"Type65280", "TYPE65280"},
@@ -16,7 +16,7 @@ func TestParseType_normalised(t *testing.T) {
 	} {
 		rt, err := ParseType(tc.text)
 		if err != nil || rt.String() != tc.want {
-			t.Errorf("S4.3: ParseType(%q) = %s, %v; want %s", tc.text, rt, err, tc.want)
+			t.Errorf("S4.5: ParseType(%q) = %s, %v; want %s", tc.text, rt, err, tc.want)
 			continue
 		}
 		var back Type
@@ -28,9 +28,9 @@ func TestParseType_normalised(t *testing.T) {
 	for _, text := range []string{"", "FOO", "TYPE", "TYPE65536", "TYPE-1", "TYPE+1", "TYPE1x", "None", "Reserved", "A ", "ſrv", strings.Repeat("A", 1000)} {
 		rt, err := ParseType(text)
 		if err == nil {
-			t.Errorf("S4.3: ParseType(%.20q) = %s; want an error", text, rt)
+			t.Errorf("S4.5: ParseType(%.20q) = %s; want an error", text, rt)
 		} else if !strings.Contains(err.Error(), "RFC 3597") {
-			t.Errorf("S4.3: ParseType(%.20q): %v; want it to say what would be right", text, err)
+			t.Errorf("S4.5: ParseType(%.20q): %v; want it to say what would be right", text, err)
 		}
 	}
 	var rt Type
@@ -39,7 +39,7 @@ func TestParseType_normalised(t *testing.T) {
 	}
 }
 
-// TestCheckRecord_everyNumber proves S5.3 for every number there is: Records are of the listed types, or of a number
+// TestCheckRecord_everyNumber proves S5.4 for every number there is: Records are of the listed types, or of a number
 // that no judge knows.
 func TestCheckRecord_everyNumber(t *testing.T) {
 	list := "A AAAA AFSDB CAA CDNSKEY CDS CERT CNAME CSYNC DHCID DNAME DNSKEY DS EUI48 EUI64 HINFO HTTPS IPSECKEY KX L32 L64 LOC LP MX NAPTR NID NS OPENPGPKEY PTR RP SMIMEA SPF SRV SSHFP SVCB TLSA TXT URI"
@@ -55,13 +55,13 @@ func TestCheckRecord_everyNumber(t *testing.T) {
 		err := rt.CheckRecord()
 		free := !judged[rt] && number != 0 && number != 65535 && (number < 128 || number > 255)
 		if want := listed[rt.String()] || free; (err == nil) != want {
-			t.Errorf("S5.3: %s: %v", rt, err)
+			t.Errorf("S5.4: %s: %v", rt, err)
 		}
 		if err != nil && (!strings.Contains(err.Error(), "type "+rt.String()+" cannot be a Record: ") || rt.String() != "SOA" && !rt.ByNumber()) {
-			t.Errorf("S5.3: %s: %v; want it to name the type", rt, err)
+			t.Errorf("S5.4: %s: %v; want it to name the type", rt, err)
 		}
 		if listed[rt.String()] == rt.ByNumber() && rt != SOA {
-			t.Errorf("S4.3: %s is by number: %t", rt, rt.ByNumber())
+			t.Errorf("S4.5: %s is by number: %t", rt, rt.ByNumber())
 		}
 	}
 	for _, gone := range []string{"HIP", "APL", "RESINFO", "ZONEMD", "TYPE66", "WKS"} {
@@ -70,7 +70,7 @@ func TestCheckRecord_everyNumber(t *testing.T) {
 			err = rt.CheckRecord()
 		}
 		if err == nil {
-			t.Errorf("S5.3: %s may be a Record", gone)
+			t.Errorf("S5.4: %s may be a Record", gone)
 		}
 	}
 }

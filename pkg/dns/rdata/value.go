@@ -25,16 +25,16 @@ type Value struct {
 // String returns Text.
 func (v Value) String() string { return v.Text }
 
-// Parse reads one value of type t in presentation format (S5.1–S5.3), or in
+// Parse reads one value of type t in presentation format (S5.1–S5.4), or in
 // the generic form "\# length hex" (RFC 3597 §5), which becomes the type's own
 // form where there is one. It is strict: see split for what is refused, and at
-// most 4 KiB on the wire (S5.6).
+// most 4 KiB on the wire (S5.8).
 //
 // In the types that hold a text (TXT, SPF) a value that does not begin with a
 // quote is that text, octet by octet, blanks at its ends taken
 // off: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes and no
 // escapes, and a backslash is a backslash. It is written as quoted strings of
-// at most 255 octets (S5.2). A value that begins with a quote is quoted strings
+// at most 255 octets (S5.3). A value that begins with a quote is quoted strings
 // and nothing else, with the escapes of RFC 1035 §5.1.
 //
 // It does not check whether t may be a Record; CheckRecord does.
@@ -232,7 +232,7 @@ func (v Value) Host() string {
 }
 
 // Target returns that host, absolute in a zone named origin. It is false if there is none, or if the name cannot be an
-// owner name (S1.4), so that no entry can stand at it.
+// owner name (S1.3), so that no entry can stand at it.
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {

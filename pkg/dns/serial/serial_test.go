@@ -18,23 +18,23 @@ func TestAhead_definition(t *testing.T) {
 		i1, i2 := uint64(a), uint64(b)
 		want := i1 < i2 && i2-i1 > 1<<31 || i1 > i2 && i1-i2 < 1<<31
 		if got := Serial(a).Ahead(Serial(b)); got != want {
-			t.Fatalf("S6.5: %d ahead of %d: %v, RFC 1982 says %v", a, b, got, want)
+			t.Fatalf("S6.8: %d ahead of %d: %v, RFC 1982 says %v", a, b, got, want)
 		}
 	})
 }
 
-// TestNext proves S6.5: always ahead, 0 skipped at the wrap.
+// TestNext proves S6.8: always ahead, 0 skipped at the wrap.
 func TestNext_skipsZero(t *testing.T) {
 	if got := Serial(math.MaxUint32).Next(); got != 1 {
-		t.Errorf("S6.5: after 2^32-1 comes %d, want 1", got)
+		t.Errorf("S6.8: after 2^32-1 comes %d, want 1", got)
 	}
 	if got := Serial(0).Next(); got != 1 {
-		t.Errorf("S6.5: after 0 comes %d", got)
+		t.Errorf("S6.8: after 0 comes %d", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := Serial(rapid.Uint32().Draw(t, "s"))
 		if n := s.Next(); n == 0 || !n.Ahead(s) {
-			t.Fatalf("S6.5: after %d comes %d", s, n)
+			t.Fatalf("S6.8: after %d comes %d", s, n)
 		}
 	})
 }

@@ -261,7 +261,7 @@ func (f *file) setOwner(text string) error {
 }
 
 // parseName reads an owner name or origin. Escapes are undone where what they
-// stand for is allowed in an owner name (S1.4).
+// stand for is allowed in an owner name (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)

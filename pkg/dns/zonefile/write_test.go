@@ -171,7 +171,7 @@ func compileZone(t *testing.T, text []byte) []byte {
 				}
 			}
 		}
-		t.Fatalf("S5.7: BIND refuses the zone: %v\n%.6000s", err, strings.Join(refused, "\n"))
+		t.Fatalf("S5.11: BIND refuses the zone: %v\n%.6000s", err, strings.Join(refused, "\n"))
 	}
 	return must.Get(os.ReadFile(out))(t)
 }
@@ -191,17 +191,17 @@ func checkBIND(t *testing.T, entries []dns.Entry) {
 	ours, theirs := sorted(entries), sorted(back)
 	for _, line := range ours {
 		if _, ok := slices.BinarySearch(theirs, line); !ok {
-			t.Errorf("S5.7: BIND does not have %q", line)
+			t.Errorf("S5.11: BIND does not have %q", line)
 		}
 	}
 	for _, line := range theirs {
 		if _, ok := slices.BinarySearch(ours, line); !ok {
-			t.Errorf("S5.7: only BIND has %q", line)
+			t.Errorf("S5.11: only BIND has %q", line)
 		}
 	}
 }
 
-// TestWrite_BIND proves S5.7 for the file and BIND: it loads every type that may be a Record and holds the same data,
+// TestWrite_BIND proves S5.11 for the file and BIND: it loads every type that may be a Record and holds the same data,
 // also of unusual values: every sample with octets changed, cut and repeated, as far as rdata accepts it.
 func TestWrite_BIND(t *testing.T) {
 	random := rand.New(rand.NewPCG(1035, 3597))

@@ -8616,7 +8616,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : it has a serial ahead of the zone's (S6.6).\n - `\"Behind\"` : it has an earlier one, or none yet.\n - `\"Current\"` : it has the zone's settled serial.\n - `\"Failed\"` : it does not answer, or does not have the zone.",
+							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : it has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : it has an earlier one, or none yet.\n - `\"Current\"` : it has the zone's settled serial.\n - `\"Failed\"` : it does not answer, or does not have the zone.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
@@ -9383,7 +9383,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the DNS class. Only IN is supported. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.4).",
+							Description: "class is the DNS class. Only IN is supported. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.5).",
 							Default:     kubizonev1alpha1.ClassIN,
 							Type:        []string{"string"},
 							Format:      "",

@@ -26,7 +26,7 @@ type NameServer struct {
 // durations and the ttl are in seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
-	// TTL is the default of RRsets that inherit and the TTL of the SOA (S6.3).
+	// TTL is the default of RRsets that inherit and the TTL of the SOA (S6.5).
 	TTL uint32 `json:"ttl"`
 	// Refresh, Retry and Expire are the SOA's (RFC 1035 §3.3.13).
 	Refresh uint32 `json:"refresh"`
@@ -34,9 +34,9 @@ type Header struct {
 	Expire  uint32 `json:"expire"`
 	// NegativeResponseCache is the SOA's minimum field (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the SOA's mname as written; empty lets S6.3 choose.
+	// PrimaryNameServer is the SOA's mname as written; empty lets S6.5 choose.
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is a mail address or its name form as written; empty lets S6.3
+	// Contact is a mail address or its name form as written; empty lets S6.5
 	// choose.
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
@@ -70,12 +70,12 @@ const (
 	ttlElement = "ttl"
 )
 
-// Element is what the content state counts for this row (S6.4).
+// Element is what the content state counts for this row (S6.7).
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// TTLElement is what the content state counts for the TTL of one RRset (S6.4).
+// TTLElement is what the content state counts for the TTL of one RRset (S6.7).
 func TTLElement(owner name.Rel, t rdata.Type, ttl TTL) sethash.Element {
 	return sethash.NewElement(ttlElement, owner.String(), typeNumber(t), ttl.String())
 }
@@ -114,7 +114,7 @@ func (s RRset) Equal(other RRset) bool {
 }
 
 // Merge is the RRset of what both give for the same owner and type: each value
-// once and the smaller TTL (S5.8).
+// once and the smaller TTL (S5.2).
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

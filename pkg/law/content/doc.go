@@ -8,12 +8,12 @@
 //
 // It promises:
 //  1. A definition is a Header and a set of RRsets. A value that several
-//     Records give is one Row, there until the last goes (S5.8); two spellings
-//     that resolve alike are two Rows and one entry (S6.4).
-//  2. Header.Hash differs exactly when the definition does (S6.4). The order of
+//     Records give is one Row, there until the last goes (S5.2); two spellings
+//     that resolve alike are two Rows and one entry (S6.7).
+//  2. Header.Hash differs exactly when the definition does (S6.7). The order of
 //     nameServers is part of the definition, because the first one is the
-//     SOA's mname (S6.3); the order of their addresses is not, nor is the case
-//     in which a name was written (S1.3).
+//     SOA's mname (S6.5); the order of their addresses is not, nor is the case
+//     in which a name was written (S1.2).
 //  3. Entries comes SOA first, then in canonical order (RFC 4034 §6.1), types
 //     by number, rdata in canonical order (RFC 4034 §6.3), no entry twice; Pack
 //     is the same in octets.

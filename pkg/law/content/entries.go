@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA is the entry that begins the zone (S6.3). firstApexNS is the first apex
+// SOA is the entry that begins the zone (S6.5). firstApexNS is the first apex
 // NS in canonical order as absolute text, used where the header names no
 // server; empty where there is none. A name in the header that does not parse
 // is treated as absent; Header.Check names it.
@@ -107,7 +107,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	slices.SortFunc(all, func(one, other resolved) int { return bytes.Compare(one.wire, other.wire) })
 	entries := make([]dns.Entry, 0, len(all))
 	for i, each := range all {
-		// S6.4: two spellings that resolve alike are one entry.
+		// S6.7: two spellings that resolve alike are one entry.
 		if i == 0 || !bytes.Equal(each.wire, all[i-1].wire) {
 			entries = append(entries, each.entry)
 		}
@@ -245,7 +245,7 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount is status.entryCount (S6.4) of a definition with this header and
+// EntryCount is status.entryCount (S6.7) of a definition with this header and
 // number of rows: the SOA, what nameServers make, and the rows. It counts
 // spellings, so it can exceed the number of entries.
 func EntryCount(h Header, rows int) int {

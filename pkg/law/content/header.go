@@ -19,7 +19,7 @@ import (
 )
 
 // Canonical is the header with its names and addresses in canonical spelling
-// (S1.3): lower case, A-labels, relative names still relative, a mail address
+// (S1.2): lower case, A-labels, relative names still relative, a mail address
 // in its name form, each address once and sorted. A value that does not parse stays as
 // it is. Equal and Hash compare this form.
 func (h Header) Canonical() Header {
@@ -59,7 +59,7 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 // Equal reports whether both define the same, which is when they hash alike.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
-// Hash is status.hash (S6.4) of a definition with this header and content
+// Hash is status.hash (S6.7) of a definition with this header and content
 // state: hex SHA-256 over the algorithm number, the header and the state.
 func (h Header) Hash(state sethash.State) string {
 	header := h.hashFields()

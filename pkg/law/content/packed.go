@@ -98,7 +98,7 @@ func (p *packing) packRRset(set *RRset) error {
 	}
 	if len(p.rdata) > 1 {
 		slices.SortFunc(p.rdata, bytes.Compare)
-		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // S6.4: two spellings, one entry
+		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // S6.7: two spellings, one entry
 	}
 	p.packed.Rdata = p.rdata
 	return nil

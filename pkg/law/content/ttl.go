@@ -13,7 +13,7 @@ import (
 const MaxTTL = 1<<31 - 1
 
 // TTL is the TTL of an RRset as defined: N seconds, inherited from the zone,
-// or the smaller of both where its Records differ (S5.8). It stays symbolic so
+// or the smaller of both where its Records differ (S5.2). It stays symbolic so
 // that a change of the zone's ttl is one step whatever the zone holds. The
 // zero value is the TTL of no RRset. TTLs are comparable.
 type TTL struct {
@@ -25,13 +25,13 @@ type TTL struct {
 	Seconds  uint32
 }
 
-// InheritTTL is the TTL of values without one of their own (S5.4).
+// InheritTTL is the TTL of values without one of their own (S5.5).
 func InheritTTL() TTL { return TTL{Inherit: true} }
 
 // ExplicitTTL is the TTL of values that say one.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge is the TTL of an RRset in which both occur (S5.8). It is commutative,
+// Merge is the TTL of an RRset in which both occur (S5.2). It is commutative,
 // associative and idempotent, with the zero value as neutral element.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}

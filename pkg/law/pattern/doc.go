@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern holds the patterns of a zone's delegations (S4.4): which
+// Package pattern holds the patterns of a zone's delegations (S4.6): which
 // names of a zone a rule speaks of.
 //
 // It promises:
@@ -12,7 +12,7 @@
 //     is just "*" takes more than one. So there is no backtracking over labels,
 //     and within a label the leftmost place for each literal part is enough:
 //     matching is linear in the length of the name.
-//  3. Names and patterns meet in canonical form (S1.3): lower case, A-labels.
+//  3. Names and patterns meet in canonical form (S1.2): lower case, A-labels.
 //  4. CanMatch is exact: it is false exactly when no legal name matches.
 //
 // It does not know types, namespaces or holders, nor whether a matching name

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// mapping is S1.3's: the same profile as for names, so that a pattern and a
+// mapping is S1.2's: the same profile as for names, so that a pattern and a
 // name written alike meet alike.
 var mapping = idna.New(
 	idna.MapForLookup(),
@@ -25,7 +25,7 @@ var mapping = idna.New(
 // pattern that can match needs as much.
 const maxText = 1024
 
-// Parse reads a pattern (S4.4): absolute with a trailing dot, "@" alone or as
+// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as
 // last label for the zone's fqdn, else relative to it. U-labels are mapped;
 // "*" inside an internationalised label is refused, since it would be matched
 // against the A-label, whose letters are not those written.
@@ -40,7 +40,7 @@ func Parse(text string) (Pattern, error) {
 		return fail("%d bytes long, the limit is %d", len(text), maxText)
 	}
 
-	// The whole text is mapped first, then split: U+3002 is a dot (S1.3).
+	// The whole text is mapped first, then split: U+3002 is a dot (S1.2).
 	mapped := strings.ToLower(text)
 	if needsMapping(text) {
 		var err error

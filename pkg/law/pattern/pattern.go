@@ -23,7 +23,7 @@ type Pattern struct {
 	absolute bool
 	// many says that a leading "*" stands before labels and takes one or more.
 	many bool
-	// star says that there is a "*" somewhere, so the apex is out of reach (S4.4).
+	// star says that there is a "*" somewhere, so the apex is out of reach (S4.6).
 	star bool
 	// labels from left to right, without the leading "*" that many stands for.
 	labels []label
@@ -73,14 +73,14 @@ func (p Pattern) String() string { return p.text }
 // IsZero reports whether p is the zero value.
 func (p Pattern) IsZero() bool { return p.text == "" }
 
-// Match reports whether a rule with this pattern in zone speaks of n (S4.4). A
+// Match reports whether a rule with this pattern in zone speaks of n (S4.6). A
 // name outside the zone never matches.
 func (p Pattern) Match(n, zone name.Name) bool {
 	_, ok := p.matchName(n, zone)
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names literally what S4.7
+// NamesUnderscore reports whether p matches n and names literally what S4.8
 // asks for: n has labels below the zone that begin with "_", and each of them
 // is compared with a label of the pattern that has no "*". "_acme-challenge.*"
 // so names _acme-challenge.www; "*._tcp.www" does not name _443._tcp.www,
@@ -138,7 +138,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	}
 	// A relative pattern's last label meets the label right below the zone, an
 	// absolute one's that right below the root; "_" of the zone's own labels
-	// is no business of S4.7.
+	// is no business of S4.8.
 	rest, free := strings.TrimSuffix(n.String(), "."), n.NumLabels()-zone.NumLabels()
 	if !p.absolute {
 		rest = below.String()
@@ -191,7 +191,7 @@ func cutLast(text string) (rest, label string) {
 }
 
 // CanMatch reports whether any legal name matches p in zone; if not, the author of
-// the pattern gets a Warning (S4.4).
+// the pattern gets a Warning (S4.6).
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false

@@ -3,7 +3,7 @@
 
 // Package sethash holds the multiset hash that stands in status.contentState:
 // thirty-two bytes that change by one addition when one value of a zone
-// changes, whatever the size of the zone (S6.4).
+// changes, whatever the size of the zone (S6.7).
 //
 // It promises:
 //  1. The state depends on the multiset of elements alone, never on the order

@@ -12,7 +12,7 @@ import (
 )
 
 // Algorithm is the number under which this way of hashing is stored and hashed
-// along (S6.4). Any change of the element encoding, of the group or of
+// along (S6.7). Any change of the element encoding, of the group or of
 // hashToGroupTag below is another algorithm and needs another number.
 const Algorithm = 1
 

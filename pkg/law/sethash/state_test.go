@@ -56,7 +56,7 @@ func TestUpdate_emptySetIsZeroBytes(t *testing.T) {
 	}
 }
 
-// S6.4: in any order.
+// S6.7: in any order.
 func TestUpdate_orderFree(t *testing.T) {
 	texts := []string{"a", "b", "c", "d", "e", "e"}
 	want := stateOf(t, texts...)
@@ -200,7 +200,7 @@ func (w twin) hashElements() [32]byte {
 	return [32]byte(sum.Sum(nil))
 }
 
-// S6.4: same definition ⇔ same hash, over random histories with repetitions.
+// S6.7: same definition ⇔ same hash, over random histories with repetitions.
 func TestUpdate_agreesWithSortAndHash(t *testing.T) {
 	states := map[[32]byte]State{}
 	hashes := map[State][32]byte{}

@@ -37,7 +37,7 @@ import (
 
 const (
 	// MaxBatchOctets keeps a batch within the 1.5 MiB that etcd takes in a request: the last write of the batch comes
-	// on top, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
+	// on top, and a Zone of 512 KiB, which an older kubizone let in (S5.10).
 	MaxBatchOctets = 512 << 10
 	// maxEntry bounds the record and the journal step of a write that goes with others. A tenant may write the
 	// longest possible record into a zone of many tenants: that write goes alone, and does not make the request of

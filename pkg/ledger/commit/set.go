@@ -403,7 +403,7 @@ func (t *Set) placeObjects(ctx context.Context) error {
 		}
 		if len(step.Added)+len(step.Removed)+len(step.TTLs) > 0 {
 			b.steps.Add(&step, MaxBatchOctets<<10)
-		} else { // together they change nothing, so it is the content and the serial of before (S6.6)
+		} else { // together they change nothing, so it is the content and the serial of before (S6.11)
 			t.undoSerial()
 		}
 	}

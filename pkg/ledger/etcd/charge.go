@@ -96,7 +96,7 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 }
 
 // freeOctets is the number of octets that etcd may answer to one transaction without charge. Most decisions read
-// less. One that reads all names below a name (S4.7) may read megabytes, and takes as much CPU time as a write of
+// less. One that reads all names below a name (S4.8) may read megabytes, and takes as much CPU time as a write of
 // them.
 const freeOctets = 64 << 10
 

@@ -177,12 +177,12 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.putValue(s.Ledger.Layout().Internal()+"later/x", []byte("{}"))
 			return s.Ledger.Layout().Internal() + "later/x"
 		}},
-		{"no name", "S1.6", drop("names", "@/org.example.")},
-		{"a name of no zone", "S1.6", func(v *vandal) string {
+		{"no name", "S1.5", drop("names", "@/org.example.")},
+		{"a name of no zone", "S1.5", func(v *vandal) string {
 			v.putValue(v.prefixOf("names")+"@/test.nozone.", []byte(`{"namespace":"x","name":"y","uid":"z"}`))
 			return v.prefixOf("names") + "@/test.nozone."
 		}},
-		{"a name twice", "S1.6", func(v *vandal) string {
+		{"a name twice", "S1.5", func(v *vandal) string {
 			v.putValue(v.prefixOf("names")+"@/test.twice.", v.getValue(v.prefixOf("names")+"@/org.example."))
 			return v.prefixOf("names") + "@/test.twice."
 		}},
@@ -194,7 +194,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
 				func(_ string, h *law.Holding) bool { h.Parent = nil; return true })
 		}},
-		{"a zone that refers to none", "S1.5", func(v *vandal) string {
+		{"a zone that refers to none", "S1.6", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.dev.",
 				func(_ string, h *law.Holding) bool {
 					h.Target = &law.Ref{Namespace: "infra", Name: "none"}
@@ -208,42 +208,42 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				return true
 			})
 		}},
-		{"another host of the apex", "S6.2", func(v *vandal) string {
+		{"another host of the apex", "S4.10", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.",
 				func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
 		}},
-		{"another number of Delegations", "S4.8", func(v *vandal) string {
+		{"another number of Delegations", "S4.3", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.",
 				func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
 		}},
-		{"no rules of a namespace", "S4.8", drop("rules", example+"/team-f")},
-		{"rules of no Delegation", "S4.8", func(v *vandal) string {
+		{"no rules of a namespace", "S4.3", drop("rules", example+"/team-f")},
+		{"rules of no Delegation", "S4.3", func(v *vandal) string {
 			v.putValue(v.prefixOf("rules")+example+"/team-x", v.getValue(v.prefixOf("rules")+example+"/team-f"))
 			return v.prefixOf("rules") + example + "/team-x"
 		}},
-		{"a rule that its Delegation has not", "S4.8", func(v *vandal) string {
+		{"a rule that its Delegation has not", "S4.3", func(v *vandal) string {
 			return editValue(v, v.prefixOf("rules")+example+"/team-f", func(_ string, r *law.NamespaceRules) bool {
 				r.List[0].Rule.Namespaces = append(r.List[0].Rule.Namespaces, "team-x")
 				return true
 			})
 		}},
-		{"a Delegation in force in no zone", "S4.8", func(v *vandal) string {
+		{"a Delegation in force in no zone", "S4.3", func(v *vandal) string {
 			return v.editDelegation("team-a", "never", func(d *v1alpha1.Delegation) {
 				d.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "team-a", Name: "never", UID: "zz"}
 				d.Status.Conditions[0].Status = "True"
 			})
 		}},
-		{"a Delegation that waits for a zone which stands", "S4.8", func(v *vandal) string {
+		{"a Delegation that waits for a zone which stands", "S4.3", func(v *vandal) string {
 			return v.editDelegation("infra", "shared", func(d *v1alpha1.Delegation) {
 				d.Status.ZoneRef, d.Status.Conditions[0].Status, d.Status.Conditions[0].Reason = nil, "False", v1alpha1.ReasonZoneNotFound
 			})
 		}},
-		{"a Delegation that does not parse", "S4.8", func(v *vandal) string {
+		{"a Delegation that does not parse", "S4.3", func(v *vandal) string {
 			v.putValue(s.Ledger.Layout().Delegation("infra", "shared"), []byte("{"))
 			return s.Ledger.Layout().Delegation("infra", "shared")
 		}},
 		{"a Delegation that no zone would find", "S2.3", drop("orphans", "@ref/team-a/never/d/team-a/never")},
-		{"a withdrawal that is none", "S3.4", func(v *vandal) string {
+		{"a withdrawal that is none", "S3.5", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {
 				h.Withdrawn = "zz"
 				return true
@@ -289,34 +289,34 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("owners")+example+"/mail.",
 				func(_ string, o *law.Owner) bool { o.Values[0].TTL = nil; return true })
 		}},
-		{"a claim of no record", "N4.7", func(v *vandal) string {
+		{"a claim of no record", "S4.7", func(v *vandal) string {
 			return editValue(v, v.prefixOf("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
 				o.Claims = []law.Claim{{Namespace: "thief", Plain: 1}}
 				return true
 			})
 		}},
-		{"a claim gone", "N4.7", func(v *vandal) string {
+		{"a claim gone", "S4.7", func(v *vandal) string {
 			return editValue(v, v.prefixOf("owners")+example+"/app.", func(_ string, o *law.Owner) bool {
 				claims := len(o.Claims) > 0
 				o.Claims = nil
 				return claims
 			})
 		}},
-		{"a claim of another kind", "N4.7", func(v *vandal) string {
+		{"a claim of another kind", "S4.7", func(v *vandal) string {
 			return editValue(v, v.prefixOf("owners")+example+"/app.",
 				func(_ string, o *law.Owner) bool {
 					o.Claims[0].Plain, o.Claims[0].Literal = 0, o.Claims[0].Plain
 					return true
 				})
 		}},
-		{"claims miscounted", "N4.7", func(v *vandal) string {
+		{"claims miscounted", "S4.7", func(v *vandal) string {
 			return editValue(v, v.prefixOf("owners")+example+"/www.",
 				func(_ string, o *law.Owner) bool { o.Claims[0].Plain++; return true })
 		}},
-		{"counts", "S5.6", func(v *vandal) string {
+		{"counts", "S5.9", func(v *vandal) string {
 			return editValue(v, v.prefixOf("counts")+example+"/infra", func(_ string, n *law.Count) bool { n.Records--; return true })
 		}},
-		{"a count of no namespace", "S5.6", func(v *vandal) string {
+		{"a count of no namespace", "S5.9", func(v *vandal) string {
 			v.putValue(v.prefixOf("counts")+example+"/none", []byte(`{"c":0}`))
 			return v.prefixOf("counts") + example + "/none"
 		}},
@@ -330,11 +330,11 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
 				func(_ string, m *law.Member) bool { m.UID = "x"; return true })
 		}},
-		{"a member admitted somehow", "N4.17", func(v *vandal) string {
+		{"a member admitted somehow", "S4.17", func(v *vandal) string {
 			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
 				func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
 		}},
-		{"a record that its member has claim a name", "N4.7", func(v *vandal) string {
+		{"a record that its member has claim a name", "S4.7", func(v *vandal) string {
 			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme",
 				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
 			return v.prefixOf("owners") + example + "/app."
@@ -358,7 +358,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"DS of another name", "S12.2", func(v *vandal) string {
 			return v.editZone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.FQDN = "test.example.org." })
 		}},
-		{"DS that no rule gives the parent", "S4.9", func(v *vandal) string {
+		{"DS that no rule gives the parent", "S6.16", func(v *vandal) string {
 			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
 				is := h.Name == "dev" && h.DS
 				h.DS = false
@@ -388,12 +388,12 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.putValue(key, v.getValue(v.prefixOf("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
 			return key
 		}},
-		{"a serial forgotten forwards", "S6.5", func(v *vandal) string {
+		{"a serial forgotten forwards", "S6.8", func(v *vandal) string {
 			key := v.prefixOf("serials") + "@/org.example."
 			v.putValue(key, []byte(fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1)))
 			return key
 		}},
-		{"no journal", "S6.5", func(v *vandal) string {
+		{"no journal", "S6.8", func(v *vandal) string {
 			under := v.prefixOf("journal") + example + "/"
 			for _, kv := range store.Must(st.Client.Client.Get(s.Ctx, under, withPrefix()...)).Kvs {
 				v.putValue(string(kv.Key), nil)
@@ -465,16 +465,16 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"what was condensed is of steps that are gone", "S7.5", func(v *vandal) string {
 			return editValue(v, v.prefixOf("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
 		}},
-		{"content state", "S6.4", func(v *vandal) string {
+		{"content state", "S6.7", func(v *vandal) string {
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) {
 				z.Status.ContentState = s.Zone("team-d",
 					"dev").Status.ContentState
 			})
 		}},
-		{"hash", "S6.4", func(v *vandal) string {
+		{"hash", "S6.7", func(v *vandal) string {
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Hash = strings.Repeat("0", 64) })
 		}},
-		{"entryCount", "S6.4", func(v *vandal) string {
+		{"entryCount", "S6.7", func(v *vandal) string {
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.EntryCount++ })
 		}},
 		{"serial", "I2", func(v *vandal) string {
@@ -490,7 +490,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return fmt.Sprintf("%s%s/%016x", v.prefixOf("journal"), s.Zone("infra", "old").UID,
 				s.Zone("infra", "old").Status.ContentGeneration)
 		}},
-		{"another fqdn", "S1.5", func(v *vandal) string {
+		{"another fqdn", "S1.6", func(v *vandal) string {
 			return v.editZone("infra", "inside", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." })
 		}},
 		{"a pending zone with content", "S3.1", func(v *vandal) string {
@@ -499,29 +499,29 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a record of a zone that is gone", "S2.5", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.UID = "no-such-uid" })
 		}},
-		{"a record that says it is not adopted", "S6.7", func(v *vandal) string {
+		{"a record that says it is not adopted", "S6.12", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) {
 				for i := range r.Status.Conditions {
 					r.Status.Conditions[i].Status = "False"
 				}
 			})
 		}},
-		{"a record that names its zone wrongly", "S6.7", func(v *vandal) string {
+		{"a record that names its zone wrongly", "S6.12", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.Name = "other" })
 		}},
-		{"a record of the future", "S6.7", func(v *vandal) string {
+		{"a record of the future", "S6.12", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.Serial += 1000000 })
 		}},
-		{"a record at another name", "S6.7", func(v *vandal) string {
+		{"a record at another name", "S6.12", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.FQDN = "other.example.org." })
 		}},
-		{"a record in another view", "S1.6", func(v *vandal) string {
+		{"a record in another view", "S1.5", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.View = "inside" })
 		}},
 		{"a record outside its zone", "S2.1", func(v *vandal) string {
 			return v.editRecord("infra", "www-too", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.elsewhere.test." })
 		}},
-		{"a record changed behind the ledger's back", "S6.4", func(v *vandal) string {
+		{"a record changed behind the ledger's back", "S6.7", func(v *vandal) string {
 			v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} })
 			return s.Ledger.Layout().Zone("infra", "example")
 		}},
@@ -538,7 +538,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] })
 			return s.Ledger.Layout().Record("team-a", "app")
 		}},
-		{"a record that says it is in no zone", "S6.4", func(v *vandal) string {
+		{"a record that says it is in no zone", "S6.7", func(v *vandal) string {
 			v.editRecord("infra", "www", func(r *v1alpha1.Record) {
 				r.Status.ZoneRef, r.Status.Serial = nil, 0
 				r.Status.Conditions[0].Status = "False"
@@ -557,14 +557,14 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.putValue(v.prefixOf("withdrawn")+"gone/team-a", []byte(`{"since":1}`))
 			return v.prefixOf("withdrawn") + "gone/team-a"
 		}},
-		{"a child that another zone encloses", "S3.4", func(v *vandal) string {
+		{"a child that another zone encloses", "S3.5", func(v *vandal) string {
 			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {
 				h.Enclosed = "other"
 				return h.Name == "dev"
 			})
 			return s.Ledger.Layout().Zone("team-d", "dev")
 		}},
-		{"a child withdrawn without a cascade", "S3.4", func(v *vandal) string {
+		{"a child withdrawn without a cascade", "S3.5", func(v *vandal) string {
 			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Zones = nil })
 			return s.Ledger.Layout().Zone("team-d", "dev")
 		}},

@@ -17,6 +17,6 @@
 // It does not know how to repair, and it does not know caches or views: they
 // follow the store.
 //
-// Read first: fsck.go (what is asked and answered), then decide.go (facts from
-// objects), then journal.go (replay).
+// Read first: fsck.go (what is asked and answered), then names.go (which records stand
+// where), then journal.go (replay).
 package fsck

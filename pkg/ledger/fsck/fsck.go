@@ -40,7 +40,7 @@ type Config struct {
 }
 
 // Rule names the invariant (I1–I5 of the ledger) or the sentence of
-// docs/semantics.md (S6.4) that a finding breaks.
+// docs/semantics.md (S6.7) that a finding breaks.
 type Rule string
 
 // Finding is one difference.
@@ -74,7 +74,7 @@ type Report struct {
 	// Owed is work in progress: outbox items, pending cuts, and what waits for them. A
 	// running server takes it away by itself.
 	Owed Findings
-	// Notes are names of two tenants that the rules in force would keep apart (N4.8). Nobody has to do anything:
+	// Notes are names of two tenants that the rules in force would keep apart (S4.8). They need no repair:
 	// former rules, or records that are gone, may have let them come.
 	Notes Findings
 }

@@ -35,7 +35,8 @@ func (c *check) checkJournals() error {
 	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
 	var b *back // nil: of a zone that does not stand
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
-		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey,
+			clientv3.SortDescend))
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (c *check) checkJournals() error {
 	b.finish()
 	for _, z := range c.names {
 		if !done[z.UID] {
-			c.reportDamage(room+z.UID+"/", "S6.5", "no journal", "%d steps", z.N)
+			c.reportDamage(room+z.UID+"/", "S6.8", "no journal", "%d steps", z.N)
 		}
 	}
 	return nil
@@ -75,10 +76,10 @@ func (b *back) finish() {
 	}
 	b.checkCondensed()
 	if x := b.condensed[b.zone.UID]; x != nil && !x.joined && !b.broken {
-		b.reportDamage(x.key, "S7.5", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
+		b.reportDamage(x.key, "S7.8", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
 	}
 	if !b.begun && b.n > 0 && b.steps == 0 {
-		b.reportDamage(b.layout.Room("journal")+b.zone.UID+"/", "S6.5", "no step", "steps up to %d", b.zone.N)
+		b.reportDamage(b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
 	}
 }
 
@@ -107,7 +108,7 @@ func (c *check) readCondensed() error {
 		n, err := strconv.ParseUint(count, 16, 64)
 		var part content.Step
 		if err != nil {
-			c.reportDamage(key, "S7.5", rest, "condensed/<uid>/<16 hex digits>/<number>")
+			c.reportDamage(key, "S7.8", rest, "condensed/<uid>/<16 hex digits>/<number>")
 			return
 		}
 		if c.parseValue(key, kv, &part) && x != nil && n == x.Step.N {
@@ -118,7 +119,7 @@ func (c *check) readCondensed() error {
 	})
 	for _, x := range c.condensed {
 		if n := x.parts[x.Step.N]; n != x.Parts {
-			c.reportDamage(x.key, "S7.5", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
+			c.reportDamage(x.key, "S7.8", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
 		}
 	}
 	return err
@@ -134,7 +135,7 @@ func (b *back) checkCondensed() {
 	removed, added := x.Step.Elements()
 	if state, err := b.state.Update(added, removed); err != nil || state != x.State || x.Step.Serial != b.serial ||
 		x.Step.State != b.state {
-		b.reportDamage(x.key, "S7.5", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial,
+		b.reportDamage(x.key, "S7.8", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial,
 			x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
 	}
 }

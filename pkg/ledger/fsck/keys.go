@@ -56,7 +56,7 @@ func (c *check) memberKey(r *record) string {
 	return c.layout.Key(law.MemberKey(r.zone.UID, r.owner, r.Namespace, r.Name))
 }
 
-// addClaim counts a record at its base name (N4.7). A tenant's record by an underscore rule claims nothing (N4.14).
+// addClaim counts a record at its base name (S4.7). A tenant's record by an underscore rule claims nothing (S4.14).
 func (z *zone) addClaim(r *record) {
 	if r.member.Admission == law.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
@@ -78,7 +78,7 @@ func (z *zone) addClaim(r *record) {
 	}
 }
 
-// base is the base name of an owner: the labels after its last one that is "*" or begins with "_" (N4.7).
+// base is the base name of an owner: the labels after its last one that is "*" or begins with "_" (S4.7).
 func base(owner name.Rel) name.Rel {
 	labels, out := owner.Labels(), owner
 	for i, at := 0, owner; i < len(labels); i++ {
@@ -100,25 +100,25 @@ func (c *check) checkOwners() error {
 		if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) {
 			return "I1", false
 		}
-		return "N4.7", slices.Equal(have.Claims, want.Claims)
+		return "S4.7", slices.Equal(have.Claims, want.Claims)
 	})
 }
 
 func (c *check) checkCounts() error {
-	return checkRoom(c, "counts", "S5.6", func(z *zone, want func(string, *law.Count)) {
+	return checkRoom(c, "counts", "S5.9", func(z *zone, want func(string, *law.Count)) {
 		for ns, n := range z.counts {
 			want(c.layout.Key(law.CountKey(z.UID, ns)), &law.Count{Records: n})
 		}
-	}, func(have, want *law.Count) (Rule, bool) { return "S5.6", *have == *want })
+	}, func(have, want *law.Count) (Rule, bool) { return "S5.9", *have == *want })
 }
 
 // checkGiven compares what Delegations make in rules/.
 func (c *check) checkGiven() error {
-	return checkRoom(c, "rules", "S4.8", func(z *zone, want func(string, *law.NamespaceRules)) {
+	return checkRoom(c, "rules", "S4.3", func(z *zone, want func(string, *law.NamespaceRules)) {
 		for ns, rules := range z.given {
 			want(c.layout.Key(law.RulesKey(z.UID, ns)), &law.NamespaceRules{List: rules})
 		}
-	}, func(have, want *law.NamespaceRules) (Rule, bool) { return "S4.8", encodeText(have) == encodeText(want) })
+	}, func(have, want *law.NamespaceRules) (Rule, bool) { return "S4.3", encodeText(have) == encodeText(want) })
 }
 
 // checkOrphans compares both indexes of what waits.
@@ -133,7 +133,8 @@ func (c *check) checkOrphans() error {
 	}
 	for _, r := range c.records {
 		if r.adopted == nil {
-			for _, key := range wants(r.waiting(), "records", law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, r.moving) {
+			for _, key := range wants(r.waiting(), "records", law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID},
+				r.Created, r.moving) {
 				waits[key] = r
 			}
 		}
@@ -151,7 +152,7 @@ func (c *check) checkOrphans() error {
 		c.report.Keys++
 		have := string(kv.Value)
 		var w layout.Waiter
-		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // no other key says so (S2.9)
+		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // no other key says so (S2.14)
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
 		}
@@ -168,7 +169,7 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkSerials checks that what a name remembers is not ahead of a zone that stands there (S6.5).
+// checkSerials checks that what a name remembers is not ahead of a zone that stands there (S6.10).
 func (c *check) checkSerials() error {
 	stands := map[string]*zone{}
 	for p, z := range c.names {
@@ -176,6 +177,6 @@ func (c *check) checkSerials() error {
 	}
 	return eachKey(c, "serials", func(key, _ string, last *law.LastSerial) {
 		z := stands[key]
-		c.require(z == nil || !last.Serial.Ahead(z.Serial), key, "S6.5", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's")
+		c.require(z == nil || !last.Serial.Ahead(z.Serial), key, "S6.10", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's")
 	})
 }

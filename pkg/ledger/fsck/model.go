@@ -86,7 +86,7 @@ type zone struct {
 	holding *law.Holding
 
 	// delegations is the number of those in force here, and given the rules that they add for a namespace, in the order
-	// of their names (S4.8). ruled has all rules for a namespace, made when first asked for.
+	// of their names (S4.3). ruled has all rules for a namespace, made when first asked for.
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]law.Rule
@@ -215,8 +215,8 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the RRsets of records, and of cuts counted in their zone. Where both give one RRset, while records
-// pass to or from a child, it is one.
+// defineRRsets returns the RRsets of records, and of cuts counted in their zone. Where both give one RRset, while
+// records pass to or from a child, it is one.
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {

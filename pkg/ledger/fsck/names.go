@@ -50,7 +50,7 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 }
 
 // checkPlace checks that a record is in the zone with the longest name at or above its own; for DS the parent's. Its
-// zoneRef and its view restrict that (S2.1, S1.6).
+// zoneRef and its view restrict that (S2.1, S1.5).
 func (c *check) checkPlace(r *record) {
 	z, n, rooted := r.zone, r.fqdn, true
 	if r.Type == rdata.DS {
@@ -68,12 +68,12 @@ func (c *check) checkPlace(r *record) {
 		c.reportDifference(c.isCovered(r), r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
 	}
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
-		c.reportDifference(c.isCovered(r), r.key, "S1.6", have, "one of view %q", r.View)
+		c.reportDifference(c.isCovered(r), r.key, "S1.5", have, "one of view %q", r.View)
 	}
 }
 
-// checkAdmission checks that a rule of the kind that admitted a record allows it, or that its period runs (N4.1, N4.17,
-// S2.5). While the zone is being deleted, rules that go take nothing (S8.2).
+// checkAdmission checks that a rule of the kind that admitted a record allows it, or that its period runs (S4.1, S4.17,
+// S2.5). While the zone is being deleted, rules that go take nothing (S8.4).
 func (c *check) checkAdmission(r *record) {
 	z, by := r.zone, r.member.Admission
 	if z.Terminating {
@@ -86,15 +86,15 @@ func (c *check) checkAdmission(r *record) {
 		c.reportDifference(covered, r.key, "I5", "adopted by zone "+z.key, "endsAt, or a rule: none allows %s at %s to namespace %s, "+
 			"and what that speaks for", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
-		c.reportDifference(covered, c.memberKey(r), "N4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != law.AdmittedShared: // of a shared name others may have made it another's (N4.13)
+		c.reportDifference(covered, c.memberKey(r), "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
+	case r.endsAt != 0 && allowed && by != law.AdmittedShared: // of a shared name others may have made it another's (S4.13)
 		c.reportDifference(covered, r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.Over()):
 		c.reportDifference(covered, r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "a period that runs, not %s", encodeText(w))
 	}
 }
 
-// rulesFor lists the rules for a namespace: of the zone, and of Delegations (N4.1, N4.3).
+// rulesFor lists the rules for a namespace: of the zone, and of Delegations (S4.1, S4.3).
 func (z *zone) rulesFor(namespace string) []law.Rule {
 	rules, ok := z.ruled[namespace]
 	if !ok {
@@ -116,10 +116,10 @@ func anyPattern(rules []law.Rule, is func(law.RecordRule) bool) bool {
 	return slices.ContainsFunc(rules, func(r law.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// namedTypes are those that a tenant has by a rule which names them alone: they change which servers answer (N4.5).
+// namedTypes are those that a tenant has by a rule which names them alone: they change which servers answer (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
-// findKinds lists by which kinds of rules the zone may have a record (N4.5 to N4.7, N4.12 to N4.14).
+// findKinds lists by which kinds of rules the zone may have a record (S4.5 to S4.7, S4.12 to S4.14).
 func (z *zone) findKinds(r *record) (kinds []law.Admission) {
 	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
 	is, rules := of == r.owner, z.rulesFor(r.Namespace)
@@ -154,8 +154,8 @@ func (z *zone) findKinds(r *record) (kinds []law.Admission) {
 	return kinds
 }
 
-// checkParent checks what names/ says of the zone above: the nearest one encloses it, and delegates it by a rule, or the
-// zone was established, or it has a period (S3.1 to S3.4, S4.9).
+// checkParent checks what names/ says of the zone above: the nearest one encloses it, and delegates it by a rule, or
+// the zone was established, or it has a period (S3.1 to S3.5, S6.16).
 func (c *check) checkParent(z *zone) {
 	h, up, p := z.holding, name.Name{}, (*zone)(nil)
 	if n, ok := z.FQDN().Parent(); ok {
@@ -173,7 +173,7 @@ func (c *check) checkParent(z *zone) {
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
 		}
-		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // rules that go take nothing any more (S8.2)
+		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // rules that go take nothing any more (S8.4)
 			delegates, ds = true, h.DS
 		}
 		want.Enclosed = p.UID
@@ -185,30 +185,30 @@ func (c *check) checkParent(z *zone) {
 		default: // its DS stays until it ends
 			want.Parent, want.Withdrawn, want.DS = &p.Ref, p.UID, h.DS
 			if w := c.withdrawn[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.Over() {
-				c.reportDifference(excused, z.key, "S3.4", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
+				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
 			}
 		}
 		if at, ok := up.Rel(p.FQDN()); ok && p.liesBelowDNAME(at, true) {
-			c.reportDamage(z.key, "S5.5", "a zone below a DNAME", "none: it replaces every name below it")
+			c.reportDamage(z.key, "S5.6", "a zone below a DNAME", "none: it replaces every name below it")
 		}
 	}
 	var rule Rule
 	switch {
 	case refText(h.Parent) != refText(want.Parent):
-		rule = "S3.3"
-	case h.DS != want.DS:
-		rule = "S4.9"
-	case h.Withdrawn != want.Withdrawn || h.Enclosed != want.Enclosed:
 		rule = "S3.4"
+	case h.DS != want.DS:
+		rule = "S6.16"
+	case h.Withdrawn != want.Withdrawn || h.Enclosed != want.Enclosed:
+		rule = "S3.5"
 	case !meta.IsStatusConditionPresentAndEqual(z.status.Conditions, v1alpha1.ConditionDelegated, metav1.ConditionStatus(status)):
-		rule = "S6.7"
+		rule = "S6.12"
 	default:
 		return
 	}
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside checks what may not stand beside or below what, or at such a name (S5.5).
+// checkBeside checks what may not stand beside or below what, or at such a name (S5.6).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {
@@ -250,7 +250,7 @@ func (c *check) checkBeside(z *zone) {
 		default:
 			continue
 		}
-		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.5", have, "none: no server loads that")
+		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.6", have, "none: no server loads that")
 	}
 }
 
@@ -265,9 +265,9 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that one tenant claims by rules with "*" at or below a name that another one claims so, where no
-// rule in force would let that come (N4.8). That is a note, and no damage: a literal or shared rule that stood when the
-// claim came, or a claim between, may be gone, and nothing in a store tells (N4.12, N4.13).
+// noteNests notes names that one tenant claims by rules with "*" at or below a name that another one claims so, where
+// no rule in force would let that come (S4.8). That is a note, and no damage: a literal or shared rule that stood when
+// the claim came, or a claim between, may be gone, and nothing in a store tells (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
@@ -288,7 +288,7 @@ func (c *check) noteNests(z *zone) {
 					break // what is below here may stand by that
 				}
 				if i >= 0 {
-					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "N4.8", Have: fmt.Sprintf("claimed by "+
+					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
 						"namespace %s, and %s by namespace %s", mine.Namespace, at, of.Claims[i].Namespace),
 						Want: "claims of one of them, unless former rules or records let them come"})
 					break
@@ -298,8 +298,8 @@ func (c *check) noteNests(z *zone) {
 	}
 }
 
-// excepts reports whether a rule lets a tenant have a name in spite of other tenants' claims: a shared one, or, where it
-// is not at their very name, a literal one.
+// excepts reports whether a rule lets a tenant have a name in spite of other tenants' claims: a shared one, or, where
+// it is not at their very name, a literal one.
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
 	n, err := at.In(z.FQDN())
 	return err == nil && anyPattern(z.rulesFor(namespace), func(p law.RecordRule) bool {

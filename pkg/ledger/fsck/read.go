@@ -38,11 +38,13 @@ func (c *check) checkFormat() error {
 	if len(r.Kvs) > 0 {
 		text = string(r.Kvs[0].Value)
 	}
-	if err := json.Unmarshal([]byte(text), &have); err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
+	if err := json.Unmarshal([]byte(text),
+		&have); err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
 		c.reportDamage(key, "format", text, "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 	} else if have.Format < ledger.Format {
-		c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and "+
-			"what is said here of other keys may come of that", ledger.Format)
+		c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format),
+			"format %d: the next server that starts migrates the store, and "+
+				"what is said here of other keys may come of that", ledger.Format)
 	}
 	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
 	for _, room := range layout.Rooms {
@@ -76,8 +78,9 @@ func (c *check) readZones() error {
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return
 		}
-		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status, deleting: o.DeletionTimestamp != nil,
-			owners: map[name.Rel]*law.Owner{}, counts: map[string]int64{}, given: map[string][]law.DelegatedRule{},
+		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
+			deleting: o.DeletionTimestamp != nil,
+			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}, given: map[string][]law.DelegatedRule{},
 			ruled: map[string][]law.Rule{}}
 		x.spec.Delegations = nil // parsed in z; the text is not needed
 		if other := c.zones[z.UID]; other != nil {
@@ -91,7 +94,7 @@ func (c *check) readZones() error {
 		}
 		p := place{z.View, z.FQDN()}
 		if other := c.names[p]; other != nil {
-			c.reportDamage(key, "S1.6", z.FQDN().String(), "a name of its own, not that of %s", other.key)
+			c.reportDamage(key, "S1.5", z.FQDN().String(), "a name of its own, not that of %s", other.key)
 			return
 		}
 		c.names[p] = x
@@ -105,12 +108,12 @@ func (c *check) readNames() error {
 		switch {
 		case z == nil && c.unread.countUnread(h.Ref):
 		case z == nil || z.Pending:
-			c.reportDamage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID),
+			c.reportDamage(key, "S1.5", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID),
 				"nothing: no such zone stands")
 		case key != c.nameKey(z):
-			c.reportDamage(key, "S1.6", "held by "+z.key, "nothing: that zone holds %s", c.nameKey(z))
+			c.reportDamage(key, "S1.5", "held by "+z.key, "nothing: that zone holds %s", c.nameKey(z))
 		case h.Ref != z.Ref:
-			c.reportDamage(key, "S1.6", fmt.Sprintf("%+v", h.Ref), "%+v", z.Ref)
+			c.reportDamage(key, "S1.5", fmt.Sprintf("%+v", h.Ref), "%+v", z.Ref)
 			fallthrough
 		default:
 			z.holding = h
@@ -122,7 +125,7 @@ func (c *check) readNames() error {
 	for p, z := range c.names {
 		c.below = append(c.below, p)
 		if z.holding == nil {
-			c.reportDamage(c.nameKey(z), "S1.6", "nothing", "held by %s", z.key)
+			c.reportDamage(c.nameKey(z), "S1.5", "nothing", "held by %s", z.key)
 			z.holding = &law.Holding{Ref: z.Ref} // so that the rest can be checked
 		}
 	}
@@ -152,11 +155,12 @@ func (c *check) readOutbox() error {
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// One that is gone since has nothing to be taken from it. The first of a work that only retries is named for its
-			// namespace to come first; the step that first touches it marks it (S7.2).
-			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) && !slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool {
-				return s.ID == w.ID
-			}) {
+			// One that is gone since has nothing to be taken from it. The first of a work that only retries is named
+			// for its namespace to come first; the step that first touches it marks it (S7.2).
+			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) && !slices.ContainsFunc(z.holding.Works,
+				func(s law.StandingWork) bool {
+					return s.ID == w.ID
+				}) {
 				c.reportDamage(c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}
@@ -193,7 +197,7 @@ func (c *check) readPendingCuts() error {
 	})
 }
 
-// readWithdrawn reads which periods run (S2.5, S3.4).
+// readWithdrawn reads which periods run (S2.5, S3.5).
 func (c *check) readWithdrawn() error {
 	return eachZoneKey(c, "withdrawn", func(z *zone, _, namespace string, w *law.Withdrawal) {
 		c.withdrawn[law.WithdrawalKey(z.UID, namespace)] = w
@@ -238,7 +242,7 @@ func (c *check) readRecords() error {
 		}
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {
-				c.reportDamage(key, "S1.3", o.Status.FQDN, "a canonical name in status.fqdn")
+				c.reportDamage(key, "S1.2", o.Status.FQDN, "a canonical name in status.fqdn")
 				return
 			}
 		}
@@ -247,9 +251,9 @@ func (c *check) readRecords() error {
 	})
 }
 
-// placeRecord puts an adopted record into its zone, comparing its status on the way (S2, S6.7).
+// placeRecord puts an adopted record into its zone, comparing its status on the way (S2, S6.12).
 func (c *check) placeRecord(r *record) {
-	c.require(r.claims == (r.adopted != nil), r.key, "S6.7", "the condition Adopted", "status.zoneRef says the same")
+	c.require(r.claims == (r.adopted != nil), r.key, "S6.12", "the condition Adopted", "status.zoneRef says the same")
 	if r.adopted == nil {
 		return
 	}
@@ -266,7 +270,7 @@ func (c *check) placeRecord(r *record) {
 		}
 		return
 	case r.adopted.Namespace != z.Namespace || r.adopted.Name != z.Name:
-		c.reportDamage(r.key, "S6.7", r.adopted.Namespace+"/"+r.adopted.Name, "%s/%s, the zone with that uid", z.Namespace, z.Name)
+		c.reportDamage(r.key, "S6.12", r.adopted.Namespace+"/"+r.adopted.Name, "%s/%s, the zone with that uid", z.Namespace, z.Name)
 	}
 	fqdn, err := name.ParseIn(r.DomainName, z.FQDN())
 	if owner, ok := fqdn.Rel(z.FQDN()); ok {
@@ -282,22 +286,22 @@ func (c *check) placeRecord(r *record) {
 	z.addRecord(r)
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to say so
-		c.reportDifference(c.isCovered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
+		c.reportDifference(c.isCovered(r), r.key, "S6.12", "status.fqdn is another", "%s", fqdn)
 	}
-	c.require(r.view == z.View, r.key, "S1.6", "status.view "+r.view, "%q, the zone's", z.View)
-	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.7", "status.serial", "%d or less, the zone's", z.status.Serial)
+	c.require(r.view == z.View, r.key, "S1.4", "status.view "+r.view, "%q, the zone's", z.View)
+	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.12", "status.serial", "%d or less, the zone's", z.status.Serial)
 }
 
-// readDelegations works out what Delegations give in each zone, and which of them wait (S4.8).
+// readDelegations works out what Delegations give in each zone, and which of them wait (S4.3).
 func (c *check) readDelegations() error {
-	return eachObject(c, "delegations", "S4.8", c.config.Delegations, ignore, func(key string, o *v1alpha1.Delegation) {
+	return eachObject(c, "delegations", "S4.3", c.config.Delegations, ignore, func(key string, o *v1alpha1.Delegation) {
 		rule, err := objects.DelegationRule(o)
 		if err != nil {
-			c.reportDamage(key, "S4.8", err.Error(), "a Delegation the law can read")
+			c.reportDamage(key, "S4.3", err.Error(), "a Delegation the law can read")
 			return
 		}
 		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
-		c.require(accepted != nil && (o.Status.ZoneRef != nil) == (accepted.Status == "True"), key, "S4.8", encodeText(accepted), "the "+
+		c.require(accepted != nil && (o.Status.ZoneRef != nil) == (accepted.Status == "True"), key, "S4.3", encodeText(accepted), "the "+
 			"condition Accepted says the same as status.zoneRef")
 		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
 		if o.Status.ZoneRef == nil {
@@ -306,7 +310,7 @@ func (c *check) readDelegations() error {
 			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
 				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
 					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
-				}), key, "S4.8", "in force nowhere", "in force in zone %s, which stands", z.key)
+				}), key, "S4.3", "in force nowhere", "in force in zone %s, which stands", z.key)
 			}
 			return
 		}
@@ -314,11 +318,11 @@ func (c *check) readDelegations() error {
 		z := c.zones[uid]
 		if z == nil || z.Pending {
 			if !c.unread.countUnread(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
-				c.reportDifference(c.purging[uid], key, "S4.8", "in force in zone "+uid, "in force nowhere: no such zone stands")
+				c.reportDifference(c.purging[uid], key, "S4.3", "in force in zone "+uid, "in force nowhere: no such zone stands")
 			}
 			return
 		}
-		c.require(named.Namespace == z.Namespace && named.Name == z.Name, key, "S4.8", "in force in zone "+z.key, "in force in the zone "+
+		c.require(named.Namespace == z.Namespace && named.Name == z.Name, key, "S4.3", "in force in zone "+z.key, "in force in the zone "+
 			"that it names, %s/%s", named.Namespace, named.Name)
 		z.delegations++
 		for _, ns := range rule.Namespaces {

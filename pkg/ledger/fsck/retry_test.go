@@ -35,7 +35,7 @@ func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 				store.Record("team-b", "ns1", "ns1.example.org.", "A", "192.0.2.3"),
 			} {
 				if r.Namespace == "team-a" {
-					r.CreationTimestamp.Time = r.CreationTimestamp.Add(-time.Hour) // the older one is adopted (S2.7)
+					r.CreationTimestamp.Time = r.CreationTimestamp.Add(-time.Hour) // the older one is adopted (S2.8)
 				}
 				store.Must(s.CreateRecord(s.Ctx, r))
 			}

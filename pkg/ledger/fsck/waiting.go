@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkWaiting asks the law, with facts from the objects alone, whether the next round takes in what waits (S2.7). It is
-// the only question here whose answer comes from the law, and no answer to it is damage: what waits too long serves
+// checkWaiting asks the law, with facts from the objects alone, whether the next round takes in what waits (S2.7). It
+// is the only question here whose answer comes from the law, and no answer to it is damage: what waits too long serves
 // nothing wrong.
 func (c *check) checkWaiting() error {
 	for i, r := range c.records {

@@ -46,16 +46,17 @@ func (c *check) checkZones() error {
 	}
 	for _, z := range c.zones {
 		if s := z.status; z.Pending {
-			c.require(!z.Ending || ends[z.UID], z.key, "S3.4", "a zone that ended, with endsAt",
+			c.require(!z.Ending || ends[z.UID], z.key, "S3.5", "a zone that ended, with endsAt",
 				"no endsAt: no work lets go what it had, and nothing would take it away")
-			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.1",
-				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
+			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
+				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash),
+				"none of it: it waits for the zone it refers to")
 		}
 	}
 	return nil
 }
 
-// checkName checks that the fqdn follows from spec and the zone referred to (S1.5). That zone may have gone, or be
+// checkName checks that the fqdn follows from spec and the zone referred to (S1.1). That zone may have gone, or be
 // another one by now: a zone that stands keeps its name.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
@@ -65,7 +66,7 @@ func (c *check) checkName(z *zone) {
 		n, err := name.ParseIn(text, up)
 		follows = err == nil && n == fqdn && (!relative || up != fqdn)
 	}
-	c.require(follows, z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q, or a name that begins so", text)
+	c.require(follows, z.key, "S1.6", "status.fqdn "+z.status.FQDN, "%q, or a name that begins so", text)
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
@@ -77,10 +78,12 @@ func (c *check) checkSettled(z *zone) {
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
 	says, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
-	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as names/ "+
-		"says", held)
+	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason,
+		"a mass deletion: %t, as names/ "+
+			"says", held)
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
-	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than the zone's own namespace may remove")
+	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held),
+		"for more than the zone's own namespace may remove")
 	d := z.Deletions
 	c.require(d.Since >= 0 && !slices.ContainsFunc(d.Least[:], func(s law.Stock) bool { return s.RRsets < 0 }), z.key, "S7.5",
 		fmt.Sprintf("status.deletions %+v", d), "numbers of RRsets, and a time")
@@ -105,14 +108,16 @@ func (c *check) checkHolding(z *zone) {
 		parent = p.Namespace + "/" + p.Name
 	}
 	expect("S3.1", "parent", refText(h.Parent), parent)
-	expect("S1.5", "refers to", refText(h.Target), refText(z.targetZone()))
+	expect("S1.6", "refers to", refText(h.Target), refText(z.targetZone()))
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	c.require(h.Withdrawn == "" || h.Parent != nil && h.Parent.UID == h.Withdrawn && cond != nil &&
-		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.4", "withdrawn by zone "+h.Withdrawn, "nothing: the condition Delegated "+
-		"or the parent says otherwise")
-	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule "+
-		"was withdrawn, and only there")
-	expect("S4.8", "number of Delegations", h.Delegations, z.delegations)
+		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.5", "withdrawn by zone "+h.Withdrawn,
+		"nothing: the condition Delegated "+
+			"or the parent says otherwise")
+	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt),
+		"one where a rule "+
+			"was withdrawn, and only there")
+	expect("S4.3", "number of Delegations", h.Delegations, z.delegations)
 	ns, _ := z.rrsetAt(name.Apex, rdata.NS)
 	expect("S6.2", "apex NS", h.ApexNS, ns.Data)
 	hosts := map[string]int{}
@@ -123,7 +128,7 @@ func (c *check) checkHolding(z *zone) {
 			}
 		}
 	}
-	c.require(maps.Equal(hosts, h.ApexHosts), key, "S6.2", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
+	c.require(maps.Equal(hosts, h.ApexHosts), key, "S4.10", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
 }
 
 func refText(r *law.Ref) string {
@@ -188,8 +193,8 @@ func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	}
 	state, err := (sethash.State{}).Update(nil, elements)
 	hash, n := z.Header.Hash(sethash.State(z.State)), int64(content.EntryCount(z.Header, rows))
-	c.require(err == nil && state.String() == z.status.ContentState, z.key, "S6.4", "contentState "+z.status.ContentState, "%s, of %d rows",
+	c.require(err == nil && state.String() == z.status.ContentState, z.key, "S6.7", "contentState "+z.status.ContentState, "%s, of %d rows",
 		state, rows)
-	c.require(hash == z.status.Hash, z.key, "S6.4", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
-	c.require(n == z.status.EntryCount, z.key, "S6.4", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
+	c.require(hash == z.status.Hash, z.key, "S6.7", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
+	c.require(n == z.status.EntryCount, z.key, "S6.7", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
 }

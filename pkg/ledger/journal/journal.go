@@ -28,7 +28,7 @@ import (
 
 // The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from
 // the records, so for these two it need not stay. But a provider that cannot list what it has is told by the journal
-// which RRsets it has to remove (S8.2), and nothing else has them. So the steps that some Delivery has not confirmed
+// which RRsets it has to remove (S8.6), and nothing else has them. So the steps that some Delivery has not confirmed
 // stay, up to keptOctets, and of all others little, or the changes of many zones would fill etcd: JournalSteps of a
 // zone, and where steps are longer than longStep JournalOctets of them. One record makes as many steps as its writer
 // likes, of up to some 200 KiB.
@@ -87,7 +87,7 @@ type Trimming struct {
 	// written are the steps since it was trimmed last, octets theirs and long those of long ones since it was weighed.
 	written, octets, long int
 	// running says that the journal is being trimmed, and done that this process has trimmed it and has left nothing
-	// before the key to since the zone has its name. A zone that ended and stands again (S3.4) has its uid, and
+	// before the key to since the zone has its name. A zone that ended and stands again (S3.7) has its uid, and
 	// counts its steps from the first on.
 	running, done bool
 	to            string

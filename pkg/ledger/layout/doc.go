@@ -12,10 +12,10 @@
 //	asked                                 text                  which server asks for the next commit at which zone
 //	config                                JSON                  format, least reader, keys of the encryption
 //	names/<view>/<fqdn>                   law.Holding           which zone has the name, and what other zones' writes need of it
-//	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name whose zone is gone (S6.5)
-//	owners/<uid>/<owner>                  law.Owner             the RRsets at an owner, as digests, and the claims of it (N4.7)
+//	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name whose zone is gone (S6.8)
+//	owners/<uid>/<owner>                  law.Owner             the RRsets at an owner, as digests, and the claims of it (S4.7)
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone
-//	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.8)
+//	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.3)
 //	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
 //	debts/<uid>/<child uid>               law.PendingCut        a cut that the parent has to count yet

@@ -136,7 +136,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.dnsClassRefs.name":  not("the law reads whether there is a class, and delivery which", func(s *v1alpha1.ZoneSpec) { s.DNSClassRefs[0].Name = "other" }),
 		"spec.deletionProtection": not("registry/zone refuses the deletion (S8.1)", func(s *v1alpha1.ZoneSpec) { s.DeletionProtection = true }),
 		"spec.dnssec.policy":      not("the servers that sign read it, and what they say is in status.dnssec (S12.1)", func(s *v1alpha1.ZoneSpec) { s.DNSSEC = &v1alpha1.ZoneDNSSEC{Policy: "default"} }),
-		"spec.deletionPolicy":     not("delivery reads it (S8.2)", func(s *v1alpha1.ZoneSpec) { s.DeletionPolicy = "Retain" }),
+		"spec.deletionPolicy":     not("delivery reads it (S8.4)", func(s *v1alpha1.ZoneSpec) { s.DeletionPolicy = "Retain" }),
 	})
 
 	// LawZone carries over each setting of a zone.

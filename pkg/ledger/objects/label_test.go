@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// S3.8: over 63 characters the label is the beginning of `<name>.<namespace>` and a hash of all of it. It is a label
+// S6.12: over 63 characters the label is the beginning of `<name>.<namespace>` and a hash of all of it. It is a label
 // value for every zone, another one for each, and the same at every server: selectors of users have it written down.
-func TestParentLabel_S3_8(t *testing.T) {
+func TestParentLabel_S6_12(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	of := map[string]string{}
 	for _, c := range []struct{ what, object, namespace, want string }{

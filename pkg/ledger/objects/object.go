@@ -349,7 +349,7 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
-// PlaceRecord writes what was decided into the object's status (S6.7).
+// PlaceRecord writes what was decided into the object's status (S6.13).
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
@@ -388,7 +388,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady sets Ready in the content write itself, so that a wait never ends on an old True (S6.7). It is Unknown
+// setReady sets Ready in the content write itself, so that a wait never ends on an old True (S6.13). It is Unknown
 // until every class has confirmed the write, or True at once where no class delivers the zone and its content is
 // settled and served.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
@@ -411,7 +411,7 @@ func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 }
 
 // Served reports whether a zone is delegated and servable, and no class has anything
-// of it, which the finalizer says (S8.2).
+// of it, which the finalizer says (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&
@@ -535,7 +535,7 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 }
 
 // parentLabel is `<name>.<namespace>`, cut with a short hash where that is no
-// label value (S3.8).
+// label value (S6.12).
 func parentLabel(namespace, object string) string {
 	v := object + "." + namespace
 	if len(v) <= validation.LabelValueMaxLength {
@@ -552,7 +552,7 @@ func Moving(o *v1alpha1.Record) bool {
 }
 
 // Renames returns the path of a field by which an update gives a zone that stands another name or place; "": none
-// (S1.5). The same name in other letters, or absolute, is none, nor is the namespace that a zoneRef has without one.
+// (S1.6). The same name in other letters, or absolute, is none, nor is the namespace that a zoneRef has without one.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := zoneRef(before.Spec.ZoneRef, before.Namespace), zoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {

@@ -12,7 +12,7 @@ import (
 )
 
 // A zone keeps its name, however that is written.
-func TestRenames_areOfAnotherName_S1_5(t *testing.T) {
+func TestRenames_areOfAnotherName_S1_6(t *testing.T) {
 	ref := func(namespace, name string) *v1alpha1.ZoneReference {
 		return &v1alpha1.ZoneReference{Namespace: namespace, Name: name}
 	}

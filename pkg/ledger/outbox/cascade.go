@@ -351,12 +351,12 @@ func (box *Outbox) isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && have.Reason == p.Reason && endsAt == p.EndsAt
 }
 
-// reconsiderZone decides a pending zone anew, as a new child (S3.1).
+// reconsiderZone decides a pending zone anew, as a new child (S3.2).
 func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
 	for {
 		o, mod, err := box.mem.ReadZone(ctx, c.namespace, c.object)
 		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" || o.DeletionTimestamp != nil ||
-			box.Terminates(o.Namespace) { // no zone takes it in (S2.8)
+			box.Terminates(o.Namespace) { // no zone takes it in (S2.6)
 			return err
 		}
 		ask, err := box.ZoneAsk(ctx, false, o, o)
@@ -375,7 +375,7 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 	}
 }
 
-// reparentZones decides anew which zone is the parent of each zone below a name (S3.3–S3.5).
+// reparentZones decides anew which zone is the parent of each zone below a name (S3.4–S3.11).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan) error {
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	decided := map[string]bool{}
@@ -421,7 +421,7 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan
 	return nil
 }
 
-// reparentReferring has the zones say that the zone to which they refer has another name, or no longer (S1.5).
+// reparentReferring has the zones say that the zone to which they refer has another name, or no longer (S1.6).
 func (box *Outbox) reparentReferring(ctx context.Context, s *standing, scan law.Scan) error {
 	for _, h := range box.mem.ZonesReferring(&scan) {
 		if err := box.reparentZone(ctx, s, h); err != nil {
@@ -588,7 +588,7 @@ func (box *Outbox) endLostLocks(ctx context.Context, at law.Key, h *law.Holding)
 	}
 }
 
-// behindOf returns what a write of status says of a secondary (S6.6): a serial in the place of the zone's own, which
+// behindOf returns what a write of status says of a secondary (S6.11): a serial in the place of the zone's own, which
 // the API lets through for that purpose alone.
 func behindOf(before, after *v1alpha1.Zone) *law.Behind {
 	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {

@@ -188,7 +188,7 @@ func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
 	}
 }
 
-// Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.8).
+// Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.6).
 func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }

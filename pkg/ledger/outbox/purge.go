@@ -59,7 +59,7 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	return ctx.Err()
 }
 
-// waitsForDelivery reports whether the zone ended, and Delivery has yet to withdraw it (S3.4, S8.2).
+// waitsForDelivery reports whether the zone ended, and Delivery has yet to withdraw it (S3.7, S8.4).
 func (box *Outbox) waitsForDelivery(ctx context.Context, s *standing) (bool, error) {
 	if s.Work.Ended == nil || s.Work.Had == nil {
 		return false, nil

@@ -43,7 +43,7 @@ type forgettable struct {
 	left int64
 }
 
-// sweepSerials removes serials that no secondary can remember (S6.5). It counts the time that servers ran, which no
+// sweepSerials removes serials that no secondary can remember (S6.8). It counts the time that servers ran, which no
 // clock moves: with clocks, one that is ahead by a year for a minute would remove all of them, and a zone that is
 // made again later would begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts
 // that from the time left, and the others begin anew at its revision. Together they never count more than passed, and

@@ -63,7 +63,7 @@ type step struct {
 }
 
 // recordCandidate is a record to decide anew that was found by its object. Where it waits, its key says which
-// namespace kept it out (S2.9).
+// namespace kept it out (S2.14).
 func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record) (candidate, error) {
 	c := candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID),
 		created: o.CreationTimestamp.Unix()}

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The status of a Delegation has the number of Records that its namespaces have in its zone (S4.8). A write of a
+// The status of a Delegation has the number of Records that its namespaces have in its zone (S4.3). A write of a
 // Record changes a key of counts/ at once. A sweep writes the Delegations, so that a record's write costs no other
 // object, and a Delegation is written once in UsageEvery at most, whatever its namespaces write.
 

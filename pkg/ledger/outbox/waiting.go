@@ -269,7 +269,7 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 		have.Reason == p.Reason {
 		return nil, nil
 	}
-	// A name is held by its base name, so all that waits there is decided together, in the order of S2.7.
+	// A name is held by its base name, so all that waits there is decided together, in the order of S2.8.
 	work := &law.Work{Reason: "what waited may come in", View: p.View, By: c.namespace, Since: box.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if out.Plan.Zone != nil {

@@ -20,7 +20,7 @@ import (
 // work are read once for each window.
 const maxWindow = 1 << 14
 
-// window is the next part of what a work decides anew, in order (S2.7, S2.9). First what moves from one zone to
+// window is the next part of what a work decides anew, in order (S2.8, S2.14). First what moves from one zone to
 // another: of the gaining zone's own namespace; what held its base name in the zone that it leaves; and the rest. Then
 // zones, since they take records; records that stand in the zone; and those that wait: of the zone's own namespace, of
 // the namespace that had the name when they began to wait, and all others. Within each, age decides, then uid.

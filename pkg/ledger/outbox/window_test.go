@@ -14,8 +14,8 @@ import (
 )
 
 // However many candidates there are, in whichever order they are found, the parts are
-// all of them in the order of S2.7, each once, and no more than a part is in memory.
-func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
+// all of them in the order of S2.8, each once, and no more than a part is in memory.
+func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	const n = 3*maxWindow + 7
 	find := func(found func(candidate)) {
 		for i := range n {

@@ -29,7 +29,7 @@ const (
 )
 
 // Announce is called for each Record and Zone that the rules allow no more since a cascade came to it, with the time at
-// which it ends, and with 0 where a rule came back (S2.5, S3.4). It must not wait.
+// which it ends, and with 0 where a rule came back (S2.12, S3.5). It must not wait.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
 // announceRecord announces what a committed plan says of a Record; o is the Record before it.
@@ -74,7 +74,7 @@ func (box *Outbox) followWithdrawals(ctx context.Context) {
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
 // sweepWithdrawals counts how long servers ran since the rules of a zone took something from a namespace, and has that
-// released when the period is over (S2.5, S3.4). As with last serials no clock moves it: each server counts from when
+// released when the period is over (S2.5, S3.5). As with last serials no clock moves it: each server counts from when
 // it met what another wrote down last, and the first one that is due writes.
 func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[law.Key]counted) map[law.Key]counted {
 	known, written := map[law.Key]counted{}, 0

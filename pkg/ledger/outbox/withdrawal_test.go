@@ -9,8 +9,8 @@ import (
 )
 
 // A server that ends loses at most ten minutes of a long period, and an eighth of a short one; and no period has it
-// write more than six times a minute (S3.4).
-func TestCountEvery_S3_4(t *testing.T) {
+// write more than six times a minute (S3.5).
+func TestCountEvery_S3_6(t *testing.T) {
 	t.Parallel()
 	for period, want := range map[time.Duration]time.Duration{
 		time.Second: 10 * time.Second, 80 * time.Second: 10 * time.Second, time.Hour: 450 * time.Second,

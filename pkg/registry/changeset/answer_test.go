@@ -26,7 +26,7 @@ func (s endedSet) Failed() error   { return s.failure }
 func (s endedSet) Unwritten() bool { return s.unwritten }
 
 // Reason Timeout says that the outcome is not known, and no other does where nothing was written (docs/changesets.md).
-func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_6(t *testing.T) {
+func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: make([]v1alpha1.ChangeSetItem, 2)}}
 	status := func(code int, reason metav1.StatusReason) *metav1.Status {
 		return &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: "m"}

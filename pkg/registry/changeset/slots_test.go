@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S10.6: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends.
+// S10.4: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends.
 // Nothing is left of a caller that has gone.
-func TestSlots_S10_6(t *testing.T) {
+func TestSlots_S10_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}
 		var releases []func()

@@ -171,7 +171,7 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 }
 
 // MayDeliver reports whether a default class delivers zones of a namespace and a view that name no class. It is true
-// until the classes are known: a wrong True of Ready is worse than a late one (S6.7). Every write calls it.
+// until the classes are known: a wrong True of Ready is worse than a late one (S6.13). Every write calls it.
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

@@ -26,7 +26,7 @@ func TestLister_defaultClassesAreForTheLabelsOfANamespace(t *testing.T) {
 		t.Error("a class of another label delivers")
 	}
 	if !l.MayDeliver("team-a", "") {
-		t.Error("S6.7: no class delivers, though not all of them are listed")
+		t.Error("S6.13: no class delivers, though not all of them are listed")
 	}
 	add("public")
 	for namespace, want := range map[string]int{"team-a": 1, "team-b": 0} {
@@ -34,7 +34,7 @@ func TestLister_defaultClassesAreForTheLabelsOfANamespace(t *testing.T) {
 			t.Errorf("%s: %v", namespace, got)
 		}
 		if len(l.defaultClasses(namespace, "dev")) > 0 {
-			t.Errorf("%s: S1.8: a class that names no views delivers a view", namespace)
+			t.Errorf("%s: S1.9: a class that names no views delivers a view", namespace)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 
 	statusStrategy{}.PrepareForUpdate(t.Context(), late, before)
 	if c := late.Status.Conditions; late.Status.Serial != before.Status.Serial || late.Status.LastDeliveryError != "" || len(c) != 2 || c[1].Reason != "Pending" {
-		t.Errorf("S6.7: a Ready of an older serial was taken: %+v", late.Status)
+		t.Errorf("S6.13: a Ready of an older serial was taken: %+v", late.Status)
 	}
 }
 

@@ -110,7 +110,7 @@ func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// rrtype is the canonical form of the type, which spec has as written, in any case or by number (S4.3).
+// rrtype is the canonical form of the type, which spec has as written, in any case or by number (S4.5).
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

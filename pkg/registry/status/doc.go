@@ -5,7 +5,7 @@
 // tables.
 //
 // It promises: (1) values that a client writes into the server's fields are silently replaced by the old ones (S7.4);
-// (2) a Ready for an older serial than the object's is dropped (S6.7); (3) a write of status changes nothing but
+// (2) a Ready for an older serial than the object's is dropped (S6.13); (3) a write of status changes nothing but
 // status; (4) a write of finalizers changes nothing but whether the finalizer kubi.zone/delivery is there, and no other
 // write changes that.
 //

@@ -34,7 +34,7 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports that a status written for a serial is older than the object's (S6.7). A status without serial is not
+// Stale reports that a status written for a serial is older than the object's (S6.13). A status without serial is not
 // stale. If the serials cannot be compared (RFC 1982 §3.2) it is: a wrong True is worse than a late one.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
@@ -61,7 +61,7 @@ func HeldBy(before, written []string) []string {
 
 // KeepHeld returns the finalizers of an object after a write of the object itself: ours as before, others as written.
 // before is nil for a new object. So permission to write an object does not let its deletion finish while a provider
-// has its data (S8.2).
+// has its data (S8.3).
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
@@ -93,7 +93,7 @@ func OutsideOfFinalizers() *fieldpath.Set {
 	)
 }
 
-// KeepParentLabel keeps the label of the adopting zone, which only the server sets (S3.8).
+// KeepParentLabel keeps the label of the adopting zone, which only the server sets (S6.12).
 func KeepParentLabel(after, before *metav1.ObjectMeta) {
 	value, adopted := before.Labels[v1alpha1.LabelParentZone]
 	if !adopted {

@@ -40,7 +40,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// S6.7: a Ready naming a serial below status.serial is ignored; below as serials go (RFC 1982).
+// S6.13: a Ready naming a serial below status.serial is ignored; below as serials go (RFC 1982).
 func TestStale(t *testing.T) {
 	for _, test := range []struct {
 		written, now int64

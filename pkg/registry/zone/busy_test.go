@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// S7.6: a Zone that others write Records of can be read and put back. The tries of client-go's RetryOnConflict always
+// S7.10: a Zone that others write Records of can be read and put back. The tries of client-go's RetryOnConflict always
 // suffice.
-func TestUpdate_ofABusyZone_S7_6(t *testing.T) {
+func TestUpdate_ofABusyZone_S7_10(t *testing.T) {
 	up := standalone.Start(t)
 	zones := up.KubizoneV1alpha1().Zones("platform")
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
@@ -76,8 +76,8 @@ func TestUpdate_ofABusyZone_S7_6(t *testing.T) {
 	t.Logf("%d updates took %d tries", moved, tries)
 }
 
-// S7.6: an update on what a person or a controller has changed since is refused.
-func TestUpdate_ofAChangedZone_S7_6(t *testing.T) {
+// S7.10: an update on what a person or a controller has changed since is refused.
+func TestUpdate_ofAChangedZone_S7_10(t *testing.T) {
 	up := standalone.Start(t)
 	zones, records := up.KubizoneV1alpha1().Zones("platform"), up.KubizoneV1alpha1().Records("platform")
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}

@@ -56,7 +56,7 @@ func (r *REST) checkClassesOnUpdate(further rest.ValidateObjectUpdateFunc) rest.
 }
 
 // checkRetain refuses deletionPolicy Retain if a class of the zone does not allow it: data that stays at a provider
-// would be in the next owner's zone of the name (S8.2). A Zone that had it before a class disallowed it keeps it in
+// would be in the next owner's zone of the name (S8.4). A Zone that had it before a class disallowed it keeps it in
 // spec and is withdrawn all the same, with a Warning. before is nil for a new Zone.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
@@ -76,7 +76,7 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 				"so the zone is withdrawn from it as with Delete", describeClass(class)))
 			continue
 		}
-		next := "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.2)"
+		next := "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.4)"
 		if class.Kind == v1alpha1.KindBind9Cluster {
 			next = "use Delete (S11.30)"
 		}
@@ -112,10 +112,10 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
 		// A zone that refers to another one without a view gets that one's, which is known only at the decision; the
-		// controller checks it (S1.8).
+		// controller checks it (S1.9).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
-				"%s: DNSClass %q does not deliver zones of view %q (S1.8); a cluster admin can add the view to spec.views of that "+
+				"%s: DNSClass %q does not deliver zones of view %q (S1.9); a cluster admin can add the view to spec.views of that "+
 					"DNSClass, where \"\" is the default view and \"*\" every view",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Spec.View))
 		}
@@ -124,7 +124,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 }
 
 // setClassDefaults sets absent fields of a Zone from its first class: the ttl, or the default of Zones if the class has
-// none (S6.3), and in a new Zone the name servers (S6.2), unless it has an empty list. They are fields of the Zone from
+// none (S6.5), and in a new Zone the name servers (S6.2), unless it has an empty list. They are fields of the Zone from
 // then on, so a later change of the class changes no zone.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
@@ -148,7 +148,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 }
 
 // completed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it
-// was made (S6.3), whatever its classes say by now. A Zone that an update creates is completed as every new one is.
+// was made (S6.5), whatever its classes say by now. A Zone that an update creates is completed as every new one is.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -295,8 +295,8 @@ func TestEntries_continueIsGone(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
 }
 
-// S3.4: a zone that ended contains nothing, and until it is withdrawn changes names what it had.
-func TestChanges_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
+// S3.7: a zone that ended contains nothing, and until it is withdrawn changes names what it had.
+func TestChanges_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	views := &held{left: dns.Change{From: 5, To: 7, Removed: []dns.Entry{{Name: name.MustParse("www.example.org."), Type: rdata.A}}}}
 	d := openDoor(t, views, nil)
 	d.zone.Status.FQDN, d.zone.Status.Serial, d.zone.Status.EndsAt = "", 0, &metav1.Time{}
@@ -382,7 +382,7 @@ func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
 	}
 }
 
-// S1.7: sources name objects of other namespaces, so they need permission to list all of them.
+// S1.8: sources name objects of other namespaces, so they need permission to list all of them.
 func TestEntries_sources(t *testing.T) {
 	www := func(namespace, object string, values ...string) *v1alpha1.Record {
 		record := &v1alpha1.Record{}
@@ -516,7 +516,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("change %+v", first)
 	}
 	if first.By != "" || first.Record != nil {
-		t.Error("S1.7: every user sees the author")
+		t.Error("S1.8: every user sees the author")
 	}
 	if one := d.getChanges(t, "since=5&until=6", "tenant"); len(one.Changes) != 1 || one.Until != 6 {
 		t.Errorf("until: %+v", one)

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// subresourceEstablish is the subresource of zones of which create is the permission to have a standalone zone (S3.2).
+// subresourceEstablish is the subresource of zones of which create is the permission to have a standalone zone (S3.3).
 // A verb of its own would be granted by every Role with all verbs on zones.
 const subresourceEstablish = "establish"
 
@@ -179,7 +179,7 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 		return obj, nil
 	}
 	before := old.(*v1alpha1.Zone)
-	// A zone that stands keeps its name (S1.5), whatever is asked for.
+	// A zone that stands keeps its name (S1.6), whatever is asked for.
 	same := before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
 	if before.Status.FQDN != "" || before.ResourceVersion != "" && same {
 		return obj, nil

@@ -18,7 +18,7 @@ import (
 
 // rebased is an update of a Zone that names an earlier version of it. The Records of a busy zone make new versions many
 // times a second. Where only what the server computes has changed since, the update is one of the present version
-// (S7.6). The earlier version is read once for a request, from the history that etcd keeps for some minutes.
+// (S7.10). The earlier version is read once for a request, from the history that etcd keeps for some minutes.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	// read returns the Zone at a version, nil where that is not known.

@@ -243,7 +243,7 @@ func TestServer(t *testing.T) {
 		run  func(*testing.T, *server)
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
-		{"S3.2 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"S3.3 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.4 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
 		{"server-side apply", testApply},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func testSpecAndStatus(t *testing.T, s *server) {
 		t.Errorf("created %+v", created)
 	}
 	if _, is := created.Labels[v1alpha1.LabelParentZone]; is || created.Labels["kept"] != "yes" {
-		t.Errorf("S3.8: labels %v", created.Labels)
+		t.Errorf("S6.12: labels %v", created.Labels)
 	}
 	created.Labels["more"] = "yes"
 	updated, err := zones.Update(ctx, created, metav1.UpdateOptions{})
@@ -277,7 +277,7 @@ func testSpecAndStatus(t *testing.T, s *server) {
 	}
 	updated.Spec.View = "internal"
 	if _, err := zones.Update(ctx, updated, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "immutable") {
-		t.Errorf("S1.6: %v", err)
+		t.Errorf("S1.4: %v", err)
 	}
 
 	bad := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "bad"}, Spec: v1alpha1.RecordSpec{DomainName: "www", Type: "A", RData: "x"}}
@@ -467,7 +467,7 @@ func testFinalizers(t *testing.T, s *server) {
 	same(after, err, other)
 	after, err = write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`)
 	same(after, err, other, ours)
-	// S8.2, attack 71: the right to write a Zone neither frees it of that finalizer nor puts it there.
+	// S8.3, attack 71: the right to write a Zone neither frees it of that finalizer nor puts it there.
 	freed, err := zones.Patch(ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	same(freed, err, ours)
 	freed.Finalizers = []string{other}
@@ -625,11 +625,11 @@ func testClasses(t *testing.T, s *server) {
 			t.Errorf("%v", err)
 		}
 	}
-	// S1.8: a class that does not deliver the view, where the Zone says it; a view that comes by zoneRef is looked at
+	// S1.9: a class that does not deliver the view, where the Zone says it; a view that comes by zoneRef is looked at
 	// by the controller.
 	inside := in("c0", ours)
 	inside.Spec.View = "inside"
-	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.8)`) {
+	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.9)`) {
 		t.Errorf("%v", err)
 	}
 	// S11.30: a Bind9Cluster is one of the namespace, whether it is there yet or not.
@@ -640,13 +640,13 @@ func testClasses(t *testing.T, s *server) {
 	if kept, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":5}}`), metav1.PatchOptions{}); err != nil || *kept.Spec.TTL != 5 {
 		t.Errorf("its own ttl: %v, %v", err, kept.Spec.TTL)
 	}
-	// S6.3: a class gives its ttl to a Zone that is made, and to none that is changed.
+	// S6.5: a class gives its ttl to a Zone that is made, and to none that is changed.
 	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 5 {
-		t.Errorf("S6.3: an update without a ttl: %v, %v", err, again.Spec.TTL)
+		t.Errorf("S6.5: an update without a ttl: %v, %v", err, again.Spec.TTL)
 	}
 	put := in("c1", later, ours, servers)
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
-		t.Errorf("S6.3: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
+		t.Errorf("S6.5: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
 	// S6.2: so are the name servers, and they are the Zone's own from then on: if its owner removes them it has none.
 	servedBy := func(z *v1alpha1.Zone, err error, want ...string) {
@@ -704,7 +704,7 @@ type warnings []string
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
-// S8.2, attack 71: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands
+// S8.4, attack 71: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands
 // is warned of and goes on.
 func testRetain(t *testing.T, s *server) {
 	ctx := t.Context()

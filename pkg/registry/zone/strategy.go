@@ -66,14 +66,14 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
 // PrepareForUpdate keeps the status and counts changes of spec (S7.4). The finalizer of delivery stays as it is
-// (S8.2).
+// (S8.3).
 func (strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
 	after.Status = before.Status
 	if held := status.KeepHeld(before.Finalizers, after.Finalizers); len(held) > len(after.Finalizers) {
 		after.Finalizers = held
 		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from the classes that deliver "+
-			"it (S8.2); a cluster admin who accepts that its data stays at a provider removes it with "+
+			"it (S8.3); a cluster admin who accepts that its data stays at a provider removes it with "+
 			"kubectl patch zone %s -n %s --subresource=finalizers --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
 			v1alpha1.FinalizerDelivery, before.Name, before.Namespace))
 	} else {
@@ -133,7 +133,7 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 }
 
 // saysBehind reports that Ready is False with reason SerialBehind, at a serial ahead of the zone's: that of a secondary
-// (S6.6).
+// (S6.11).
 func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonSerialBehind &&

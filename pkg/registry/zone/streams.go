@@ -132,7 +132,7 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 }
 
 // mayReadSources refuses sources to a user without permission to list Records in all namespaces, since they are from
-// many (S1.7).
+// many (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	if s.sources == nil {
 		return apierrors.NewBadRequest("sources is not available on this server")

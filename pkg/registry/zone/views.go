@@ -48,7 +48,7 @@ type Views interface {
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
 	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
 	Changes(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
-	// Left returns, for a zone that ended (S3.4), its last name and one change that removes what it had since a serial,
+	// Left returns, for a zone that ended (S3.7), its last name and one change that removes what it had since a serial,
 	// as entries without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }

@@ -81,7 +81,7 @@ func TestRow(t *testing.T) {
 }
 
 // Records that a mass deletion removed make a zone not servable too; the way out is in Settled.
-func TestRow_saysTheHoldFirst_S7_5(t *testing.T) {
+func TestRow_saysTheHoldFirst_S7_8(t *testing.T) {
 	for reason, want := range map[string]string{v1alpha1.ReasonMassDeletion: "MassDeletion: the way out", v1alpha1.ReasonCascading: "NoNameServers: none"} {
 		zone := exampleZone(7)
 		zone.Status.Conditions = []metav1.Condition{
@@ -94,8 +94,8 @@ func TestRow_saysTheHoldFirst_S7_5(t *testing.T) {
 	}
 }
 
-// S3.4: a zone that ends says so, though it is delegated until then.
-func TestRow_saysThatItEnds_S3_4(t *testing.T) {
+// S3.5: a zone that ends says so, though it is delegated until then.
+func TestRow_saysThatItEnds_S3_5(t *testing.T) {
 	zone := exampleZone(7)
 	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonDelegationWithdrawn, Message: "it ends"}}
@@ -104,7 +104,7 @@ func TestRow_saysThatItEnds_S3_4(t *testing.T) {
 	}
 }
 
-// S3.2: the resourceName is the fqdn without trailing dot, "." for the root, behind the view.
+// S3.3: the resourceName is the fqdn without trailing dot, "." for the root, behind the view.
 func TestResourceName(t *testing.T) {
 	for _, test := range []struct{ domainName, view, want string }{
 		{"example.org.", "", "example.org"}, {"Example.ORG.", "", "example.org"}, {"bücher.example.", "", "xn--bcher-kva.example"}, {"example。org。", "", "example.org"},

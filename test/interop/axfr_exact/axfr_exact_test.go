@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package axfr_exact proves: a BIND secondary holds exactly the zone's records, however
-// many messages the transfer takes, signed or not (S5.7, RFC 5936 §2.2, coredns/coredns#7859).
+// many messages the transfer takes, signed or not (S5.11, RFC 5936 §2.2, coredns/coredns#7859).
 package axfr_exact
 
 import (

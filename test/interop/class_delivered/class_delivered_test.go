@@ -333,7 +333,7 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	}
 }
 
-// S6.6: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where an
+// S6.11: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where an
 // administrator accepts it; and what the zone contains stays as it is.
 func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)

@@ -52,7 +52,7 @@ func replaceAddresses(file, format string, primary, signer, public netip.AddrPor
 	return file
 }
 
-// S6.9: with the configurations of docs/dnssec.md, a zone that its secondary signs is Ready after each change of ours
+// S6.14: with the configurations of docs/dnssec.md, a zone that its secondary signs is Ready after each change of ours
 // and after each of ten re-signings, our serial stands still meanwhile, and data that the signer alters is found.
 func TestZonesAreSignedBySecondaries(t *testing.T) {
 	files := readPage(t)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package known_types proves: the table of RR types that BIND, Knot, NSD and PowerDNS know (pkg/dns/rdata/judges.txt)
-// is what the installed ones know, so that no type is taken as mere octets that one of them reads (S5.3).
+// is what the installed ones know, so that no type is taken as mere octets that one of them reads (S5.4).
 package known_types
 
 import (
@@ -29,8 +29,8 @@ var update = flag.Bool("update-types", false, "write the table anew")
 const table = "../../../pkg/dns/rdata/judges.txt"
 
 const head = `# RR types that BIND, Knot, NSD and PowerDNS know: each takes other data of theirs than RFC 3597 does, or has a name for
-# them. A type here is a Record only where it is in the list of S5.3; other numbers are taken as octets, where a rule names
-# them (S4.3, S5.3). Written by "go test ./test/interop/known_types -update-types", which asks the servers about 1 to 65535.
+# them. A type here is a Record only where it is in the list of S5.4; other numbers are taken as octets, where a rule names
+# them (S4.5, S5.4). Written by "go test ./test/interop/known_types -update-types", which asks the servers about 1 to 65535.
 `
 
 const zoneHead = "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
@@ -172,12 +172,12 @@ func TestTable_isWhatServersKnow(t *testing.T) {
 	want := must.Get(os.ReadFile(table))(t)
 	for line := range strings.Lines(string(want)) {
 		if !strings.Contains(text.String(), line) {
-			t.Errorf("S5.3: no server of now knows %q", line)
+			t.Errorf("S5.4: no server of now knows %q", line)
 		}
 	}
 	for line := range strings.Lines(text.String()) {
 		if !strings.Contains(string(want), line) {
-			t.Errorf("S5.3: the table lacks %q", line)
+			t.Errorf("S5.4: the table lacks %q", line)
 		}
 	}
 	if t.Failed() {

@@ -48,7 +48,7 @@ ns.inj.example. 300 IN A 192.0.2.53
 `, value
 }
 
-// No value writes another tenant's name (S5.2, S5.7): what PowerDNS 4.7 would read so is refused.
+// No value writes another tenant's name (S5.3, S5.11): what PowerDNS 4.7 would read so is refused.
 func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	file, _ := makeInjection(0)
@@ -63,7 +63,7 @@ func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 		for _, rtype := range []string{"SVCB", "HTTPS", "TYPE64", "TYPE65"} {
 			record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "attacker"}, Spec: v1alpha1.RecordSpec{DomainName: "m.inj.example.", Type: rtype, RData: text}}
 			if errs := validation.Record(record); len(errs) != 1 || errs[0].Field != "spec.rdata" || !strings.Contains(errs[0].Detail, "priority 0") {
-				t.Errorf("S5.7: %s %s: %v", rtype, text, errs)
+				t.Errorf("S5.11: %s %s: %v", rtype, text, errs)
 			}
 		}
 	}

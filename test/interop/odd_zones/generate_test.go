@@ -202,7 +202,7 @@ func (g *generator) addRedirections() {
 	g.addRecord("to-dn", "CNAME", "below.dn")
 }
 
-// addRRsets: the largest that S5.6 admits.
+// addRRsets: the largest that S5.8 admits.
 func (g *generator) addRRsets() {
 	var values []string
 	for n := range 100 {
@@ -222,7 +222,7 @@ func (g *generator) addRRsets() {
 	}
 }
 
-// addTTLs: the ends, and RRsets that several objects feed with different ones (S5.8).
+// addTTLs: the ends, and RRsets that several objects feed with different ones (S5.2).
 func (g *generator) addTTLs() {
 	for n, ttl := range []int32{0, 1, 2147483647, 86400} {
 		g.addRecord(fmt.Sprintf("ttl%d", n), "A", "192.0.2.1").TTL = ptr.To(ttl)

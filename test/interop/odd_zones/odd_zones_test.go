@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package odd_zones proves: whatever the API admits into a Servable zone, BIND, Knot, NSD and
-// PowerDNS load the zone as a file, by AXFR and by IXFR, and hold exactly its entries (S5.7).
+// PowerDNS load the zone as a file, by AXFR and by IXFR, and hold exactly its entries (S5.11).
 package odd_zones
 
 import (
@@ -326,7 +326,7 @@ func makeSingleRecords(all map[rdata.Type][]value) (records []record) {
 	return records
 }
 
-// makeRRsets has two values of each type at a name, and as many as fit (S5.6), of those that were admitted.
+// makeRRsets has two values of each type at a name, and as many as fit (S5.8), of those that were admitted.
 func (c *tenant) makeRRsets(admitted []record) (records []record) {
 	by := map[string][]string{}
 	for _, r := range admitted {
@@ -450,7 +450,7 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	c.signZone("child", "child.parent.example.")
 	c.makeZone("signed", v1alpha1.ZoneSpec{DomainName: "signed.parent.example.",
 		NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}})
-	c.signZone("signed", "signed.parent.example.") // and as many DS of Records as may stand beside those (S6.10)
+	c.signZone("signed", "signed.parent.example.") // and as many DS of Records as may stand beside those (S6.16)
 	var ds []string
 	for i := range 100 - validation.MaxDS {
 		ds = append(ds, fmt.Sprintf("%d 8 2 %064X", i, i))
@@ -465,7 +465,7 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	full := c.readSettled(false)
 	for _, z := range full {
 		if n := strings.Count(z.file, "\tDS\t"); z.fqdn == "parent.example." && n != 100 {
-			t.Errorf("S6.10: the parent has %d DS, want 100:\n%s", n, z.file)
+			t.Errorf("S6.16: the parent has %d DS, want 100:\n%s", n, z.file)
 		}
 	}
 	secondaries := startSecondaries(t, primary, full)

@@ -26,7 +26,7 @@ type wired struct {
 	octets string // hexadecimal
 }
 
-// S5.7: no value that rdata takes stops the transfer of a zone. Where one does, the zone is halved until the value is
+// S5.11: no value that rdata takes stops the transfer of a zone. Where one does, the zone is halved until the value is
 // alone, which takes some seconds a step: this says which value it is where TestEveryServerLoadsWhatTheAPIAdmits says
 // which zone.
 func TestNoValueStopsATransfer(t *testing.T) {

@@ -179,7 +179,7 @@ func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata
 			t.Errorf("%s %.100s is taken and has no octets: %v", rt, text, err)
 			return
 		}
-		// S5.3: a value is one thing, whichever way it is written.
+		// S5.4: a value is one thing, whichever way it is written.
 		if generic, err := rdata.Parse(rt, inHex(wire)); err != nil || generic.Text != resolved {
 			t.Errorf("%s %.100s is %.200s, and of its octets it is %.200s; %v", rt, text, resolved, generic.Text, err)
 		}

@@ -47,7 +47,7 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 // EveryView in spec.views of a class stands for every view.
 const EveryView = "*"
 
-// Delivers reports whether the class delivers zones of a view (S1.8).
+// Delivers reports whether the class delivers zones of a view (S1.9).
 func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	views := class.Spec.Views
 	if len(views) == 0 {

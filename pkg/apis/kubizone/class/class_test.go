@@ -53,8 +53,8 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// S1.8: DNSClass.spec.views; none is the default view alone, for whichever class.
-func TestDelivers_S1_8(t *testing.T) {
+// S1.9: DNSClass.spec.views; none is the default view alone, for whichever class.
+func TestDelivers_S1_9(t *testing.T) {
 	for _, test := range []struct {
 		views []string
 		view  string

@@ -51,7 +51,7 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 				labels)
 		}
 		if label == v1alpha1.FieldRecordType {
-			// Types are compared in upper case, whatever a Record wrote (S4.3).
+			// Types are compared in upper case, whatever a Record wrote (S4.5).
 			value = strings.ToUpper(value)
 		}
 		return label, value, nil

@@ -37,7 +37,7 @@ func TestNew_roundTrip(t *testing.T) {
 	}
 }
 
-// S6.3, S3.4: the defaults are set on decoding, and only where there is nothing; a ttl may be its classes' to give.
+// S6.5, S3.5: the defaults are set on decoding, and only where there is nothing; a ttl may be its classes' to give.
 func TestNew_defaults(t *testing.T) {
 	codec := New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
 	object, _, err := codec.Decode([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","spec":{"dnsClassRefs":[{"name":"x"}]}}`), nil, nil)

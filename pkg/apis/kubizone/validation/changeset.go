@@ -37,7 +37,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	}
 	if octets > v1alpha1.MaxChangeSetOctets {
 		return nil, field.ErrorList{field.Invalid(items, field.OmitValueType{},
-			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d (S10.5): make several", octets,
+			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d (S10.4): make several", octets,
 				v1alpha1.MaxChangeSetOctets))}
 	}
 	first := map[string]int{}

@@ -10,7 +10,7 @@ import (
 )
 
 // Limits of the status that controllers write: a Zone is written with every change of its content, so it has to stay
-// small (S6.7).
+// small (S6.13).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

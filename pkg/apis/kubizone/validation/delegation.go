@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Bounds of a Delegation (S4.8). Each namespace has a key of the zone, which a write of the Delegation writes.
+// Bounds of a Delegation (S4.3). Each namespace has a key of the zone, which a write of the Delegation writes.
 const (
 	MaxDelegationNamespaces = 16
 	// MaxDelegationOctets bounds the stored size of a Delegation; its spec may take half of that.
@@ -33,7 +33,7 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.ZoneRef != before.Spec.ZoneRef {
 		errs = append(errs, field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name,
-			fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.8)",
+			fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.3)",
 				before.Spec.ZoneRef.Name)))
 	}
 	errs = append(errs, DelegationSize(after, before)...)
@@ -79,7 +79,7 @@ func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 		if spec.Records[i].Shared {
 			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
 				"stands in a rule of the Zone alone, which says for all namespaces what is theirs together: "+
-					"write the rule in spec.delegations of the Zone (S4.8)"))
+					"write the rule in spec.delegations of the Zone (S4.3)"))
 		}
 	}
 	return errs

@@ -23,7 +23,7 @@ func newDelegation(change func(*v1alpha1.DelegationSpec)) *v1alpha1.Delegation {
 	return d
 }
 
-func TestDelegation_oneObject_S4_8(t *testing.T) {
+func TestDelegation_oneObject_S4_3(t *testing.T) {
 	type spec = *v1alpha1.DelegationSpec
 	many := func(n int) (out []string) {
 		for i := range n {
@@ -44,12 +44,12 @@ func TestDelegation_oneObject_S4_8(t *testing.T) {
 		{"for 17", func(s spec) { s.Namespaces = many(17) }, "Too many: spec.namespaces"},
 		{"for one twice", func(s spec) { s.Namespaces = []string{"a", "a"} }, "Duplicate value: spec.namespaces[1]"},
 		{"for a namespace of no name", func(s spec) { s.Namespaces = []string{"A"} }, "Invalid value: spec.namespaces[0]"},
-		{"S4.4 a pattern that does not parse", func(s spec) { s.Records[0].Pattern = "a..b" }, "Invalid value: spec.records[0].pattern"},
-		{"S4.4 of zones, too", func(s spec) { s.Zones = []string{""} }, "Required value: spec.zones[0]"},
-		{"S4.3 a type that is none", func(s spec) { s.Records[0].Types = []string{"B"} }, "Invalid value: spec.records[0].types[0]"},
+		{"S4.6 a pattern that does not parse", func(s spec) { s.Records[0].Pattern = "a..b" }, "Invalid value: spec.records[0].pattern"},
+		{"S4.6 of zones, too", func(s spec) { s.Zones = []string{""} }, "Required value: spec.zones[0]"},
+		{"S4.5 a type that is none", func(s spec) { s.Records[0].Types = []string{"B"} }, "Invalid value: spec.records[0].types[0]"},
 		{"with shared", func(s spec) { s.Records[0].Shared = true }, "Invalid value: spec.records[0].shared"},
 		{"an absolute name", func(s spec) { s.Records[0].Pattern = "feed.example.org." }, ""},
-		{"S5.6 too large", func(s spec) {
+		{"S5.10 too large", func(s spec) {
 			for i := range 700 {
 				s.Records = append(s.Records, v1alpha1.RecordDelegation{Pattern: strings.Repeat("x", 50) + fmt.Sprint(i)})
 			}
@@ -65,7 +65,7 @@ func TestDelegation_oneObject_S4_8(t *testing.T) {
 	}
 }
 
-func TestDelegationUpdate_S4_8(t *testing.T) {
+func TestDelegationUpdate_S4_3(t *testing.T) {
 	before, after := newDelegation(nil), newDelegation(func(s *v1alpha1.DelegationSpec) { s.ZoneRef.Name = "other" })
 	before.ResourceVersion, after.ResourceVersion = "1", "1"
 	errs := DelegationUpdate(after, before)
@@ -95,9 +95,9 @@ func TestDelegationWarnings(t *testing.T) {
 	}
 }
 
-// S2.5: the annotation that releases at once names namespaces, on Zones and Delegations; a value that stays keeps no
+// S3.6: the annotation that releases at once names namespaces, on Zones and Delegations; a value that stays keeps no
 // other change back.
-func TestReleaseNow_namesNamespaces_S2_5(t *testing.T) {
+func TestReleaseNow_namesNamespaces_S3_6(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat("a,", MaxReleaseNow), ",")
 	for value, want := range map[string]string{
 		"team-a": "", "team-a,team-b": "", "team-a, team-b": "", many: "",

@@ -173,7 +173,7 @@ func validateNamespaceSelection(namespaces *v1alpha1.NamespaceSelection) field.E
 		path.Child("selector"))...)
 }
 
-// validateViews judges the views that a class delivers (S1.8).
+// validateViews judges the views that a class delivers (S1.9).
 func validateViews(of []string) field.ErrorList {
 	path := specPath.Child("views")
 	if n := len(of); n > MaxClassViews {

@@ -140,7 +140,7 @@ func TestDNSClass_oneObject(t *testing.T) {
 			withUpdate(nil)(s)
 			s.NameServers = []v1alpha1.NameServer{{}, {Name: "ns1.example.net.", Addresses: []string{"192.0.2.53"}}, {Name: "NS1.example.net."}, {Name: "ns2", Addresses: []string{"192.0.2"}}}
 		}, required + "spec.nameServers[0].name, " + duplicate + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].addresses[0], " + forbidden + "spec.nameServers[1].addresses"},
-		{"S1.3 name servers are spelled as in a zone", func(s spec) {
+		{"S1.2 name servers are spelled as in a zone", func(s spec) {
 			withUpdate(nil)(s)
 			s.NameServers = []v1alpha1.NameServer{{Name: "NS1.Example.net."}, {Name: "ns２。example。net。"}, {Name: `ns\051`}, {Name: "ns_4"}}
 		}, invalid + "spec.nameServers[1].name, " + invalid + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].name"},
@@ -168,9 +168,9 @@ func TestDNSClass_oneObject(t *testing.T) {
 		}, ""},
 		{"too many namespaces", func(s spec) { withUpdate(nil)(s); s.Namespaces.Names = make([]string, MaxClassNamespaces+1) }, tooMany + "spec.namespaces.names"},
 
-		{"S1.8 views", func(s spec) { withUpdate(nil)(s); s.Views = []string{"", "inside", "*"} }, ""},
-		{"S1.8 views that are none", func(s spec) { withUpdate(nil)(s); s.Views = []string{"In side", "", "", "d*"} }, invalid + "spec.views[0], " + duplicate + "spec.views[2], " + invalid + "spec.views[3]"},
-		{"S1.8 too many views", func(s spec) { withUpdate(nil)(s); s.Views = make([]string, MaxClassViews+1) }, tooMany + "spec.views"},
+		{"S1.9 views", func(s spec) { withUpdate(nil)(s); s.Views = []string{"", "inside", "*"} }, ""},
+		{"S1.9 views that are none", func(s spec) { withUpdate(nil)(s); s.Views = []string{"In side", "", "", "d*"} }, invalid + "spec.views[0], " + duplicate + "spec.views[2], " + invalid + "spec.views[3]"},
+		{"S1.9 too many views", func(s spec) { withUpdate(nil)(s); s.Views = make([]string, MaxClassViews+1) }, tooMany + "spec.views"},
 
 		{"secondary with port", secondary("192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::2"), ""},
 		{"secondary without address", secondary(""), required + address},

@@ -82,7 +82,7 @@ func TestZoneDNSSECUpdate_S12_3(t *testing.T) {
 	}
 }
 
-// S12.1, S4.9: what a tenant and the owner of the parent write.
+// S12.1, S6.16: what a tenant and the owner of the parent write.
 func TestZone_dnssec_S12_1(t *testing.T) {
 	t.Parallel()
 	for policy, ok := range map[string]bool{"default": true, "a": true, "p-256": true, strings.Repeat("a", 63): true,

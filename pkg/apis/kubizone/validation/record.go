@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Limits of one Record (S5.6).
+// Limits of one Record (S5.8).
 const (
 	// MaxValues is the most values of an RRset: BIND 9.18 refuses a zone with more.
 	MaxValues = 100
@@ -46,7 +46,7 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
-// validateOnConflict judges the annotation that says what becomes of a refused Record (S2.9).
+// validateOnConflict judges the annotation that says what becomes of a refused Record (S2.14).
 func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	value, ok := after.Annotations[v1alpha1.AnnotationOnConflict]
 	if was, had := before.Annotations[v1alpha1.AnnotationOnConflict]; !ok || value == v1alpha1.OnConflictWait || had && value == was {
@@ -97,7 +97,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	return append(errs, validateData(spec, rrtype)...)
 }
 
-// validateDomainName judges the name of a Record or a Zone (S1.1, S1.4).
+// validateDomainName judges the name of a Record or a Zone (S1.1, S1.3).
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
@@ -113,7 +113,7 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 	return nil
 }
 
-// validateOwnerName judges a name as it is written (S1.3, S1.4).
+// validateOwnerName judges a name as it is written (S1.2, S1.3).
 func validateOwnerName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err != nil {
@@ -122,7 +122,7 @@ func validateOwnerName(text string) error {
 	return name.CheckSpelling(text)
 }
 
-// validateView judges that a view is an RFC 1123 label (S1.6).
+// validateView judges that a view is an RFC 1123 label (S1.4).
 func validateView(text string) field.ErrorList {
 	var errs field.ErrorList
 	if text != "" {
@@ -138,7 +138,7 @@ func validateViewUnchanged(after, before string) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(specPath.Child("view"), after,
-		fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.6)", before))}
+		fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.4)", before))}
 }
 
 func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
@@ -178,24 +178,24 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// validateTypeAtName judges what S5.5 says of a type and a name alone.
+// validateTypeAtName judges what S5.6 says of a type and a name alone.
 func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	path := specPath.Child("domainName")
 	switch rrtype {
 	case rdata.CNAME:
 		if spec.DomainName == "@" {
 			return field.ErrorList{field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, "+
-				"beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below (S5.5)")}
+				"beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below (S5.6)")}
 		}
 	case rdata.DS:
 		if spec.DomainName == "@" {
 			return field.ErrorList{field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, "+
-				"not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef (S5.5)")}
+				"not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef (S5.6)")}
 		}
 	case rdata.NS:
 		if isWildcard(spec.DomainName) {
 			return field.ErrorList{field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): "+
-				"name the subdomain that is delegated (S5.5)")}
+				"name the subdomain that is delegated (S5.6)")}
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func isWildcard(text string) bool {
 	return err == nil && !rel.IsApex() && rel.Labels()[0] == "*"
 }
 
-// validateData judges rdata and values (S5.1, S5.2, S5.6).
+// validateData judges rdata and values (S5.1, S5.3, S5.8).
 func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	one, many := specPath.Child("rdata"), specPath.Child("values")
 	switch {
@@ -222,7 +222,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		return field.ErrorList{field.TooMany(many, len(spec.Values), MaxValues)}
 	}
 	if rrtype.Single() && len(spec.Values) > 1 {
-		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.5)",
+		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.6)",
 			rrtype))}
 	}
 	if spec.RData != "" {
@@ -238,7 +238,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	}
 	if octets > MaxRRsetOctets {
 		errs = append(errs, field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: "+
-			"it would not fit a DNS message (S5.6)", MaxRRsetOctets)))
+			"it would not fit a DNS message (S5.8)", MaxRRsetOctets)))
 	}
 	return errs
 }

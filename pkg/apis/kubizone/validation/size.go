@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Limits of the stored size of an object, in octets of its protobuf form, managedFields included (S5.6). Each write of
+// Limits of the stored size of an object, in octets of its protobuf form, managedFields included (S5.10). Each write of
 // a Record also writes its Zone, and both stay in etcd's log and in the memory of every server for a while. So the size
 // of an object bounds the cost of one small write for all tenants.
 const (
@@ -74,7 +74,7 @@ func validateOctets(path *field.Path, what string, n, was, limit int, wayOut str
 		return nil
 	}
 	err := field.TooLong(path, "", limit)
-	err.Detail = fmt.Sprintf("%s takes %d octets as it is stored, and may take %d (S5.6): %s", what, n, limit, wayOut)
+	err.Detail = fmt.Sprintf("%s takes %d octets as it is stored, and may take %d (S5.10): %s", what, n, limit, wayOut)
 	return field.ErrorList{err}
 }
 

@@ -47,9 +47,9 @@ func makeManagedFields(subresource string, octets int) []metav1.ManagedFieldsEnt
 		FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
 }
 
-// S5.6: whatever fills an object, it takes at most 96 KiB as it is stored, and the refusal names the field, the
+// S5.10: whatever fills an object, it takes at most 96 KiB as it is stored, and the refusal names the field, the
 // figures and the way out. One that is larger already may keep its size, and shrink (S2.4).
-func TestSize_S5_6(t *testing.T) {
+func TestSize_S5_10(t *testing.T) {
 	for how, fill := range fill {
 		t.Run(how, func(t *testing.T) {
 			at := func(octets int) (*v1alpha1.Record, *v1alpha1.Zone) {
@@ -82,9 +82,9 @@ func TestSize_S5_6(t *testing.T) {
 	}
 }
 
-// S5.6: values of 60,000 octets are one Record; a Zone's rules take at most 64 KiB; together with what controllers
+// S5.10: values of 60,000 octets are one Record; a Zone's rules take at most 64 KiB; together with what controllers
 // write neither is larger than 96 KiB.
-func TestSize_ofSpecAndStatus_S5_6(t *testing.T) {
+func TestSize_ofSpecAndStatus_S5_10(t *testing.T) {
 	if errs := Record(newRecord(func(s *v1alpha1.RecordSpec) {
 		s.Type, s.RData = "TXT", ""
 		for range 15 {

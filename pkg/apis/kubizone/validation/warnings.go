@@ -32,7 +32,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 			return
 		}
 		if seen[value] {
-			warnings = append(warnings, fmt.Sprintf("%s: %q is there twice and makes one entry (S5.8)", path, cut(text)))
+			warnings = append(warnings, fmt.Sprintf("%s: %q is there twice and makes one entry (S5.2)", path, cut(text)))
 		}
 		seen[value] = true
 	}
@@ -53,7 +53,7 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	}
 	if n, err := strconv.ParseUint(text, 10, 32); err != nil || n == 0 {
 		return []string{fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; status.settledSerial, %d, "+
-			"is the one to name (S7.5)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
+			"is the one to name (S7.9)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
 	}
 	return nil
 }
@@ -62,14 +62,14 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
-	// S4.4: a pattern that can match nothing.
+	// S4.6: a pattern that can match nothing.
 	judge := func(text, path string) []string {
 		p, err := pattern.Parse(text)
 		if err != nil || fqdn.IsZero() || p.CanMatch(fqdn) {
 			return nil
 		}
 		return []string{fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a "+
-			"dot (S4.4)", path, cut(text), fqdn)}
+			"dot (S4.6)", path, cut(text), fqdn)}
 	}
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
@@ -77,7 +77,7 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	}
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
 		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds "+
-			"(60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.5)",
+			"(60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.10)",
 			expire, serial.KeptSeconds))
 	}
 	return boundWarnings(warnings)
@@ -105,7 +105,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	for i, text := range zones {
 		at := fmt.Sprintf("%s.zones[%d]", path, i)
 		if text == "@" {
-			warnings = append(warnings, at+`: "@" is this zone's own name, where no child can be (S4.4)`)
+			warnings = append(warnings, at+`: "@" is this zone's own name, where no child can be (S4.6)`)
 			continue
 		}
 		warnings = append(warnings, judge(text, at)...)
@@ -124,7 +124,7 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if len(zone.Spec.Delegations) == 0 {
 		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by `+
-			`Delegations (S4.8), also not from its own namespace; for the Records of its own namespace add the rule `+
+			`Delegations (S4.1), also not from its own namespace; for the Records of its own namespace add the rule `+
 			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`,
 			zone.Namespace))
 	}

@@ -27,9 +27,9 @@ const (
 	MaxClassRefs   = 16
 	// MaxAddresses is how many addresses all validateNameServers have, which one transaction changes.
 	MaxAddresses = 48
-	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.4).
+	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
-	// MaxReleaseNow is how many namespaces the annotation kubi.zone/release-now names (S2.5).
+	// MaxReleaseNow is how many namespaces the annotation kubi.zone/release-now names (S3.6).
 	MaxReleaseNow = 16
 	// MaxVerifyRequest is the maximum length, in octets, of the annotation that requests a comparison.
 	MaxVerifyRequest = 64
@@ -70,7 +70,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name &&
 		(ref.Namespace == "" || ref.Namespace == zone.Namespace) {
 		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, "+
-			"or give an absolute domainName and no zoneRef (S1.5)"))
+			"or give an absolute domainName and no zoneRef (S3.2)"))
 	}
 	errs = append(errs, validateDelegationRules(spec.Delegations)...)
 	errs = append(errs, validateNameServers(spec.NameServers, spec.DomainName)...)
@@ -89,16 +89,16 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	errs = append(errs, validateClassRefs(spec.DNSClassRefs)...)
 	if l := spec.Limits; l != nil && l.RecordsPerNamespace != nil && *l.RecordsPerNamespace < 1 {
 		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace,
-			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
+			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.9)"))
 	}
 	if l := spec.Limits; l != nil && l.MaxDeletePercent != nil && (*l.MaxDeletePercent < 0 || *l.MaxDeletePercent > 100) {
 		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent,
-			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.5)", v1alpha1.DefaultMaxDeletePercent)))
+			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.6)", v1alpha1.DefaultMaxDeletePercent)))
 	}
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
 		d.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
-			"to 720h, which is 30 days (S3.4)"))
+			"to 720h, which is 30 days (S3.6)"))
 	}
 	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > MaxVerifyRequest {
 		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "",
@@ -111,7 +111,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	return errs
 }
 
-// validateReleaseNow judges the annotation that ends the period of namespaces (S2.5).
+// validateReleaseNow judges the annotation that ends the period of namespaces (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -125,7 +125,7 @@ func validateReleaseNow(o metav1.Object) field.ErrorList {
 	for _, ns := range namespaces {
 		if len(apivalidation.ValidateNamespaceName(strings.TrimSpace(ns), false)) > 0 {
 			return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("%q is no name of a namespace: "+
-				`give those to release now, with commas between, as "team-a,team-b" (S2.5)`, cut(ns)))}
+				`give those to release now, with commas between, as "team-a,team-b" (S3.6)`, cut(ns)))}
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules judges the shape of the rules (S4.2–S4.4).
+// validateDelegationRules judges the shape of the rules (S4.2–S4.6).
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	if len(rules) > MaxDelegations {
@@ -171,7 +171,7 @@ func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds boo
 	errs := validateRuleCount(len(records), path.Child("records"))
 	if ds && len(zones) == 0 {
 		errs = append(errs, field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: "+
-			"give zones, or leave ds out (S4.9)"))
+			"give zones, or leave ds out (S4.2)"))
 	}
 	errs = append(errs, validateRuleCount(len(zones), path.Child("zones"))...)
 	for i := range records {
@@ -282,7 +282,7 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// validateHostName checks the name of a host: as an owner name (S1.3), and as a host name (S5.7).
+// validateHostName checks the name of a host: as an owner name (S1.2), and as a host name (S5.11).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
@@ -291,7 +291,7 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	if host := canonicalHost(text, name.Name{}); host != "@" && !name.IsHost(host) {
-		return field.ErrorList{field.Invalid(path, cut(text), "is no host name: labels are letters, digits and inner hyphens (S5.7, "+
+		return field.ErrorList{field.Invalid(path, cut(text), "is no host name: labels are letters, digits and inner hyphens (S5.11, "+
 			"RFC 1123 §2.1)")}
 	}
 	return nil
@@ -338,7 +338,7 @@ func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateTimers judges S6.3: retry < refresh, expire > refresh + retry.
+// validateTimers judges S6.5: retry < refresh, expire > refresh + retry.
 func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	errs := validateSeconds(spec.TTL, 0, specPath.Child("ttl"))
 	errs = append(errs, validateSeconds(spec.Refresh, 1, specPath.Child("refresh"))...)
@@ -352,11 +352,11 @@ func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 		orDefault(spec.Expire, v1alpha1.DefaultExpire)
 	if retry >= refresh {
 		errs = append(errs, field.Invalid(specPath.Child("retry"), retry,
-			fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one (S6.3)", refresh)))
+			fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one (S6.6)", refresh)))
 	}
 	if expire <= refresh+retry {
 		errs = append(errs, field.Invalid(specPath.Child("expire"), expire, fmt.Sprintf("must be more than refresh + retry (%d), "+
-			"or a secondary stops serving before it has asked twice (S6.3)", refresh+retry)))
+			"or a secondary stops serving before it has asked twice (S6.6)", refresh+retry)))
 	}
 	return errs
 }
@@ -368,7 +368,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact judges a mail address or a name (S6.3). In name form an "@" within the first label is escaped.
+// validateContact judges a mail address or a name (S6.5). In name form an "@" within the first label is escaped.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

@@ -220,7 +220,7 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 }
 
 // A deleted zone leaves; one made anew under its name is another; a renamed one is found by its new name alone.
-func TestFeed_zonesComeGoAndAreRenamed_S6_8(t *testing.T) {
+func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	s := newServer(t)
 	f := s.startFeed(s.readAddress().String(), nil)
 	f.waitForSync(t) // of nothing

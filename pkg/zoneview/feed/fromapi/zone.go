@@ -56,7 +56,7 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 		return err
 	}
 	key, uid := object.String(), ""
-	if zone != nil && zone.Status.FQDN != "" { // one that ended has no name (S3.4), and may come again with its uid
+	if zone != nil && zone.Status.FQDN != "" { // one that ended has no name (S3.7), and may come again with its uid
 		uid = string(zone.UID)
 	}
 	s.RemoveUnless(key, uid)

@@ -159,7 +159,7 @@ func tellWrong(t *testing.T, n int) func(ledger.Sink) {
 
 // S7.2, S7.5: of a zone that is not settled what is delivered is an earlier state, to which the journal leads back.
 // Where it does not, nothing is delivered until the zone settles.
-func TestSource_startsAtWhatIsDelivered_S7_5(t *testing.T) {
+func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },
 	} {
