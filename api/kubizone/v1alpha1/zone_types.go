@@ -227,8 +227,8 @@ type RecordDelegation struct {
 	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
-	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A
-	// namespace that is admitted by shared never becomes the holder.
+	// shared makes the namespaces of the rule one tenant: they may have Records at one name, and below each other's.
+	// Without it a name belongs, with all below it, to the namespace that has Records there.
 	// +optional
 	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
 }

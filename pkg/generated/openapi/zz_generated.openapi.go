@@ -9247,7 +9247,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 					},
 					"shared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A namespace that is admitted by shared never becomes the holder.",
+							Description: "shared makes the namespaces of the rule one tenant: they may have Records at one name, and below each other's. Without it a name belongs, with all below it, to the namespace that has Records there.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},

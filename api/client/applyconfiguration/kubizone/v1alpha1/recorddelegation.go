@@ -18,8 +18,8 @@ type RecordDelegationApplyConfiguration struct {
 	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME,
 	// which must be named.
 	Types []string `json:"types,omitempty"`
-	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A
-	// namespace that is admitted by shared never becomes the holder.
+	// shared makes the namespaces of the rule one tenant: they may have Records at one name, and below each other's.
+	// Without it a name belongs, with all below it, to the namespace that has Records there.
 	Shared *bool `json:"shared,omitempty"`
 }
 
