@@ -69,16 +69,16 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		return nil, nil
 	}
 	if x.come != nil {
-		refusal, holder := x.judgeComing(plan), ""
+		refusal, awaited := x.judgeComing(plan), ""
 		if refusal != nil {
-			if holder = x.awaitedHolder(refusal); holder != "" {
-				refusal = x.explainWait(refusal, holder)
+			if awaited = x.awaitedClaim(refusal); awaited != "" {
+				refusal = x.explainWait(refusal, awaited)
 			}
 		}
 		switch {
 		case len(d.needs) > 0:
 			return nil, nil
-		case refusal != nil && !d.ask.Cascade && holder == "":
+		case refusal != nil && !d.ask.Cascade && awaited == "":
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
@@ -90,7 +90,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 			if !d.ask.Cascade {
 				plan.Warnings = []string{refusal.Message}
 			}
-			return d.leaveUnadopted(plan, home, holding, p, refusal, holder)
+			return d.leaveUnadopted(plan, home, holding, p, refusal, awaited)
 		}
 		if x.evicts != "" {
 			return x.awaitEviction(plan, x.evicts), nil

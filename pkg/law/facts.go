@@ -505,7 +505,7 @@ type LastSerial struct {
 	// By is the namespace of the zone that had the name.
 	By string `json:"by,omitempty"`
 	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
-	// that zone stands, its holders count as those of a zone that is made anew (S2.9).
+	// that zone stands, a zone that is made anew at the name takes in what stood there (S2.10).
 	Zone string `json:"zone,omitempty"`
 }
 

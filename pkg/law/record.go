@@ -335,8 +335,8 @@ func (d *recordDecision) leaveHome(plan *Plan, home *Zone, holding *Holding) (*P
 }
 
 // leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
-// waits for (S2.14): of that, holder is the namespace that has the name, else it is "".
-func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, holder string) (*Plan,
+// waits for (S2.14): of that, awaited is the namespace that has the name, else it is "".
+func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, awaited string) (*Plan,
 	*Refusal) {
 	r := d.ask.After
 	if p == nil {
@@ -351,8 +351,8 @@ func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Hol
 		}
 	}
 	plan.Orphan = d.ask.waitingAt(p)
-	if holder != "" {
-		plan.Orphan.KeptOut = holder
+	if awaited != "" {
+		plan.Orphan.KeptOut = awaited
 	}
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
 	return d.leaveHome(plan, home, homeHolding)

@@ -13,11 +13,10 @@ func (w *Waiting) For(s *Scan) bool {
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
 }
 
-// awaitedHolder returns the holder of the name for whose data a refused record waits, because its annotation says so
-// (S2.14): its own namespace, or another one that keeps it out. "": it does not wait. It waits for records alone: what
-// has to be allowed, or lies below the name, is no replacement. A record that stands keeps its place, or loses it as
-// any.
-func (x *delta) awaitedHolder(why *Refusal) string {
+// awaitedClaim returns the namespace for whose data at its name a refused record waits, because its annotation says so
+// (S2.14): its own, or another one that keeps it out. "": it does not wait. It waits for records alone: what has to be
+// allowed, or lies below the name, is no replacement. A record that stands keeps its place, or loses it as any.
+func (x *delta) awaitedClaim(why *Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == Later {
 		return ""
@@ -31,9 +30,9 @@ func (x *delta) awaitedHolder(why *Refusal) string {
 	return ""
 }
 
-// explainWait is the refusal as the reason why a record waits for data of the holder.
-func (x *delta) explainWait(why *Refusal, holder string) *Refusal {
-	if holder != x.ask.Namespace {
+// explainWait is the refusal as the reason why a record waits for data of a namespace.
+func (x *delta) explainWait(why *Refusal, awaited string) *Refusal {
+	if awaited != x.ask.Namespace {
 		return x.refuseHeld()
 	}
 	out := *why
@@ -42,7 +41,7 @@ func (x *delta) explainWait(why *Refusal, holder string) *Refusal {
 }
 
 // refuseHeld says that a record waits for another namespace's name. It says the same while that holds the name and
-// when that has left it: so a record that waits on is not written, however often the holder replaces its own.
+// when that has left it: so a record that waits on is not written, however often that one replaces its own.
 func (x *delta) refuseHeld() *Refusal {
 	return forbidden(ReasonNameHeld, "another namespace holds %s of zone %s, or held it when the record began to wait: once the name is "+
 		"free, the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.15; or delete the "+

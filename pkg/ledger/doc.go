@@ -43,7 +43,7 @@
 //	names/                 what makes or removes a zone; marks of                  its own revision, 0 where nothing stands
 //	                       cascades (outbox)
 //	serials/               what removes a zone; swept by the outbox                 its own revision
-//	owners/ holders/       writes of Records, with the Zone                         the Zone's revision
+//	owners/                writes of Records, with the Zone                         the Zone's revision
 //	members/ counts/       the same                                                 the Zone's revision
 //	rules/                 writes of Delegations, with the Zone                     the Zone's revision
 //	cuts/                  the outbox, with the parent's Zone                       the Zone's revision
@@ -88,7 +88,7 @@
 //	crashes.txt       a server dies at each point of a write; another one finishes what it owed                    I4
 //
 //	test              shows                                                                                        rests on
-//	TestRace_*        16 clients of two or three servers: as many serials as changes, one holder of a name, no     I3, I5
+//	TestRace_*        16 clients of two or three servers: as many serials as changes, one claim of a name, no      I3, I5
 //	                  record behind a rule that went; with a compare left out the damage is seen
 //	TestStories       the same step by step, with servers that die: none is stolen, lost or written twice          I2, I4
 //	TestCascade_*     a cascade goes on wherever it was interrupted; test/crash kills servers in it (F1)           I4
