@@ -435,9 +435,8 @@ func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bo
 		s.Reset()
 	}
 	out, err = s.Decide(w.paidIn(ctx), w.Ask)
-	var overlap *facts.OverlapError
 	switch {
-	case s.Over != nil && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved) || errors.As(err, &overlap)):
+	case s.Over != nil && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved)):
 		return nil, out, nil, nil
 	case err != nil || s.Over != nil || b.head == nil:
 		return s, out, nil, err

@@ -330,11 +330,7 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 		s.Over = &t.b.Overlay
 	}
 	out, err := s.Decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
-	var within *facts.OverlapError
 	switch {
-	case errors.As(err, &within):
-		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "is decided by all that stands below %s, and other items of the change set write there: write it by itself", within.Name)
-		return nil
 	case errors.Is(err, facts.ErrMoved):
 		return t.answerMoved(ctx, w)
 	case err != nil:

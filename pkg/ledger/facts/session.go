@@ -337,10 +337,10 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	default:
 		return false
 	}
-	if s.refuseOverlaps([]law.Key{k}) != nil {
+	if k.Kind == law.KindOwnersBelow && s.hasWrittenBelow(k) {
 		return false
 	}
-	nothing, err := s.mem.DecodeRange(k, nil)
+	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
 		return false
 	}
@@ -349,34 +349,42 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return true
 }
 
-// OverlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: the
-// store does not have yet what the write would find there.
-type OverlapError struct{ Name string }
-
-func (e *OverlapError) Error() string { return "rests on what is being written below " + e.Name }
-
-// refuseOverlaps refuses to read ranges in which earlier writes of the batch have written.
-func (s *Session) refuseOverlaps(need []law.Key) error {
-	if s.Over == nil {
-		return nil
-	}
-	for _, k := range need {
-		if !layout.IsRange(k) {
-			continue
-		}
+// hasWrittenBelow reports whether earlier writes of the batch have written owners below that of a key.
+func (s *Session) hasWrittenBelow(k law.Key) bool {
+	if s.Over != nil {
 		prefix := s.mem.Layout.Key(k)
-		for written := range s.Over.Facts {
-			if written.Owner != k.Owner && strings.HasPrefix(s.mem.Layout.Key(written), prefix) {
-				return &OverlapError{k.Owner.String()}
-			}
-		}
-		for _, x := range s.Over.Puts {
-			if strings.HasPrefix(x.Key, prefix) {
-				return &OverlapError{k.Owner.String()}
+		for at := range s.Over.Facts {
+			if at.Kind == law.KindOwner && at.Owner != k.Owner && strings.HasPrefix(s.mem.Layout.Key(at), prefix) {
+				return true
 			}
 		}
 	}
-	return nil
+	return false
+}
+
+// decodeRange reads a fact about a range of keys, with the owners as earlier writes of the batch leave them.
+func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
+	if k.Kind != law.KindOwnersBelow {
+		return s.mem.DecodeRange(k, kvs)
+	}
+	out := &law.OwnersBelow{}
+	written := map[name.Rel]bool{k.Owner: true}
+	if s.Over != nil {
+		prefix := s.mem.Layout.Key(k)
+		for at, fact := range s.Over.Facts {
+			if at.Kind != law.KindOwner || at.Zone != k.Zone || written[at.Owner] || !strings.HasPrefix(s.mem.Layout.Key(at), prefix) {
+				continue
+			}
+			if written[at.Owner] = true; fact != nil {
+				out.Add(fact.(*law.Owner))
+			}
+		}
+	}
+	return out, s.mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
+		if !written[owner] {
+			out.Add(o)
+		}
+	})
 }
 
 // LookUpAll finds facts in memory. missing are those to be read. It is not ok where facts are asked for again, or
@@ -397,9 +405,6 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 
 // findFacts looks facts up in memory, and reads the others at one moment.
 func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
-	if err := s.refuseOverlaps(need); err != nil {
-		return err
-	}
 	var read, deep []law.Key
 	func() {
 		s.mem.Mu.Lock()
@@ -546,7 +551,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
 	if layout.IsRange(k) {
-		v, err := mem.DecodeRange(k, kvs)
+		v, err := s.decodeRange(k, kvs)
 		if err != nil {
 			return err
 		}
@@ -672,13 +677,6 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			out.Zones = append(out.Zones, law.ZoneBelow{FQDN: key.Name, Holding: *h})
 		}
 		return out, nil
-	case law.KindOwnersBelow:
-		out := &law.OwnersBelow{}
-		return out, mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
-			if owner != k.Owner {
-				out.Add(o)
-			}
-		})
 	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
 		return mem.decodeForeign(k, kvs)
 	}
