@@ -431,7 +431,7 @@ func (s *state) findEnclosing(view string, n name.Name, rtype string) (longest *
 	return longest
 }
 
-// allowsRecord is S4.1 to S4.6, and S4.8 of wildcards, for the rules that the forest has.
+// allowsRecord is S4.1 to S4.6 for the rules that the forest has.
 func allowsRecord(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -442,7 +442,7 @@ func allowsRecord(z *v1alpha1.Zone, namespace string, n name.Name, rtype string)
 		if d.Namespace != "" {
 			to = append(slices.Clone(to), d.Namespace)
 		}
-		if len(to) > 0 && !slices.Contains(to, namespace) || len(to) != 1 && namespace != z.Namespace && n.IsWildcard() {
+		if len(to) > 0 && !slices.Contains(to, namespace) {
 			continue
 		}
 		for _, r := range d.Records {
