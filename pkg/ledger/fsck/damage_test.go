@@ -388,7 +388,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.putValue(key, v.getValue(v.prefixOf("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
 			return key
 		}},
-		{"a serial forgotten forwards", "S6.8", func(v *vandal) string {
+		{"a serial forgotten forwards", "S6.10", func(v *vandal) string {
 			key := v.prefixOf("serials") + "@/org.example."
 			v.putValue(key, []byte(fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1)))
 			return key
@@ -452,17 +452,17 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.putValue(key, []byte(`{}`))
 			return key
 		}},
-		{"what was condensed has other rows", "S7.5", func(v *vandal) string {
+		{"what was condensed has other rows", "S7.8", func(v *vandal) string {
 			under := v.prefixOf("condensed") + held + "/"
 			editValue(v, under+"0", func(_ string, part *content.Step) bool { part.Removed = part.Removed[1:]; return true })
 			return under
 		}},
-		{"what was condensed lacks a part", "S7.5", func(v *vandal) string {
+		{"what was condensed lacks a part", "S7.8", func(v *vandal) string {
 			under := v.prefixOf("condensed") + held + "/"
 			v.putValue(string(store.Must(st.Client.Client.Get(s.Ctx, under+"0", withPrefix()...)).Kvs[0].Key), nil)
 			return under
 		}},
-		{"what was condensed is of steps that are gone", "S7.5", func(v *vandal) string {
+		{"what was condensed is of steps that are gone", "S7.8", func(v *vandal) string {
 			return editValue(v, v.prefixOf("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
 		}},
 		{"content state", "S6.7", func(v *vandal) string {
@@ -493,7 +493,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"another fqdn", "S1.6", func(v *vandal) string {
 			return v.editZone("infra", "inside", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." })
 		}},
-		{"a pending zone with content", "S3.1", func(v *vandal) string {
+		{"a pending zone with content", "S3.2", func(v *vandal) string {
 			return v.editZone("team-a", "pending", func(z *v1alpha1.Zone) { z.Status.Serial = 5 })
 		}},
 		{"a record of a zone that is gone", "S2.5", func(v *vandal) string {
@@ -515,7 +515,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a record at another name", "S6.12", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.FQDN = "other.example.org." })
 		}},
-		{"a record in another view", "S1.5", func(v *vandal) string {
+		{"a record in another view", "S1.4", func(v *vandal) string {
 			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.View = "inside" })
 		}},
 		{"a record outside its zone", "S2.1", func(v *vandal) string {
