@@ -121,7 +121,7 @@ var attacks = []attack{
 	{83, "T", "pods, images, configuration and connections of the platform by Bind9Clusters and Bind9Instances", "403 for the right that is missing, or 422", serversByProxy, nil},
 	{84, "T", "keys of one's own, or for another's zone, in the zone above", "403 in every namespace, ignored in the status; nothing where the rule does not say ds", keysAbove, nil},
 	{85, "T", "the wildcard or a challenge of the name that the patterns of several tenants end in", "403 with the pattern that is missing", wildcardOfAPattern, nil},
-	{86, "T", "challenges above names of others by the namespace that held the name first, and names of others below a challenge", "403 for the second comer", challengeOfTheFirst, nil},
+	{86, "T", "challenges above names of others, and names of others below a challenge", "403 for the second comer", challengeOfTheFirst, nil},
 	{87, "T", "a small body that takes minutes and gigabytes", "400 or 413 before it is decoded", costlyBodies, nil},
 	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; " +
 		"others are served", slowClients, []string{"pkg/apiserver/pace TestEndSlowClients"}},
