@@ -142,8 +142,8 @@ func wildcardOfAPattern(t *testing.T, a *arena) {
 	a.putRecord(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
 }
 
-// 86: S4.8. A tenant gets no certificate for the names of tenants that stand below, and no tenant comes below a name for
-// which another one can get a certificate.
+// 86: S4.8. A tenant gets no certificate for the names of tenants that stand below, and no tenant comes below a name
+// for which another one can get a certificate.
 func challengeOfTheFirst(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "first.example.", v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"*"}})

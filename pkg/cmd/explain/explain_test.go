@@ -18,8 +18,8 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		want    []string
 		err     string
 	}{
-		{numbers: "S2.10", want: []string{"S2.10 Names that move are locked", "\n  Why: no namespace takes a name in the gap.\n"}},
-		{numbers: "2.10", want: []string{"S2.10 Names"}},
+		{numbers: "S2.10", want: []string{"S2.10 A name that moves is locked", "\n  Why: no namespace takes a name in the gap.\n"}},
+		{numbers: "2.10", want: []string{"S2.10 A name"}},
 		{numbers: "4.8", want: []string{"S4.8 A claimed name comes with all below it", "\n  Why: wildcards", "a tenant's record by a rule with *"}},
 		{numbers: "s4.10", want: []string{"  - the apex;\n"}},
 		{numbers: "S4.12", want: []string{"\n  E.g. pay.apps inside another's *.apps.\n", "\n  Why: "}},
