@@ -108,14 +108,14 @@ func (c *claimant) claimsAt(n name.Rel) (mine *Claim, others bool) {
 // are needed.
 func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 	mine, _ := c.claimsAt(base)
+	at := c.nameOf(base)
 	switch {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.admission == AdmittedShared, mine.Literal > 0 && c.admission == AdmittedLiteral:
 		return nil // it claims the name already
-	case mine.Literal > 0: // and this record what is below it, too
+	case mine.Literal > 0 && c.zone.namesFor(at, c.namespace): // and this record what is below it, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
-	at := c.nameOf(base)
 	if refusal := c.refuseGlue(owner); refusal != nil {
 		return refusal
 	}

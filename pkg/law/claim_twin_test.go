@@ -172,7 +172,7 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	switch {
 	case has(law.AdmittedPlain), has(g.kind):
 		return true
-	case has(law.AdmittedLiteral):
+	case has(law.AdmittedLiteral) && t.gives(base):
 		return !othersBelow()
 	}
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // S4.11
@@ -243,6 +243,17 @@ func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 		}
 	}
 	return len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace)
+}
+
+// gives reports whether a rule for the namespace that asks names a name, which no "*" does.
+func (t *tenancy) gives(n name.Rel) bool {
+	at, _ := n.In(t.zone.FQDN())
+	return slices.ContainsFunc(t.zone.Rules, func(rule law.Rule) bool {
+		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, t.asks.Namespace)) &&
+			slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
+				return !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())
+			})
+	})
 }
 
 // names reports whether a rule names a name literally with shared: true.

@@ -263,6 +263,19 @@ func (z *Zone) allowsName(n name.Name, namespace string) bool {
 	return false
 }
 
+// namesFor reports whether a rule of z names n literally for the namespace, for some type. Where that rule went, the
+// records that it let in excuse each other no more (S4.17).
+func (z *Zone) namesFor(n name.Name, namespace string) bool {
+	for _, rules := range z.rules() {
+		if slices.ContainsFunc(rules, func(r Rule) bool {
+			return r.coversNamespace(namespace) && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, z.FQDN()) })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // Base is the base name of an owner (S4.8): the labels after the last one that
 // is "*" or begins with "_".
 func Base(owner name.Rel) name.Rel {
