@@ -36,7 +36,7 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	}
 	return !slices.ContainsFunc(grants, func(g twinGrant) bool {
 		g.keeps = g.kind == kept
-		return t.passes(owner, g)
+		return t.passesTable(owner, g)
 	}), true
 }
 
@@ -114,8 +114,8 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 	return out
 }
 
-// passes reads the table of N4, for one kind of rule.
-func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
+// passesTable reads the table of N4, for one kind of rule.
+func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	base, z := baseName(owner), t.zone
 	if g.kind == law.AdmittedUnderscore {
 		return true // S4.14
@@ -172,7 +172,7 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	switch {
 	case has(law.AdmittedPlain), has(g.kind):
 		return true
-	case has(law.AdmittedLiteral) && t.gives(base):
+	case has(law.AdmittedLiteral) && t.givesLiterally(base):
 		return !othersBelow()
 	}
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // S4.11
@@ -186,7 +186,7 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 			return false
 		}
 	}
-	listed := slices.ContainsFunc(z.Rules, func(rule law.Rule) bool { return t.names(&rule, base) })
+	listed := slices.ContainsFunc(z.Rules, func(rule law.Rule) bool { return t.namesShared(&rule, base) })
 	server := slices.Contains(z.MadeNames, base)
 	free := slices.Contains(t.listHosts(), base) && !slices.ContainsFunc(t.records, func(r tenantRecord) bool {
 		return r.base == base && tenant(r)
@@ -195,7 +195,7 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	switch {
 	case server:
 		return false // S4.16
-	case g.kind == law.AdmittedShared && t.names(g.rule, base): // S4.13
+	case g.kind == law.AdmittedShared && t.namesShared(g.rule, base): // S4.13
 	case g.kind == law.AdmittedLiteral && owns, g.kind != law.AdmittedLiteral && (owns || listed || free):
 		return false // S4.10, S4.12
 	}
@@ -219,7 +219,7 @@ func (t *tenancy) passes(owner name.Rel, g twinGrant) bool {
 	for _, rule := range z.Rules {
 		for _, to := range rule.Records {
 			if at, err := name.ParseIn(to.Text, z.FQDN()); to.Shared && !strings.Contains(to.Text, "*") && err == nil {
-				if n, ok := at.Rel(z.FQDN()); ok && under(n) && (g.rule == nil || !t.names(g.rule, n)) {
+				if n, ok := at.Rel(z.FQDN()); ok && under(n) && (g.rule == nil || !t.namesShared(g.rule, n)) {
 					return false
 				}
 			}
@@ -245,8 +245,8 @@ func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 	return len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace)
 }
 
-// gives reports whether a rule for the namespace that asks names a name, which no "*" does.
-func (t *tenancy) gives(n name.Rel) bool {
+// givesLiterally reports whether a rule for the namespace that asks names a name, which no "*" does.
+func (t *tenancy) givesLiterally(n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
 	return slices.ContainsFunc(t.zone.Rules, func(rule law.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, t.asks.Namespace)) &&
@@ -256,8 +256,8 @@ func (t *tenancy) gives(n name.Rel) bool {
 	})
 }
 
-// names reports whether a rule names a name literally with shared: true.
-func (t *tenancy) names(rule *law.Rule, n name.Rel) bool {
+// namesShared reports whether a rule names a name literally with shared: true.
+func (t *tenancy) namesShared(rule *law.Rule, n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
 	return slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
 		return to.Shared && !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())

@@ -268,7 +268,8 @@ func (z *Zone) allowsName(n name.Name, namespace string) bool {
 func (z *Zone) namesFor(n name.Name, namespace string) bool {
 	for _, rules := range z.rules() {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
-			return r.coversNamespace(namespace) && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, z.FQDN()) })
+			return r.coversNamespace(namespace) &&
+				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, z.FQDN()) })
 		}) {
 			return true
 		}

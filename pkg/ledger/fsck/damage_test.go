@@ -159,6 +159,12 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return key
 		}
 	}
+	moved := func(namespace, object, to, owner string) func(*vandal) string {
+		return func(v *vandal) string {
+			v.editRecord(namespace, object, func(r *v1alpha1.Record) { r.Spec.DomainName = to })
+			return v.prefixOf("owners") + owner
+		}
+	}
 	cases := []struct {
 		name string
 		rule fsck.Rule
@@ -348,10 +354,10 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.putValue(key, []byte(`{}`))
 			return key
 		}},
-		{"a cut gone", "S6.1", func(v *vandal) string {
+		{"a cut gone", "S6.3", func(v *vandal) string {
 			return drop("cuts", example+"/"+string(s.Zone("team-d", "dev").UID))(v)
 		}},
-		{"DS that the parent does not have", "S6.1", func(v *vandal) string {
+		{"DS that the parent does not have", "S6.3", func(v *vandal) string {
 			v.editZone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.DS[1].KeyTag++ })
 			return v.prefixOf("cuts") + example + "/" + string(s.Zone("team-d", "dev").UID)
 		}},
@@ -366,11 +372,11 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 			return v.s.Ledger.Layout().Zone("team-d", "dev")
 		}},
-		{"a cut that differs", "S6.1", func(v *vandal) string {
+		{"a cut that differs", "S6.3", func(v *vandal) string {
 			return editValue(v, v.prefixOf("cuts")+example+"/",
 				func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
 		}},
-		{"a cut of no child", "S6.1", func(v *vandal) string {
+		{"a cut of no child", "S6.3", func(v *vandal) string {
 			key := v.prefixOf("cuts") + example + "/stranger"
 			v.putValue(key, []byte(`{"sets":[]}`))
 			return key
@@ -556,6 +562,120 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a period in a zone that is gone", "I4", func(v *vandal) string {
 			v.putValue(v.prefixOf("withdrawn")+"gone/team-a", []byte(`{"since":1}`))
 			return v.prefixOf("withdrawn") + "gone/team-a"
+		}},
+		{"a record in the zone above the one that encloses it", "S2.1", func(v *vandal) string {
+			return v.editRecord("team-f", "www", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.dev.example.org." })
+		}},
+		{"a DS in the child", "S2.1", func(v *vandal) string {
+			return v.editRecord("team-d", "dev-ns", func(r *v1alpha1.Record) {
+				r.Spec.Type, r.Spec.Values = "DS", []string{"1 13 2 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+			})
+		}},
+		{"a record in another zone than its zoneRef names", "S2.1", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Spec.ZoneRef.Name = "old" })
+		}},
+		{"a record in another view than it asks for", "S1.4", func(v *vandal) string {
+			return v.editRecord("team-a", "inside", func(r *v1alpha1.Record) { r.Spec.View = "" })
+		}},
+		{"a record by a literal rule that there is not", "S4.17", func(v *vandal) string {
+			return editValue(v, v.prefixOf("members")+example+"/app./team-a/app",
+				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedLiteral; return true })
+		}},
+		{"a record by a shared rule that there is not", "S4.17", func(v *vandal) string {
+			return editValue(v, v.prefixOf("members")+example+"/app./team-a/app",
+				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedShared; return true })
+		}},
+		{"a shared wildcard whose base name its rule does not share", "S4.17", func(v *vandal) string {
+			v.editZone("infra", "kinds", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[0].Shared = false })
+			return v.prefixOf("members") + string(s.Zone("infra", "kinds").UID) + "/status.*./team-a/kind5"
+		}},
+		{"an own record at an underscore name that claims it", "S4.17", func(v *vandal) string {
+			return editValue(v, v.prefixOf("members")+example+"/apps.both._dmarc./infra/both",
+				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+		}},
+		{"an underscore record whose rule names no underscore", "S4.17", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[1].Pattern = "*.*" })
+			return v.prefixOf("members") + example + "/app._acme-challenge./team-b/acme"
+		}},
+		{"a wildcard whose base name no rule allows", "I5", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) {
+				for i := range z.Spec.Delegations[1].Records {
+					z.Spec.Delegations[1].Records[i].Pattern = "*.apps"
+				}
+			})
+			return s.Ledger.Layout().Record("team-e", "wild")
+		}},
+		{"a type that a rule has to name", "I5", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[2].Types = nil })
+			return s.Ledger.Layout().Record("team-b", "cut")
+		}},
+		{"a type by number that a rule has to name", "I5", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[2].Records[0].Types = nil })
+			return s.Ledger.Layout().Record("infra", "unknown")
+		}},
+		{"a Delegation gone", "I5", func(v *vandal) string {
+			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] })
+			v.putValue(s.Ledger.Layout().Delegation("infra", "team-f"), nil)
+			return s.Ledger.Layout().Record("team-f", "www")
+		}},
+		{"a record that is withdrawn still, and is allowed again", "S2.5", func(v *vandal) string {
+			v.editZone("infra", "lent", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "*")} })
+			return s.Ledger.Layout().Record("team-a", "lent")
+		}},
+		{"a period that is over, and no work releases", "S2.5", func(v *vandal) string {
+			editValue(v, v.prefixOf("withdrawn")+string(s.Zone("infra", "lent").UID)+"/team-a",
+				func(_ string, w *law.Withdrawal) bool { w.Passed = w.Grace; return true })
+			return s.Ledger.Layout().Record("team-a", "lent")
+		}},
+		{"a child that is withdrawn, and no period runs", "S3.5", func(v *vandal) string {
+			drop("withdrawn", string(s.Zone("infra", "lent").UID)+"/team-d")(v)
+			return s.Ledger.Layout().Zone("team-d", "kid")
+		}},
+		{"a child that is said to have been established", "S3.4", func(v *vandal) string {
+			editValue(v, v.prefixOf("names")+"@/test.lent.kid.", func(_ string, h *law.Holding) bool { h.Established = true; return true })
+			return s.Ledger.Layout().Zone("team-d", "kid")
+		}},
+		{"an established zone that is said not to be", "S3.4", func(v *vandal) string {
+			editValue(v, v.prefixOf("names")+"@/test.above.alone.",
+				func(_ string, h *law.Holding) bool { h.Established = false; return true })
+			return s.Ledger.Layout().Zone("team-d", "alone")
+		}},
+		{"a delegated zone that says it is not", "S6.12", func(v *vandal) string {
+			return v.editZone("team-d", "dev", func(z *v1alpha1.Zone) {
+				for i := range z.Status.Conditions {
+					if z.Status.Conditions[i].Type == v1alpha1.ConditionDelegated {
+						z.Status.Conditions[i].Status = "False"
+					}
+				}
+			})
+		}},
+		{"data beside a CNAME", "S5.6", moved("infra", "both", "app", example+"/app.")},
+		{"data below a DNAME", "S5.6", moved("infra", "both", "x.alias", example+"/alias.x.")},
+		{"NS at a wildcard", "S5.6", moved("team-b", "cut", "*.cut.example.org.", example+"/cut.*.")},
+		{"NS beside a DNAME", "S5.6", moved("team-b", "cut", "alias.example.org.", example+"/alias.")},
+		{"a CNAME at the apex", "S5.6", moved("team-a", "app", "example.org.", example+"/")},
+		{"CDS at the apex", "S5.6", func(v *vandal) string {
+			v.editRecord("infra", "spf", func(r *v1alpha1.Record) {
+				r.Spec.DomainName, r.Spec.Type, r.Spec.RData = "@", "CDS", ""
+				r.Spec.Values = []string{"1 13 2 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+			})
+			return v.prefixOf("owners") + example + "/"
+		}},
+		{"two CNAME", "S5.6", func(v *vandal) string {
+			v.editRecord("infra", "both", func(r *v1alpha1.Record) {
+				r.Spec.DomainName, r.Spec.Type, r.Spec.RData, r.Spec.Values = "app", "CNAME", "", []string{"other"}
+			})
+			return v.prefixOf("owners") + example + "/app."
+		}},
+		{"a zone below a DNAME", "S5.7", func(v *vandal) string {
+			v.editRecord("team-c", "alias", func(r *v1alpha1.Record) { r.Spec.DomainName = "example.org." })
+			return s.Ledger.Layout().Zone("team-d", "dev")
+		}},
+		{"the lock of no work", "I4", func(v *vandal) string {
+			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
+				h.Works = []law.StandingWork{{ID: "lost", Locks: name.MustParse("app.example.org.")}}
+				return true
+			})
 		}},
 		{"a child that another zone encloses", "S3.5", func(v *vandal) string {
 			editValue(v, v.prefixOf("names"), func(_ string, h *law.Holding) bool {

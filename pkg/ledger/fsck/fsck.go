@@ -140,8 +140,8 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		return Report{}, fmt.Errorf("checking the store: %w", err)
 	}
 	config.Client = client
-	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
-	c.report.Revision = config.Revision
+	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, report: Report{Revision: config.Revision},
+		model: newModel()}
 	for _, step := range []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawn, c.readCuts,
 		c.readRecords, c.readMembers, c.checkOwners, c.checkCounts, c.checkGiven, c.checkOrphans, c.checkSerials, c.checkZones,
@@ -203,13 +203,11 @@ func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec obj
 	return c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), func(key string, kv *mvccpb.KeyValue) {
 		object, err := codec.DecodeNew(c.ctx, key, kv.Value)
 		o, ok := object.(T)
-		switch {
-		case err == nil && !ok:
-			err = fmt.Errorf("a %T", object)
-			fallthrough
-		case err != nil:
-			c.reportDamage(key, rule, err.Error(), "an object of %s", resource)
-			damaged(key, key[len(prefix):])
+		if !ok {
+			c.reportDamage(key, rule, fmt.Sprintf("%T, %v", object, err), "an object of %s", resource)
+			if damaged != nil {
+				damaged(key, key[len(prefix):])
+			}
 			return
 		}
 		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
@@ -217,9 +215,6 @@ func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec obj
 		f(key, o)
 	})
 }
-
-// ignore is for what becomes of no other key.
-func ignore(string, string) {}
 
 // eachKey goes through the keys of a room. rest is what follows the room in a key.
 func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) error {

@@ -33,10 +33,10 @@ func (c *check) checkJournals() error {
 		return err
 	}
 	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
+	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
 	var b *back // nil: of a zone that does not stand
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
-		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey,
-			clientv3.SortDescend))
+		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), backwards)
 		if err != nil {
 			return err
 		}
@@ -62,9 +62,7 @@ func (c *check) checkJournals() error {
 	}
 	b.finish()
 	for _, z := range c.names {
-		if !done[z.UID] {
-			c.reportDamage(room+z.UID+"/", "S6.8", "no journal", "%d steps", z.N)
-		}
+		c.require(done[z.UID], room+z.UID+"/", "S6.8", "no journal", "%d steps", z.N)
 	}
 	return nil
 }
@@ -78,9 +76,7 @@ func (b *back) finish() {
 	if x := b.condensed[b.zone.UID]; x != nil && !x.joined && !b.broken {
 		b.reportDamage(x.key, "S7.8", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
 	}
-	if !b.begun && b.n > 0 && b.steps == 0 {
-		b.reportDamage(b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
-	}
+	b.require(b.begun || b.n == 0 || b.steps > 0, b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
 }
 
 // condensed are the condensed steps since the serial that is delivered of a zone.
@@ -118,9 +114,8 @@ func (c *check) readCondensed() error {
 		}
 	})
 	for _, x := range c.condensed {
-		if n := x.parts[x.Step.N]; n != x.Parts {
-			c.reportDamage(x.key, "S7.8", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
-		}
+		n := x.parts[x.Step.N]
+		c.require(n == x.Parts, x.key, "S7.8", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
 	}
 	return err
 }
@@ -133,11 +128,10 @@ func (b *back) checkCondensed() {
 	}
 	x.joined = true
 	removed, added := x.Step.Elements()
-	if state, err := b.state.Update(added, removed); err != nil || state != x.State || x.Step.Serial != b.serial ||
-		x.Step.State != b.state {
-		b.reportDamage(x.key, "S7.8", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial,
-			x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
-	}
+	state, err := b.state.Update(added, removed)
+	b.require(err == nil && state == x.State && x.Step.Serial == b.serial && x.Step.State == b.state, x.key, "S7.8",
+		fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial, x.Step.State),
+		"serial %d and state %s, and before it state %s", b.serial, b.state, state)
 }
 
 // back walks from a definition to those before it.
@@ -164,15 +158,13 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 		return
 	}
 	var tx content.Transaction
-	if err := json.Unmarshal(kv.Value, &tx); err != nil {
+	if !b.parseValue(key, kv, &tx) {
 		b.broken = true
-		b.reportDamage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a transaction: %v", err)
 		return
 	}
 	if suffix != "" {
-		if len(tx.Steps) > 0 || tx.After != n || n > b.zone.N || suffix == "gone" {
-			b.reportDamage(key, "I2", encodeText(tx), "a mark without steps, after step %d of a zone that stands at step %d", n, b.zone.N)
-		}
+		b.require(len(tx.Steps) == 0 && tx.After == n && n <= b.zone.N && suffix == "settled", key, "I2", encodeText(tx), "a mark without "+
+			"steps, after step %d of a zone that stands at step %d", n, b.zone.N)
 		return
 	}
 	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {
@@ -191,10 +183,8 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 			b.broken = true
 			b.reportDamage(key, "I2", encodeText(step), "%s", why)
 		}
-		if step.Creates() && (tx.Zone == nil || tx.Zone.View != b.zone.View || tx.Zone.Namespace != b.zone.Namespace ||
-			tx.Zone.Name != b.zone.Name) {
-			b.reportDamage(key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
-		}
+		b.require(!step.Creates() || tx.Zone != nil && tx.Zone.View == b.zone.View && tx.Zone.Namespace == b.zone.Namespace &&
+			tx.Zone.Name == b.zone.Name, key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
 	}
 }
 

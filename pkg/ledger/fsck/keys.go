@@ -4,9 +4,11 @@
 package fsck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -36,15 +38,12 @@ func (c *check) readMembers() error {
 			return
 		}
 		r.member = m
-		if want := (law.Member{UID: r.UID, Admission: m.Admission, Created: r.Created}); *m != want {
-			c.reportDamage(key, "I1", encodeText(m), "%s", encodeText(want))
-		}
+		want := law.Member{UID: r.UID, Admission: m.Admission, Created: r.Created}
+		c.require(*m == want, key, "I1", encodeText(m), "%s", encodeText(want))
 	})
 	for key, r := range byKey {
 		if r.member == nil {
-			if err == nil {
-				c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
-			}
+			c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
 			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Created: r.Created}
 		}
 		r.zone.addClaim(r)
@@ -124,28 +123,28 @@ func (c *check) checkGiven() error {
 // checkOrphans compares both indexes of what waits.
 func (c *check) checkOrphans() error {
 	want, waits := map[string]string{}, map[string]*record{}
-	wants := func(at *law.Waiting, resource string, of law.Ref, created int64, moves bool) (keys []string) {
-		keys = c.layout.Waiting(at, resource, of.Namespace, of.Name)
+	wants := func(w waiter, resource string, moves bool) (keys []string) {
+		keys = c.layout.Waiting(w.at, resource, w.Namespace, w.Name)
 		for _, key := range keys {
-			want[key] = layout.WaitingValue(of.UID, created, moves)
+			want[key] = layout.WaitingValue(w.UID, w.created, moves)
 		}
 		return keys
 	}
 	for _, r := range c.records {
 		if r.adopted == nil {
-			for _, key := range wants(r.waiting(), "records", law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID},
-				r.Created, r.moving) {
+			of := law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}
+			for _, key := range wants(waiter{of, r.Created, r.waiting()}, "records", r.moving) {
 				waits[key] = r
 			}
 		}
 	}
 	for _, z := range c.zones {
 		if z.Pending {
-			wants(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}, "zones", z.Ref, z.created, false)
+			wants(waiter{z.Ref, z.created, z.spec.Waiting()}, "zones", false)
 		}
 	}
 	for _, d := range c.waiting {
-		wants(&law.Waiting{Zone: &d.zone}, "delegations", d.Ref, d.created, false)
+		wants(d, "delegations", false)
 	}
 	room := c.layout.Room("orphans")
 	err := c.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
@@ -156,17 +155,76 @@ func (c *check) checkOrphans() error {
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
 		}
-		if w, ok := want[key]; !ok {
-			c.reportDamage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
-		} else if w != have {
-			c.reportDamage(key, "S2.3", string(kv.Value), "%s", w)
-		}
+		c.require(have == want[key], key, "S2.3", string(kv.Value), "%s", cmp.Or(want[key], "nothing: nothing unadopted waits there"))
 		delete(want, key)
 	})
 	for key, w := range want {
 		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find what waits", w)
 	}
 	return err
+}
+
+// checkWaiting asks the law, with facts from the objects alone, whether the next round takes in what waits (S2.7). No
+// other question here is answered by the law. That something waits too long is owed, and never damage: it serves
+// nothing wrong.
+func (c *check) checkWaiting() error {
+	for _, r := range c.records {
+		if r.adopted == nil && c.ctx.Err() == nil {
+			c.checkWaitingRecord(r)
+		}
+	}
+	for _, z := range c.zones {
+		if z.Pending && !z.Terminating {
+			c.checkPending(z)
+		}
+	}
+	return c.ctx.Err()
+}
+
+// runLaw runs the law on the model; ok is false where it finds the facts at odds.
+func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
+	seen := law.NewSeen()
+	for {
+		out = decide(seen)
+		if len(out.Need) == 0 {
+			return out, true
+		}
+		for _, k := range out.Need {
+			if _, known := seen.Get(k); known {
+				return out, false
+			}
+		}
+		for _, k := range out.Need {
+			seen.Put(k, c.lookUpFact(k))
+		}
+	}
+}
+
+func (c *check) checkWaitingRecord(r *record) {
+	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Waits: r.waiting(), After: r.Record, Cascade: true,
+		Now: time.Unix(r.Created, 0), WorkID: "fsck"}
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	var p *law.Placement
+	if out.Plan != nil {
+		p = out.Plan.Record
+	}
+	switch {
+	case !ok || p == nil:
+		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
+	case p.Zone != nil:
+		c.reportOwed(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+	case p.FQDN != r.fqdn || p.View != r.view:
+		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
+			"look for it", p.View, p.FQDN)
+	}
+}
+
+func (c *check) checkPending(z *zone) {
+	ask := law.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending {
+		c.reportOwed(z.key, "S2.7", "pending", "standing: its name is free, and a rule delegates it")
+	}
 }
 
 // checkSerials checks that what a name remembers is not ahead of a zone that stands there (S6.10).

@@ -31,7 +31,14 @@ type model struct {
 	withdrawn   map[law.Key]*law.Withdrawal
 	cuts        map[edge]*law.CountedCut
 	records     []*record
-	waiting     []waitingDelegation // Delegations
+	waiting     []waiter // Delegations that are in force in no zone
+}
+
+// waiter is an object that waits somewhere.
+type waiter struct {
+	law.Ref
+	created int64
+	at      *law.Waiting
 }
 
 func newModel() model {
@@ -76,11 +83,10 @@ type edge struct{ parent, child string }
 // zone is one Zone object and what its records make of it.
 type zone struct {
 	*law.Zone
-	key      string
-	created  int64
-	spec     v1alpha1.ZoneSpec
-	status   v1alpha1.ZoneStatus
-	deleting bool
+	key     string
+	created int64
+	spec    *law.ZoneSpec
+	status  v1alpha1.ZoneStatus
 
 	// holding is the holding under the zone's name; nil where it is of another zone or none.
 	holding *law.Holding
@@ -116,24 +122,14 @@ type record struct {
 	member *law.Member // as stored
 }
 
-// waitingDelegation is a Delegation that is in force in no zone.
-type waitingDelegation struct {
-	law.Ref
-	created int64
-	zone    law.Ref
-}
-
 // addRecord counts a record in its zone, by a plain fold over its values.
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
 	o := z.ownerAt(r.owner)
 	for _, v := range r.Values {
-		want := law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1}
-		if wire, err := v.Pack(z.FQDN()); err == nil {
-			want.Size = len(wire)
-		}
-		o.Values = countValue(o.Values, want)
+		wire, _ := v.Pack(z.FQDN()) // what has no wire form has no size
+		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Size: len(wire)})
 	}
 }
 
@@ -268,4 +264,76 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 		return content.RRset{}, false
 	}
 	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
+}
+
+// isCovered reports whether a standing work decides this record anew.
+func (c *check) isCovered(r *record) bool {
+	return c.isScanned(func(s *law.Scan) bool {
+		if r.adopted != nil {
+			return string(r.adopted.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Of(r.Namespace) || s.Kind == law.ScanMembers &&
+				(r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key())))
+		}
+		switch s.Kind {
+		case law.ScanNamespaces:
+			return s.Of(r.Namespace) && r.waiting().For(s)
+		case law.ScanWaiting:
+			return !r.fqdn.IsZero() && r.view == s.View && (r.fqdn == s.Name || !s.Exact && s.Name.Encloses(r.fqdn))
+		}
+		return s.Kind == law.ScanReferring && r.ZoneRef != nil && s.Target != nil && *r.ZoneRef == *s.Target
+	})
+}
+
+func (c *check) isScanned(by func(*law.Scan) bool) bool {
+	for _, w := range c.works {
+		for i := range w.Scans {
+			if by(&w.Scans[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lookUpFact returns a fact from the model. A nil pointer is one, too: nothing stands there.
+func (c *check) lookUpFact(k law.Key) any {
+	z := c.zones[k.Zone]
+	switch k.Kind {
+	case law.KindZonesBelow:
+		return c.zonesBelow(k)
+	case law.KindHolding:
+		z = c.names[place{k.View, k.Name}]
+	case law.KindZone:
+		z = c.objects[law.Ref{Namespace: k.Namespace, Name: k.Object}]
+	}
+	if z == nil {
+		return nil
+	}
+	switch k.Kind {
+	case law.KindHolding:
+		return z.holding
+	case law.KindZone:
+		return z.Zone
+	case law.KindOwner:
+		return z.owners[k.Owner]
+	case law.KindCount:
+		return &law.Count{Records: z.counts[k.Namespace]}
+	case law.KindRules:
+		return &law.NamespaceRules{List: z.given[k.Namespace]}
+	case law.KindOwnersBelow:
+		out := &law.OwnersBelow{}
+		for _, o := range z.ownersBelow(k.Owner) {
+			out.Add(z.owners[o])
+		}
+		return out
+	}
+	return nil
+}
+
+func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
+	out := &law.ZonesBelow{}
+	i, _ := slices.BinarySearchFunc(c.below, place{k.View, k.Name}, comparePlaces)
+	for ; i < len(c.below) && c.below[i].view == k.View && k.Name.Encloses(c.below[i].fqdn); i++ {
+		out.Zones = append(out.Zones, law.ZoneBelow{FQDN: c.below[i].fqdn, Holding: *c.names[c.below[i]].holding})
+	}
+	return out
 }

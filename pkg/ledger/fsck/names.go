@@ -4,6 +4,7 @@
 package fsck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,13 +23,9 @@ import (
 
 // checkNames checks which zone has each record and each zone, and by which rule.
 func (c *check) checkNames() error {
-	for i, r := range c.records {
-		if i%page == 0 && c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
+	for _, r := range c.records {
 		if r.zone != nil { // that of a removed zone is owed already
-			c.checkPlace(r)
-			c.checkAdmission(r)
+			c.checkRecord(r)
 		}
 	}
 	for _, z := range c.names {
@@ -49,48 +46,39 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
-// checkPlace checks that a record is in the zone with the longest name at or above its own; for DS the parent's. Its
-// zoneRef and its view restrict that (S2.1, S1.5).
-func (c *check) checkPlace(r *record) {
-	z, n, rooted := r.zone, r.fqdn, true
+// checkRecord checks that a record is in the zone with the longest name at or above its own; for DS the parent's. Its
+// zoneRef and its view restrict that (S2.1, S1.5). A rule of the kind that admitted it there allows it, or its period
+// runs (S4.1, S4.17, S2.5); while the zone is being deleted, rules that go take nothing (S8.4).
+func (c *check) checkRecord(r *record) {
+	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
+	differ := func(key string, rule Rule, have, want string, args ...any) {
+		c.reportDifference(c.isCovered(r), key, rule, have, want, args...)
+	}
 	if r.Type == rdata.DS {
 		n, rooted = n.Parent()
 	}
-	have := "adopted by zone " + z.key
-	if up := c.enclosing(z.View, n); !rooted || up != z {
-		want := "none, which encloses no DS at the root"
-		if up != nil {
-			want = up.key + ", whose name is the longest above it"
-		}
-		c.reportDifference(c.isCovered(r), r.key, "S2.1", have, "%s", want)
+	if up := c.enclosing(z.View, n); !rooted || up == nil {
+		differ(r.key, "S2.1", have, "none: no zone encloses it")
+	} else if up != z {
+		differ(r.key, "S2.1", have, "zone %s, whose name is the longest above it", up.key)
 	}
 	if ref := r.ZoneRef; ref != nil && (ref.Namespace != z.Namespace || ref.Name != z.Name) {
-		c.reportDifference(c.isCovered(r), r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
+		differ(r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
 	}
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
-		c.reportDifference(c.isCovered(r), r.key, "S1.5", have, "one of view %q", r.View)
+		differ(r.key, "S1.4", have, "one of view %q", r.View)
 	}
-}
-
-// checkAdmission checks that a rule of the kind that admitted a record allows it, or that its period runs (S4.1, S4.17,
-// S2.5). While the zone is being deleted, rules that go take nothing (S8.4).
-func (c *check) checkAdmission(r *record) {
-	z, by := r.zone, r.member.Admission
-	if z.Terminating {
-		return
-	}
-	kinds, covered := z.findKinds(r), c.isCovered(r)
-	allowed := slices.Contains(kinds, by)
-	switch w := c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]; {
+	kinds, by, w := z.findKinds(r), r.member.Admission, c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]
+	switch allowed := slices.Contains(kinds, by); {
+	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
-		c.reportDifference(covered, r.key, "I5", "adopted by zone "+z.key, "endsAt, or a rule: none allows %s at %s to namespace %s, "+
-			"and what that speaks for", r.Type, r.fqdn, r.Namespace)
+		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
-		c.reportDifference(covered, c.memberKey(r), "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != law.AdmittedShared: // of a shared name others may have made it another's (S4.13)
-		c.reportDifference(covered, r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "none: a rule allows it")
+		differ(c.memberKey(r), "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
+	case r.endsAt != 0 && allowed && by != law.AdmittedShared: // the namespaces that share it may have changed (S4.13)
+		differ(r.key, "S2.5", end, "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.Over()):
-		c.reportDifference(covered, r.key, "S2.5", fmt.Sprintf("endsAt %d", r.endsAt), "a period that runs, not %s", encodeText(w))
+		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
 	}
 }
 
@@ -189,7 +177,7 @@ func (c *check) checkParent(z *zone) {
 			}
 		}
 		if at, ok := up.Rel(p.FQDN()); ok && p.liesBelowDNAME(at, true) {
-			c.reportDamage(z.key, "S5.6", "a zone below a DNAME", "none: it replaces every name below it")
+			c.reportDamage(z.key, "S5.7", "a zone below a DNAME", "none: it replaces every name below it")
 		}
 	}
 	var rule Rule
@@ -218,12 +206,10 @@ func (c *check) checkBeside(z *zone) {
 	}
 	for _, owner := range owners {
 		data := map[rdata.Type]int{}
-		if o := z.owners[owner]; o != nil {
-			for i, v := range o.Values {
-				if i == 0 || v.Type != o.Values[i-1].Type || v.Digest != o.Values[i-1].Digest {
-					data[v.Type]++
-				}
-			}
+		for _, v := range slices.CompactFunc(slices.Clone(cmp.Or(z.owners[owner], &law.Owner{}).Values), func(x, y law.OwnerValue) bool {
+			return x.Type == y.Type && x.Digest == y.Digest
+		}) {
+			data[v.Type]++
 		}
 		for _, s := range z.Made {
 			if s.Owner == owner {
@@ -275,10 +261,7 @@ func (c *check) noteNests(z *zone) {
 				continue
 			}
 			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
-				of := z.owners[at]
-				if of == nil {
-					of = &law.Owner{}
-				}
+				of := cmp.Or(z.owners[at], &law.Owner{})
 				i := slices.IndexFunc(of.Claims, func(x law.Claim) bool {
 					return x.Plain > 0 && x.Namespace != mine.Namespace && x.Namespace != z.Namespace
 				})

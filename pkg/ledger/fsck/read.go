@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,13 +39,12 @@ func (c *check) checkFormat() error {
 	if len(r.Kvs) > 0 {
 		text = string(r.Kvs[0].Value)
 	}
-	if err := json.Unmarshal([]byte(text),
-		&have); err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
+	err = json.Unmarshal([]byte(text), &have)
+	if err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
 		c.reportDamage(key, "format", text, "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 	} else if have.Format < ledger.Format {
-		c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format),
-			"format %d: the next server that starts migrates the store, and "+
-				"what is said here of other keys may come of that", ledger.Format)
+		c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, "+
+			"and what is said here of other keys may come of that", ledger.Format)
 	}
 	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
 	for _, room := range layout.Rooms {
@@ -73,16 +73,14 @@ func (c *check) readZones() error {
 	return eachObject(c, "zones", "I2", c.config.Zones, unread, func(key string, o *v1alpha1.Zone) {
 		c.report.Zones++
 		z, err := objects.LawZone(o)
-		if err != nil {
+		spec, err1 := objects.ZoneSpec(o)
+		if err = cmp.Or(err, err1); err != nil {
 			c.unread.uids[string(o.UID)] = key
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return
 		}
-		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status,
-			deleting: o.DeletionTimestamp != nil,
-			owners:   map[name.Rel]*law.Owner{}, counts: map[string]int64{}, given: map[string][]law.DelegatedRule{},
-			ruled: map[string][]law.Rule{}}
-		x.spec.Delegations = nil // parsed in z; the text is not needed
+		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: spec, status: o.Status, owners: map[name.Rel]*law.Owner{},
+			counts: map[string]int64{}, given: map[string][]law.DelegatedRule{}, ruled: map[string][]law.Rule{}}
 		if other := c.zones[z.UID]; other != nil {
 			c.reportDamage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
 			return
@@ -122,14 +120,13 @@ func (c *check) readNames() error {
 	if err != nil {
 		return err
 	}
-	for p, z := range c.names {
-		c.below = append(c.below, p)
-		if z.holding == nil {
+	for _, z := range c.zones {
+		if z.holding == nil && !z.Pending {
 			c.reportDamage(c.nameKey(z), "S1.5", "nothing", "held by %s", z.key)
 			z.holding = &law.Holding{Ref: z.Ref} // so that the rest can be checked
 		}
 	}
-	slices.SortFunc(c.below, comparePlaces)
+	c.below = slices.SortedFunc(maps.Keys(c.names), comparePlaces)
 	return nil
 }
 
@@ -155,13 +152,11 @@ func (c *check) readOutbox() error {
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// One that is gone since has nothing to be taken from it. The first of a work that only retries is named
-			// for its namespace to come first; the step that first touches it marks it (S7.2).
-			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) && !slices.ContainsFunc(z.holding.Works,
-				func(s law.StandingWork) bool {
-					return s.ID == w.ID
-				}) {
-				c.reportDamage(c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
+			// Nothing is to be taken from one that is gone since. The first of a work that only retries is named for
+			// its namespace to come first; the step that first touches it marks it (S7.2).
+			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
+				marked := slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID })
+				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}
 	})
@@ -225,7 +220,7 @@ func (c *check) standingZone(key, uid string) *zone {
 }
 
 func (c *check) readRecords() error {
-	return eachObject(c, "records", "I2", c.config.Records, ignore, func(key string, o *v1alpha1.Record) {
+	return eachObject(c, "records", "I2", c.config.Records, nil, func(key string, o *v1alpha1.Record) {
 		c.report.Records++
 		l, err := objects.LawRecord(o)
 		if err != nil {
@@ -257,21 +252,15 @@ func (c *check) placeRecord(r *record) {
 	if r.adopted == nil {
 		return
 	}
-	z := c.zones[string(r.adopted.UID)]
-	switch {
-	case z == nil && c.unread.countUnread(law.Ref{Namespace: r.adopted.Namespace, Name: r.adopted.Name, UID: string(r.adopted.UID)}):
+	of := law.Ref{Namespace: r.adopted.Namespace, Name: r.adopted.Name, UID: string(r.adopted.UID)}
+	z := c.zones[of.UID]
+	if z == nil && c.unread.countUnread(of) {
 		return
-	case z == nil || z.Pending:
-		if !c.purging[string(r.adopted.UID)] {
-			c.reportDamage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID),
-				"released: no such zone stands, and no work releases its records")
-		} else {
-			c.reportOwed(r.key, "S2.5", "adopted by a removed zone", "released")
-		}
+	} else if z == nil || z.Pending {
+		c.reportDifference(c.purging[of.UID], r.key, "S2.5", "adopted by zone "+encodeText(of), "released: no such zone stands")
 		return
-	case r.adopted.Namespace != z.Namespace || r.adopted.Name != z.Name:
-		c.reportDamage(r.key, "S6.12", r.adopted.Namespace+"/"+r.adopted.Name, "%s/%s, the zone with that uid", z.Namespace, z.Name)
 	}
+	c.require(of == z.Ref, r.key, "S6.12", "adopted by zone "+encodeText(of), "%s", encodeText(z.Ref))
 	fqdn, err := name.ParseIn(r.DomainName, z.FQDN())
 	if owner, ok := fqdn.Rel(z.FQDN()); ok {
 		r.owner = owner
@@ -294,7 +283,7 @@ func (c *check) placeRecord(r *record) {
 
 // readDelegations works out what Delegations give in each zone, and which of them wait (S4.3).
 func (c *check) readDelegations() error {
-	return eachObject(c, "delegations", "S4.3", c.config.Delegations, ignore, func(key string, o *v1alpha1.Delegation) {
+	return eachObject(c, "delegations", "S4.3", c.config.Delegations, nil, func(key string, o *v1alpha1.Delegation) {
 		rule, err := objects.DelegationRule(o)
 		if err != nil {
 			c.reportDamage(key, "S4.3", err.Error(), "a Delegation the law can read")
@@ -305,8 +294,8 @@ func (c *check) readDelegations() error {
 			"condition Accepted says the same as status.zoneRef")
 		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
 		if o.Status.ZoneRef == nil {
-			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
-				created: o.CreationTimestamp.Unix(), zone: named})
+			c.waiting = append(c.waiting, waiter{law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+				o.CreationTimestamp.Unix(), &law.Waiting{Zone: &named}})
 			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
 				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
 					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
@@ -338,7 +327,7 @@ func (c *check) readServers() error {
 		return nil
 	}
 	for _, resource := range layout.FleetResources {
-		if err := eachObject(c, resource, "S11.1", c.config.Further(resource), ignore, func(string, metav1.Object) {}); err != nil {
+		if err := eachObject(c, resource, "S11.1", c.config.Further(resource), nil, func(string, metav1.Object) {}); err != nil {
 			return err
 		}
 	}

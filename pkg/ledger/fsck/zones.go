@@ -21,18 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// targetZone returns the zone that spec.zoneRef names; nil for none.
-func (z *zone) targetZone() *law.Ref {
-	if z.spec.ZoneRef == nil {
-		return nil
-	}
-	r := &law.Ref{Namespace: z.spec.ZoneRef.Namespace, Name: z.spec.ZoneRef.Name}
-	if r.Namespace == "" {
-		r.Namespace = z.Namespace
-	}
-	return r
-}
-
 // checkZones compares a zone's status, its key under names/, its spec and its records with each other.
 func (c *check) checkZones() error {
 	for _, z := range c.names {
@@ -49,14 +37,13 @@ func (c *check) checkZones() error {
 			c.require(!z.Ending || ends[z.UID], z.key, "S3.5", "a zone that ended, with endsAt",
 				"no endsAt: no work lets go what it had, and nothing would take it away")
 			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
-				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash),
-				"none of it: it waits for the zone it refers to")
+				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for another zone")
 		}
 	}
 	return nil
 }
 
-// checkName checks that the fqdn follows from spec and the zone referred to (S1.1). That zone may have gone, or be
+// checkName checks that the fqdn follows from spec and the zone referred to (S1.6). That zone may have gone, or be
 // another one by now: a zone that stands keeps its name.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
@@ -78,12 +65,10 @@ func (c *check) checkSettled(z *zone) {
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
 	says, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
-	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason,
-		"a mass deletion: %t, as names/ "+
-			"says", held)
+	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as in "+
+		"names/", held)
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
-	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held),
-		"for more than the zone's own namespace may remove")
+	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
 	d := z.Deletions
 	c.require(d.Since >= 0 && !slices.ContainsFunc(d.Least[:], func(s law.Stock) bool { return s.RRsets < 0 }), z.key, "S7.5",
 		fmt.Sprintf("status.deletions %+v", d), "numbers of RRsets, and a time")
@@ -108,15 +93,13 @@ func (c *check) checkHolding(z *zone) {
 		parent = p.Namespace + "/" + p.Name
 	}
 	expect("S3.1", "parent", refText(h.Parent), parent)
-	expect("S1.6", "refers to", refText(h.Target), refText(z.targetZone()))
+	expect("S1.6", "refers to", refText(h.Target), refText(z.spec.ZoneRef))
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	c.require(h.Withdrawn == "" || h.Parent != nil && h.Parent.UID == h.Withdrawn && cond != nil &&
-		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.5", "withdrawn by zone "+h.Withdrawn,
-		"nothing: the condition Delegated "+
-			"or the parent says otherwise")
-	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt),
-		"one where a rule "+
-			"was withdrawn, and only there")
+		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.5", "withdrawn by zone "+h.Withdrawn, "nothing: the condition "+
+		"Delegated or the parent says otherwise")
+	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a "+
+		"rule was withdrawn, and only there")
 	expect("S4.3", "number of Delegations", h.Delegations, z.delegations)
 	ns, _ := z.rrsetAt(name.Apex, rdata.NS)
 	expect("S6.2", "apex NS", h.ApexNS, ns.Data)
@@ -138,7 +121,7 @@ func refText(r *law.Ref) string {
 	return r.Namespace + "/" + r.Name
 }
 
-// checkCuts recounts what parents count for their delegated children (S6.1).
+// checkCuts recounts what parents count for their delegated children (S6.3).
 func (c *check) checkCuts() error {
 	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
 	for _, z := range c.names {
@@ -167,7 +150,7 @@ func (c *check) checkCuts() error {
 		}
 	}
 	differ := func(e edge, have, want *law.CountedCut) {
-		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.1", encodeText(have), "%s",
+		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
 			encodeText(want))
 	}
 	for e, w := range want {

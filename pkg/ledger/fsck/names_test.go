@@ -1,0 +1,45 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck_test
+
+import (
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A claim below another tenant's came by a literal rule (S4.12). While the rule stands, that says nothing; when it is
+// gone, fsck notes both names (S4.8), and the store is clean, because nothing in it tells which rules there were.
+func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	literal := v1alpha1.DelegationRule{Namespace: "b", Records: []v1alpha1.RecordDelegation{{Pattern: "pay.shop", Types: []string{"TXT"}}}}
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), store.Allow("c", "top"), literal)))
+	for _, r := range []*v1alpha1.Record{
+		store.Record("a", "shop", "shop.example.org.", "A", "192.0.2.1"),
+		store.Record("b", "named", "pay.shop.example.org.", "TXT", "b"),
+		store.Record("b", "plain", "pay.shop.example.org.", "A", "192.0.2.2"),
+		store.Record("b", "under", "under.top.example.org.", "A", "192.0.2.2"),
+		store.Record("c", "top", "top.example.org.", "A", "192.0.2.3"), // a literal claim is in no namespace's way
+		store.Record("b", "below", "x.pay.shop.example.org.", "A", "192.0.2.2"),
+	} {
+		store.Must(s.CreateRecord(t.Context(), r))
+	}
+	st.Settle()
+	if r := st.Fsck(); !r.Clean() || r.Notes.Total > 0 {
+		t.Fatalf("while the literal rule stands: %s", store.Text(r))
+	}
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:2] }))
+	st.Settle()
+	r := st.Fsck()
+	if !r.Clean() || r.Notes.Total != 1 || r.Notes.List[0].Rule != "S4.8" || !strings.HasSuffix(r.Notes.List[0].Key, "/shop.pay.") {
+		t.Errorf("without it: %s", store.Text(r))
+	}
+	if text := store.Text(r); !strings.Contains(text, "note: ") || !strings.HasSuffix(text, "clean; nothing is owed\n") {
+		t.Errorf("report:\n%s", text)
+	}
+}
