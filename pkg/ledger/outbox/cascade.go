@@ -251,11 +251,10 @@ func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paus
 		found = found[1:]
 	}
 	var ahead chan read
-	since := time.Now()
 	for len(found) > 0 {
 		began, clients := time.Now(), box.com.Clients.Load()
 		if ahead == nil {
-			ahead = box.readAhead(ctx, found, since)
+			ahead = box.readAhead(ctx, found, &s.Work)
 		}
 		r := <-ahead
 		if r.err != nil {
@@ -263,7 +262,7 @@ func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paus
 		}
 		found = found[len(r.of):]
 		if ahead = nil; len(found) > 0 {
-			ahead = box.readAhead(ctx, found, since)
+			ahead = box.readAhead(ctx, found, &s.Work)
 		}
 		if err := box.decideCandidates(ctx, s, r.of, r.kvs); err != nil {
 			return false, err
@@ -291,9 +290,9 @@ type read struct {
 
 // readAhead reads the records of the next go while those before them are decided. A record that changes meanwhile is
 // read again, because each step compares its record.
-func (box *Outbox) readAhead(ctx context.Context, cs []candidate, since time.Time) chan read {
+func (box *Outbox) readAhead(ctx context.Context, cs []candidate, work *law.Work) chan read {
 	ahead := make(chan read, 1)
-	cs = cs[:min(len(cs), box.stepsAtOnce(since))]
+	cs = cs[:min(len(cs), box.stepsAtOnce(work))]
 	go func() {
 		kvs, err := box.readRecords(ctx, cs)
 		ahead <- read{cs, kvs, err}

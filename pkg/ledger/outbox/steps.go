@@ -34,15 +34,17 @@ const (
 	// maxSteps bounds the records that are read and decided in one go: about as many as one transaction takes.
 	maxSteps = 16
 	// fewSteps bounds them for sharedFor after a client's write: the next write waits for the go that it meets in its
-	// zone.
+	// zone. The bound grows by one in stepsGrow, so that names do not stay locked for long beside a busy neighbour.
 	fewSteps  = 3
+	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
 )
 
-// stepsAtOnce returns the number of records for the next go of a cascade that began at since.
-func (box *Outbox) stepsAtOnce(since time.Time) int {
+// stepsAtOnce returns the number of records for the next go of a work.
+func (box *Outbox) stepsAtOnce(work *law.Work) int {
+	since := time.Unix(work.Since, 0)
 	if wrote := time.Unix(0, box.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
-		return fewSteps
+		return min(maxSteps, fewSteps+int(time.Since(since)/stepsGrow))
 	}
 	return maxSteps
 }
