@@ -62,7 +62,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	if err := raiseKeptSerials(ctx, opened.Client(), keys.Room("serials"), at); err != nil {
 		return 0, 0, err
 	}
-	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.Key{Kind: law.KindFloor}), at); err != nil {
+	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), at); err != nil {
 		return 0, 0, err
 	}
 	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // the log of a restored store begins anew

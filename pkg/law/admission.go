@@ -33,7 +33,7 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 	if refusal == nil {
 		refusal = x.refuseTurn()
 	}
-	if len(x.needs) > 0 || refusal != nil {
+	if refusal != nil {
 		return refusal
 	}
 	x.rule = by.text
@@ -44,7 +44,7 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 	}
 	if evicts == "" { // else it is decided when the name is free
 		refusal := x.checkCoexistence(plan)
-		if x.conflicts = refusal != nil; x.conflicts || len(x.needs) > 0 {
+		if x.conflicts = refusal != nil; x.conflicts {
 			return refusal
 		}
 	}
@@ -91,9 +91,6 @@ func (x *delta) findAdmission() (admitted, *Refusal) {
 			case kind == AdmittedShared: // its namespaces are those that the rule has now
 				why = c.refuseOthers(base)
 			}
-			if len(x.needs) > 0 {
-				return admitted{}, nil
-			}
 			if why == nil {
 				return admitted{kind, g.text}, nil
 			}
@@ -108,7 +105,7 @@ func (x *delta) findAdmission() (admitted, *Refusal) {
 
 // claimant is the record's namespace as it asks for the name by a kind of rule.
 func (x *delta) claimant(kind Admission, rule *Rule) *claimant {
-	c := &claimant{reading: &x.reading, zone: x.zone, holding: x.holding, namespace: x.ask.Namespace, admission: kind, ownerAt: x.ownerAt}
+	c := &claimant{reading: x.reading, zone: x.zone, holding: x.holding, namespace: x.ask.Namespace, admission: kind, ownerAt: x.ownerAt}
 	if kind == AdmittedShared {
 		c.rule = rule
 	}
@@ -185,9 +182,7 @@ func (x *delta) warnOfHosts(plan *Plan) {
 	for _, host := range hosts {
 		ks = append(ks, OwnerKey(z.UID, host))
 	}
-	if !x.askAll(ks) {
-		return
-	}
+	x.askAll(ks)
 	for _, host := range hosts {
 		o := x.ownerAt(host)
 		tenant := o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool {
@@ -227,8 +222,7 @@ func (x *delta) refuseCutOff() *Refusal {
 	if come.Type != rdata.DNAME && (come.Type != rdata.NS || come.Owner.IsApex()) || x.standsAlready() {
 		return nil
 	}
-	others, known := x.claimant(AdmittedPlain, nil).cutsOff(come.Owner)
-	if !known || !others {
+	if !x.claimant(AdmittedPlain, nil).cutsOff(come.Owner) {
 		return nil
 	}
 	return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S4.15; "+
@@ -242,8 +236,8 @@ func (x *delta) refuseSigning() *Refusal {
 	if x.standsAlready() {
 		return nil
 	}
-	child, known := get[Holding](&x.reading, HoldingKey(p.view, p.fqdn))
-	if !known || child == nil || child.Namespace == x.ask.Namespace {
+	child := get[Holding](x.reading, HoldingKey(p.view, p.fqdn))
+	if child == nil || child.Namespace == x.ask.Namespace {
 		return nil
 	}
 	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (S4.16; the "+
@@ -261,15 +255,13 @@ func (x *delta) checkCoexistence(plan *Plan) (refusal *Refusal) {
 	if refusal != nil {
 		return refusal
 	}
-	known := true
 	switch {
 	case t == rdata.DNAME:
-		refusal, known = x.checkBelow()
+		if refusal := x.checkBelow(); refusal != nil {
+			return refusal
+		}
 	case t == rdata.NS && !owner.IsApex():
-		known = x.warnOfCut(present, plan)
-	}
-	if !known || refusal != nil {
-		return refusal
+		x.warnOfCut(present, plan)
 	}
 	x.warnOfOcclusion(below, plan)
 	x.warnOfValues(plan)
@@ -357,41 +349,30 @@ func (x *delta) checkAbove() (below bool, refusal *Refusal) {
 	return below, nil
 }
 
-// checkBelow refuses a DNAME above names that it would replace. known false: facts are needed.
-func (x *delta) checkBelow() (refusal *Refusal, known bool) {
+// checkBelow refuses a DNAME above names that it would replace.
+func (x *delta) checkBelow() *Refusal {
 	z, owner, fqdn := x.zone, x.come.Owner, x.place.fqdn
-	below, known := get[OwnersBelow](&x.reading, OwnersBelowKey(z.UID, owner))
-	if !known {
-		return nil, false
-	}
+	below := get[OwnersBelow](x.reading, OwnersBelowKey(z.UID, owner))
 	stands := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) })
 	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.11).
-	zones, known := x.hasZonesBelow()
-	if !known {
-		return nil, false
+	if stands || x.hasZonesBelow() {
+		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
-	if stands || zones {
-		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn), true
-	}
-	return nil, true
+	return nil
 }
 
-// hasZonesBelow reports whether a zone stands strictly below the record's name. known false: facts are needed.
-func (x *delta) hasZonesBelow() (has, known bool) {
+// hasZonesBelow reports whether a zone stands strictly below the record's name.
+func (x *delta) hasZonesBelow() bool {
 	fqdn := x.place.fqdn
-	zones, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.place.view, Name: fqdn})
-	return zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool { return b.FQDN != fqdn }), known
+	zones := get[ZonesBelow](x.reading, ZonesBelowKey(x.place.view, fqdn))
+	return zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool { return b.FQDN != fqdn })
 }
 
-// warnOfCut warns of NS records that occlude what stands at their owner or below it. false: facts are needed.
-func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
+// warnOfCut warns of NS records that occlude what stands at their owner or below it.
+func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) {
 	owner, fqdn := x.come.Owner, x.place.fqdn
-	below, known := get[OwnersBelow](&x.reading, OwnersBelowKey(x.zone.UID, owner))
-	zones, known1 := x.hasZonesBelow()
-	if !known || !known1 {
-		return false
-	}
+	below, zones := get[OwnersBelow](x.reading, OwnersBelowKey(x.zone.UID, owner)), x.hasZonesBelow()
 	after := x.mergeOwner()
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
@@ -400,7 +381,6 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
 			"and glue addresses (S5.6)", fqdn))
 	}
-	return true
 }
 
 // warnOfOcclusion warns of data that NS records at its owner, or above it (below), occlude.

@@ -104,8 +104,7 @@ func (c *claimant) claimsAt(n name.Rel) (mine *Claim, others bool) {
 	return mine, others
 }
 
-// refuseClaim decides whether the tenant may claim a base name by a record at owner (S4.8 to S4.13). nil, too: facts
-// are needed.
+// refuseClaim decides whether the tenant may claim a base name by a record at owner (S4.8 to S4.13).
 func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.nameOf(base)
@@ -119,10 +118,7 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 	if refusal := c.refuseGlue(owner); refusal != nil {
 		return refusal
 	}
-	own, known := c.isOwnName(base)
-	if !known {
-		return nil
-	}
+	own := c.isOwnName(base)
 	if slices.Contains(c.zone.MadeNames, base) {
 		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (S4.16; choose another name)", at,
 			c.zone.FQDN())
@@ -141,7 +137,7 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
 			"the zone's owner for a rule with pattern %q)", at, c.nameOf(up), c.zone.FQDN(), patternFor(base))
 	}
-	if refusal := c.refuseBelow(base, c.othersBelow); refusal != nil || len(c.needs) > 0 {
+	if refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {
 		return refusal
 	}
 	return c.refuseBelow(base, c.ownBelow)
@@ -157,9 +153,9 @@ func (c *claimant) refuseOthers(n name.Rel) *Refusal {
 }
 
 // refuseBelow refuses a name for what is strictly below it: a claimed name comes with all below it.
-func (c *claimant) refuseBelow(n name.Rel, what func(name.Rel) (string, bool)) *Refusal {
-	below, known := what(n)
-	if !known || below == "" {
+func (c *claimant) refuseBelow(n name.Rel, what func(name.Rel) string) *Refusal {
+	below := what(n)
+	if below == "" {
 		return nil
 	}
 	return c.forbid("%s of zone %s has %s below it, and a claimed name comes with all below it (S4.8, S4.9; choose another name, or ask "+
@@ -198,40 +194,34 @@ func (c *claimant) refuseGlue(owner name.Rel) *Refusal {
 }
 
 // isOwnName reports whether a name that the tenant does not claim is the zone's own namespace's, for records of the
-// kind that asks (S4.10, S4.12, S4.13, S4.16). known false: facts are needed.
-func (c *claimant) isOwnName(n name.Rel) (own, known bool) {
+// kind that asks (S4.10, S4.12, S4.13, S4.16).
+func (c *claimant) isOwnName(n name.Rel) bool {
 	z := c.zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.ownerAt(n).isOwn(z)
 	switch c.admission {
 	case AdmittedLiteral:
-		return server || records, true
+		return server || records
 	case AdmittedShared:
 		if !server && c.rule.namesShared(n, z.FQDN()) {
-			return false, true
+			return false
 		}
 	}
-	if server || records || z.listsShared(n) {
-		return true, true
-	}
-	return c.namesOwnHost(func(host name.Rel) bool { return host == n })
+	return server || records || z.listsShared(n) || c.namesOwnHost(func(host name.Rel) bool { return host == n })
 }
 
 // namesOwnHost reports whether the apex names a host that no tenant claims (S4.10) and that is one of some names.
-// known false: facts are needed.
-func (c *claimant) namesOwnHost(of func(name.Rel) bool) (own, known bool) {
+func (c *claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	hosts := slices.DeleteFunc(c.holding.hostsNamedByApex(c.zone), func(n name.Rel) bool { return !of(n) })
 	var ks []Key
 	for _, host := range hosts {
 		ks = append(ks, OwnerKey(c.zone.UID, host))
 	}
-	if !c.askAll(ks) {
-		return false, false
-	}
+	c.askAll(ks)
 	for _, host := range hosts {
 		o := c.ownerAt(host)
 		own = own || o == nil || !slices.ContainsFunc(o.Claims, func(x Claim) bool { return x.Namespace != c.zone.Namespace })
 	}
-	return own, true
+	return own
 }
 
 // findAbove finds the nearest name above that a tenant claims, where another one does.
@@ -246,61 +236,49 @@ func (c *claimant) findAbove(n name.Rel) (up name.Rel, others bool) {
 }
 
 // othersBelow says what another namespace has strictly below a name; "": nothing. Claims by literal rules are in
-// no namespace's way above (S4.12). known false: facts are needed.
-func (c *claimant) othersBelow(n name.Rel) (what string, known bool) {
+// no namespace's way above (S4.12).
+func (c *claimant) othersBelow(n name.Rel) string {
 	z, at := c.zone, c.nameOf(n)
-	if !c.askAll([]Key{OwnersBelowKey(z.UID, n), ZonesBelowKey(z.View, at)}) {
-		return "", false
-	}
-	if below, _ := get[OwnersBelow](c.reading, OwnersBelowKey(z.UID, n)); below != nil {
+	c.askAll([]Key{OwnersBelowKey(z.UID, n), ZonesBelowKey(z.View, at)})
+	if below := get[OwnersBelow](c.reading, OwnersBelowKey(z.UID, n)); below != nil {
 		if slices.ContainsFunc(below.Claims, func(x Claim) bool {
 			return x.Namespace != z.Namespace && x.Plain+x.Shared > 0 &&
 				!c.joins(x, func(r *Rule) bool { return r.sharesBelow(n, z.FQDN()) })
 		}) {
-			return "names of another namespace", true
+			return "names of another namespace"
 		}
 	}
-	if zones, _ := c.zonesBelow(at, func(b *ZoneBelow) bool { return b.FQDN != at }); zones {
-		return "a zone of another namespace", true
+	if c.zonesBelow(at, func(b *ZoneBelow) bool { return b.FQDN != at }) {
+		return "a zone of another namespace"
 	}
-	return "", true
+	return ""
 }
 
-// ownBelow says whether the zone's own namespace has a name strictly below one; "": none. known false: facts are
-// needed.
-func (c *claimant) ownBelow(n name.Rel) (what string, known bool) {
-	below, known := get[OwnersBelow](c.reading, OwnersBelowKey(c.zone.UID, n))
-	if !known {
-		return "", false
-	}
+// ownBelow says whether the zone's own namespace has a name strictly below one; "": none.
+func (c *claimant) ownBelow(n name.Rel) string {
+	below := get[OwnersBelow](c.reading, OwnersBelowKey(c.zone.UID, n))
 	own := below != nil && slices.ContainsFunc(below.Claims, func(x Claim) bool { return x.Namespace == c.zone.Namespace && x.names() })
-	if !own {
-		own, known = c.ownNamesIn(func(host name.Rel) bool { return host != n && encloses(n, host) })
+	if own || c.ownNamesIn(func(host name.Rel) bool { return host != n && encloses(n, host) }) {
+		return "names of the zone's own namespace"
 	}
-	if own {
-		what = "names of the zone's own namespace"
-	}
-	return what, known
+	return ""
 }
 
 // ownNamesIn reports whether one of some names is the zone's own namespace's without a record there: a server of the
-// zone, a host that its apex names, or a name that a rule lists as shared. known false: facts are needed.
-func (c *claimant) ownNamesIn(of func(name.Rel) bool) (own, known bool) {
+// zone, a host that its apex names, or a name that a rule lists as shared.
+func (c *claimant) ownNamesIn(of func(name.Rel) bool) bool {
 	listed := slices.DeleteFunc(c.zone.listSharedNames(), func(n name.Rel) bool {
 		return c.admission == AdmittedShared && c.rule.namesShared(n, c.zone.FQDN())
 	})
-	if slices.ContainsFunc(c.zone.MadeNames, of) || slices.ContainsFunc(listed, of) {
-		return true, true
-	}
-	return c.namesOwnHost(of)
+	return slices.ContainsFunc(c.zone.MadeNames, of) || slices.ContainsFunc(listed, of) || c.namesOwnHost(of)
 }
 
 // zonesBelow reports whether a zone of another namespace stands at or below a name, that which is true for. Zones below
-// a zone of the tenant are its own matter. known false: facts are needed.
-func (c *claimant) zonesBelow(at name.Name, which func(*ZoneBelow) bool) (others, known bool) {
-	below, known := get[ZonesBelow](c.reading, ZonesBelowKey(c.zone.View, at))
-	if !known || below == nil {
-		return false, known
+// a zone of the tenant are its own matter.
+func (c *claimant) zonesBelow(at name.Name, which func(*ZoneBelow) bool) (others bool) {
+	below := get[ZonesBelow](c.reading, ZonesBelowKey(c.zone.View, at))
+	if below == nil {
+		return false
 	}
 	var last name.Name
 	for i := range below.Zones {
@@ -311,32 +289,27 @@ func (c *claimant) zonesBelow(at name.Name, which func(*ZoneBelow) bool) (others
 		last = b.FQDN
 		others = others || b.Namespace != c.namespace && c.zone.FQDN().Encloses(b.FQDN) && which(b)
 	}
-	return others, true
+	return others
 }
 
 // cutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
 // another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (S4.15). An
-// underscore name has the claims of its base name, of which they count where there is data. known false: facts are
-// needed.
-func (c *claimant) cutsOff(owner name.Rel) (others, known bool) {
+// underscore name has the claims of its base name, of which they count where there is data.
+func (c *claimant) cutsOff(owner name.Rel) bool {
 	z, at := c.zone, c.nameOf(owner)
-	if !c.askAll([]Key{OwnersBelowKey(z.UID, owner), ZonesBelowKey(z.View, at)}) {
-		return false, false
-	}
+	c.askAll([]Key{OwnersBelowKey(z.UID, owner), ZonesBelowKey(z.View, at)})
 	foreign := func(x Claim) bool { return x.Namespace != c.namespace }
-	below, _ := get[OwnersBelow](c.reading, OwnersBelowKey(z.UID, owner))
+	below := get[OwnersBelow](c.reading, OwnersBelowKey(z.UID, owner))
 	has := c.ownerAt(owner)
 	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
-		return true, true
+		return true
 	}
 	if base := c.ownerAt(Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) &&
 		(Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.Names > 0) {
-		return true, true
+		return true
 	}
-	if zones, _ := c.zonesBelow(at, func(b *ZoneBelow) bool { return true }); zones {
-		return true, true
-	}
-	return c.ownNamesIn(func(n name.Rel) bool { return encloses(owner, n) })
+	return c.zonesBelow(at, func(*ZoneBelow) bool { return true }) ||
+		c.ownNamesIn(func(n name.Rel) bool { return encloses(owner, n) })
 }
 
 // hostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and

@@ -70,31 +70,20 @@ type CutAsk struct {
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
 func DecideCut(seen *Seen, ask CutAsk) Outcome {
-	d := new(beginReading(seen))
-	plan, refusal := decideCut(d, ask)
-	return d.outcome(plan, refusal)
+	return decide(seen, func(r *reading) (*Plan, *Refusal) { return decideCut(r, ask) })
 }
 
 func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	p := ask.Parent
-	holding, ok := d.holdingOf(p)
-	if !ok {
-		return nil, nil
-	}
+	holding := d.holdingOf(p)
 	key := CutKey(p.UID, ask.Owed.Child.UID)
-	before, ok := get[CountedCut](d, key)
-	if !ok {
-		return nil, nil
-	}
+	before := get[CountedCut](d, key)
 	var counts *CountedCut
 	if ask.Holding != nil {
 		counts = ask.Holding.Counts(ask.Cut, ask.DS)
 	}
 	plan := &Plan{}
 	df, writes, owners := cutDiff(d, p, before, counts)
-	if len(d.needs) > 0 {
-		return nil, nil
-	}
 	if df.empty() && len(writes) == 0 {
 		return plan, nil
 	}
@@ -107,10 +96,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		}
 	}
 	change.countDeletions(plan, p, p, taken{own: ask.Own}, ask.Now.Unix())
-	c, known := judgeServable(d, change.Zone, change.Holding, owners)
-	if !known {
-		return nil, nil
-	}
+	c := judgeServable(d, change.Zone, change.Holding, owners)
 	change.Servable = c
 	plan.Zone = change
 	if change.Holding != holding {
@@ -151,22 +137,25 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ow
 			data[k] = append(data[k], s.Data...)
 			o := owners.after(s.Owner)
 			if o == nil {
-				stored, ok := get[Owner](d, OwnerKey(p.UID, s.Owner))
-				if !ok {
-					continue
-				}
+				stored := get[Owner](d, OwnerKey(p.UID, s.Owner))
 				o = stored.clone()
 				owners = append(owners, ownerChange{s.Owner, stored, o})
 			}
 			o.countCut(s, n)
 		}
 	}
+	var ks []Key
+	for _, c := range []*CountedCut{before, after} {
+		if c != nil {
+			for _, s := range c.Sets {
+				ks = append(ks, OwnerKey(p.UID, s.Owner))
+			}
+		}
+	}
+	d.askAll(ks)
 	count(before, -1)
 	count(after, 1)
 	df := &diff{}
-	if len(d.needs) > 0 {
-		return df, nil, nil
-	}
 	for _, k := range sets {
 		o := &owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.at == k.owner })]
 		slices.Sort(data[k])

@@ -156,35 +156,25 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// ruledFor returns the zone with the rules that Delegations give a namespace. known false: facts are needed.
-func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
+// ruledFor returns the zone with the rules that Delegations give a namespace.
+func (r *reading) ruledFor(z *Zone, namespace string) *Zone {
 	if z == nil || z.Pending {
-		return z, true
+		return z
 	}
-	h, ok := r.holdingOf(z)
-	if !ok {
-		return nil, false
-	}
+	h := r.holdingOf(z)
 	if h.Delegations == 0 {
-		return z, true
+		return z
 	}
-	f, ok := get[NamespaceRules](r, RulesKey(z.UID, namespace))
-	if !ok || f == nil {
-		return z, ok
+	f := get[NamespaceRules](r, RulesKey(z.UID, namespace))
+	if f == nil {
+		return z
 	}
-	return z.WithDelegated(f.List), true
+	return z.WithDelegated(f.List)
 }
 
-// zoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too. known false:
-// facts are needed.
-func (r *reading) zoneKnownTo(z *Zone, namespace string) (knows, known bool) {
-	if z.knownTo(namespace) {
-		return true, true
-	}
-	if z, known = r.ruledFor(z, namespace); !known {
-		return false, false
-	}
-	return z.knownTo(namespace), true
+// zoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too.
+func (r *reading) zoneKnownTo(z *Zone, namespace string) bool {
+	return z.knownTo(namespace) || r.ruledFor(z, namespace).knownTo(namespace)
 }
 
 // DelegationSpec is what a Delegation asks for. Its zone is in its own namespace.
@@ -224,13 +214,13 @@ type DelegationPlacement struct {
 
 // DecideDelegation decides a write of one Delegation (S4.3).
 func DecideDelegation(seen *Seen, ask DelegationAsk) Outcome {
-	d := &delegationDecision{reading: beginReading(seen), ask: ask}
-	plan, refusal := d.decideDelegation()
-	return d.outcome(plan, refusal)
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		return (&delegationDecision{r, ask}).decideDelegation()
+	})
 }
 
 type delegationDecision struct {
-	reading
+	*reading
 	ask DelegationAsk
 }
 
@@ -241,10 +231,7 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 	if spec == nil {
 		spec = ask.Before
 	}
-	z, ok := get[Zone](&d.reading, ZoneKey(ask.Namespace, spec.Zone))
-	if !ok {
-		return nil, nil
-	}
+	z := get[Zone](d.reading, ZoneKey(ask.Namespace, spec.Zone))
 	if z == nil || z.Pending { // what it gave there is purged with the zone's keys
 		if ask.After != nil {
 			what := fmt.Sprintf("zone %s/%s does not exist", ask.Namespace, spec.Zone)
@@ -255,10 +242,7 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		}
 		return plan, nil
 	}
-	holding, ok := d.holdingOf(z)
-	if !ok {
-		return nil, nil
-	}
+	holding := d.holdingOf(z)
 	var before, after *Rule
 	if ask.Before != nil && ask.In == z.UID {
 		before = &ask.Before.Rule
@@ -267,9 +251,6 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 		after = &ask.After.Rule
 	}
 	changed, refusal := d.writeRules(plan, z, before, after)
-	if len(d.needs) > 0 {
-		return nil, nil
-	}
 	if refusal != nil {
 		if !ask.Cascade || before != nil {
 			return nil, refusal
@@ -298,9 +279,6 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 	if !ask.Covered && !z.Terminating {
 		if refusal := d.oweScans(plan, z, changed, before, after); refusal != nil {
 			return nil, refusal
-		}
-		if len(d.needs) > 0 {
-			return nil, nil
 		}
 	}
 	d.releaseNow(plan, z)
@@ -340,11 +318,9 @@ func (d *delegationDecision) writeRules(plan *Plan, z *Zone, before, after *Rule
 	for _, ns := range namespaces {
 		ks = append(ks, RulesKey(z.UID, ns))
 	}
-	if !d.askAll(ks) {
-		return nil, nil
-	}
+	d.askAll(ks)
 	for i, ns := range namespaces {
-		have, _ := get[NamespaceRules](&d.reading, ks[i])
+		have := get[NamespaceRules](d.reading, ks[i])
 		next := &NamespaceRules{}
 		octets, was := 0, 0
 		if have != nil {
@@ -395,10 +371,7 @@ const maxOwed = 128
 func (d *delegationDecision) oweScans(plan *Plan, z *Zone, changed []string, before, after *Rule) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)
-	standing, ok := get[Work](&d.reading, WorkKey(id))
-	if !ok {
-		return nil
-	}
+	standing := get[Work](d.reading, WorkKey(id))
 	w := &Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
 		Since: ask.Now.Unix(), Unmarked: true}
 	if standing != nil {

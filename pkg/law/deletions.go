@@ -224,39 +224,39 @@ func (c *ZoneChange) releaseHold(plan *Plan, now int64) {
 	}
 }
 
-// ownStep says what the step of a record counts for. known false: facts are needed.
-func (x *delta) ownStep(h *Holding) (t taken, known bool) {
-	if t.own, known = x.isOwnStep(); t.own {
+// ownStep says what the step of a record counts for.
+func (x *delta) ownStep(h *Holding) (t taken) {
+	if t.own = x.isOwnStep(); t.own {
 		t.nameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
 		t.backNameServers = x.come != nil && x.come.Owner.IsApex() && x.come.Type == rdata.NS
 	}
-	return t, known
+	return t
 }
 
 // isOwnStep reports whether the step is an act of the zone's own namespace: its client's, or of a cascade that it
 // caused. Such a cascade also brings what is no act of that namespace: records that come from another zone, and those
 // of others that waited until a name was free. Only what a rule lets in or out counts, and what lies in another zone
-// from now on does not go. known false: facts are needed.
-func (x *delta) isOwnStep() (own, known bool) {
+// from now on does not go.
+func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {
 	case ask.Uncounted:
-		return false, true
+		return false
 	case !ask.Cascade:
-		return ask.Namespace == z.Namespace, true
+		return ask.Namespace == z.Namespace
 	case ask.WorkBy != z.Namespace:
-		return false, true
+		return false
 	case x.gone == nil:
-		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules), true
+		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
 	case ask.After == nil || x.come != nil:
-		return true, true
+		return true
 	}
 	at, err := x.gone.Owner.In(z.FQDN())
 	if err != nil {
-		return true, true
+		return true
 	}
-	_, h, known := x.findEnclosing(z.View, at)
-	return h != nil && h.UID == z.UID, known
+	_, h := x.findEnclosing(z.View, at)
+	return h != nil && h.UID == z.UID
 }
 
 // RulesChanged reports whether the work decides anew what stands in a zone whose rules changed.

@@ -65,9 +65,8 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		}
 	}
 	x.named = len(x.owners)
-	if !x.readFacts() || !x.takeOut() {
-		return nil, nil
-	}
+	x.readFacts()
+	x.takeOut()
 	if x.come != nil {
 		refusal, awaited := x.judgeComing(plan), ""
 		if refusal != nil {
@@ -76,8 +75,6 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 			}
 		}
 		switch {
-		case len(d.needs) > 0:
-			return nil, nil
 		case refusal != nil && !d.ask.Cascade && awaited == "":
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
@@ -112,20 +109,17 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 	return x.planStep(plan, after)
 }
 
-// readFacts asks for what most decisions need, in one round, and puts it into the delta. false: facts are needed.
-func (x *delta) readFacts() bool {
-	if !x.askAll(x.firstKeys(make([]Key, 0, 8))) {
-		return false
-	}
+// readFacts asks for what most decisions need, in one round, and puts it into the delta.
+func (x *delta) readFacts() {
+	x.askAll(x.firstKeys(make([]Key, 0, 8)))
 	for i := range x.owners {
 		o := &x.owners[i]
 		o.before = x.storedOwner(o.at)
 		o.after = o.before.clone()
 	}
-	if x.count, _ = get[Count](&x.reading, CountKey(x.zone.UID, x.ask.Namespace)); x.count != nil {
+	if x.count = get[Count](x.reading, CountKey(x.zone.UID, x.ask.Namespace)); x.count != nil {
 		x.records = x.count.Records
 	}
-	return true
 }
 
 // firstKeys adds the keys of the facts that most decisions need.
@@ -148,20 +142,18 @@ func (x *delta) firstKeys(ks []Key) []Key {
 	return append(ks, CountKey(z.UID, x.ask.Namespace))
 }
 
-// takeOut takes the contribution that goes out of what stands at its owner. false: facts are needed.
-func (x *delta) takeOut() bool {
+// takeOut takes the contribution that goes out of what stands at its owner.
+func (x *delta) takeOut() {
 	if x.gone == nil {
-		return true
+		return
 	}
-	x.memberBefore, _ = get[Member](&x.reading, MemberKey(x.zone.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
+	x.memberBefore = get[Member](x.reading, MemberKey(x.zone.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
 	if x.memberBefore == nil {
 		x.readAnew() // the object says it is a member: facts of two moments
-		return false
 	}
 	x.owners.after(x.gone.Owner).removeContribution(x.gone)
 	x.changeUpper(Base(x.gone.Owner)).CountClaim(x.ask.Namespace, x.ask.Namespace == x.zone.Namespace, x.memberBefore.Admission, -1)
 	x.records--
-	return true
 }
 
 // judgeComing decides whether the zone takes in what comes, and puts it at its owner.
@@ -173,7 +165,7 @@ func (x *delta) judgeComing(plan *Plan) *Refusal {
 	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
 	x.others = o.after
 	refusal := x.admitRecord(plan)
-	if len(x.needs) > 0 || refusal != nil || x.evicts != "" {
+	if refusal != nil || x.evicts != "" {
 		return refusal
 	}
 	sizes, refusal := packValues(x.zone.FQDN(), come)
@@ -226,17 +218,13 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	t, known := x.ownStep(change.Holding)
-	if !known {
-		return nil, nil
-	}
+	t := x.ownStep(change.Holding)
 	last := z
 	if ask.Set != nil {
 		last = ask.Set // no content between two writes of one step is ever delivered
 	}
-	if change.countDeletions(plan, z, last, t, ask.Now.Unix()); !x.updateNameServers(plan, change) {
-		return nil, nil
-	}
+	change.countDeletions(plan, z, last, t, ask.Now.Unix())
+	x.updateNameServers(plan, change)
 	if change.Holding != x.holding {
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: change.Holding})
 	}
@@ -257,8 +245,7 @@ func (x *delta) adoptedPlacement(z *Zone, served bool) *Placement {
 
 // storedOwner is what is stored of an owner that is known already.
 func (x *delta) storedOwner(owner name.Rel) *Owner {
-	o, _ := get[Owner](&x.reading, OwnerKey(x.zone.UID, owner))
-	return o
+	return get[Owner](x.reading, OwnerKey(x.zone.UID, owner))
 }
 
 // ownerAt is what stands at a name without the record, which is known already.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
@@ -39,27 +40,35 @@ func (x *delta) warnOfDots(plan *Plan) {
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && repeatsOrigin(come.Owner, z.FQDN()) {
 		plan.Warnings = append(plan.Warnings, undottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
+	var named []rdata.Value
+	var ks []Key
 	looked := 0
 	for _, v := range come.Values {
-		text := v.Host()
 		target, ok := v.Target(z.FQDN())
-		if !ok || name.IsAbsolute(text) {
+		if !ok || name.IsAbsolute(v.Host()) {
 			continue
 		}
 		host, ok := target.Rel(z.FQDN())
 		if !ok || len(host.Labels()) < 2 || lastLabel(host) == lastLabel(come.Owner) {
 			continue // records of one part of a zone may come in any order
 		}
-		if !repeatsOrigin(host, z.FQDN()) {
-			if looked++; looked > maxHosts {
-				return
-			}
-			if stands, known := x.standsAt(host); stands || !known {
-				continue // facts that are not known yet are asked for, those of every host in one trip
-			}
+		if named = append(named, v); repeatsOrigin(host, z.FQDN()) {
+			break
 		}
-		plan.Warnings = append(plan.Warnings, undottedWarning(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), text, target, "S5.1"))
-		return
+		if looked++; looked > maxHosts {
+			named = named[:len(named)-1]
+			break
+		}
+		ks = append(ks, x.keysAt(host)...)
+	}
+	x.askAll(ks)
+	for _, v := range named {
+		target, _ := v.Target(z.FQDN())
+		if host, _ := target.Rel(z.FQDN()); repeatsOrigin(host, z.FQDN()) || !x.standsAt(host) {
+			plan.Warnings = append(plan.Warnings,
+				undottedWarning(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), v.Host(), target, "S5.1"))
+			return
+		}
 	}
 }
 
@@ -71,27 +80,25 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// standsAt reports whether the zone has data at a name, or a child zone at or above it.
-func (x *delta) standsAt(host name.Rel) (stands, known bool) {
-	z := x.zone
-	keys := []Key{OwnerKey(z.UID, host)}
+// keysAt are the facts that tell whether something stands at a name: its owner, and the zones at and above it.
+func (x *delta) keysAt(host name.Rel) []Key {
+	ks := []Key{OwnerKey(x.zone.UID, host)}
 	for up, ok := host, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		if at, err := up.In(z.FQDN()); err == nil {
-			keys = append(keys, HoldingKey(z.View, at))
+		if at, err := up.In(x.zone.FQDN()); err == nil {
+			ks = append(ks, HoldingKey(x.zone.View, at))
 		}
 	}
-	if !x.askAll(keys) {
-		return false, false
-	}
-	if o, _ := get[Owner](&x.reading, keys[0]); o != nil && len(o.types()) > 0 || slices.Contains(z.MadeNames, host) {
-		return true, true
-	}
-	for _, key := range keys[1:] {
-		if h, _ := get[Holding](&x.reading, key); h != nil && h.Parent != nil && h.Parent.UID == z.UID {
-			return true, true
-		}
-	}
-	return false, true
+	return ks
+}
+
+// standsAt reports whether the zone has data at a name, or a child zone at or above it.
+func (x *delta) standsAt(host name.Rel) bool {
+	ks := x.keysAt(host)
+	o := get[Owner](x.reading, ks[0])
+	return o != nil && len(o.types()) > 0 || slices.Contains(x.zone.MadeNames, host) || slices.ContainsFunc(ks[1:], func(k Key) bool {
+		h := get[Holding](x.reading, k)
+		return h != nil && h.Parent != nil && h.Parent.UID == x.zone.UID
+	})
 }
 
 // undottedServers warns of relative name servers of two labels or more that the zone gives no address, but for those

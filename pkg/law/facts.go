@@ -34,13 +34,11 @@ const (
 	KindOwnersBelow
 	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial.
+	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial. Without a
+	// name it is the one that names begin with after a restore, where the store remembers none of theirs.
 	KindLastSerial
 	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
-	// KindFloor asks for the serial that names begin with after a restore, where the store remembers none of theirs:
-	// *LastSerial.
-	KindFloor
 	// KindRules asks which rules Delegations give Namespace in the zone with uid Zone: *NamespaceRules.
 	KindRules
 	// KindWork asks for the outbox item with the id Object: *Work.
@@ -84,6 +82,9 @@ func OwnersBelowKey(zone string, owner name.Rel) Key {
 func ZonesBelowKey(view string, n name.Name) Key {
 	return Key{Kind: KindZonesBelow, View: view, Name: n}
 }
+func LastSerialKey(view string, fqdn name.Name) Key {
+	return Key{Kind: KindLastSerial, View: view, Name: fqdn}
+}
 func CutKey(parent, child string) Key { return Key{Kind: KindCut, Zone: parent, Object: child} }
 func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
@@ -91,6 +92,9 @@ func CountKey(zone, namespace string) Key {
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
+
+// FloorKey asks for the serial that names begin with after a restore.
+var FloorKey = Key{Kind: KindLastSerial}
 
 // Seen holds the facts that a decision knows so far. A nil value is a fact, too: nothing stands there. A decision
 // knows some ten facts, so they are a list. A name of 120 labels, or hosts of such names, take hundreds of facts:

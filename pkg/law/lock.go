@@ -74,20 +74,21 @@ func refuseMoving(n, zone name.Name) *Refusal {
 // DecideUnlocked ends the lock of a cascade in one zone that it touches: all that stood has come (S2.11). Plan.Zone is
 // nil where there is none.
 func DecideUnlocked(seen *Seen, place Place, id string) Outcome {
-	d := new(beginReading(seen))
-	plan := &Plan{}
-	z, h, ok := d.standingAt(place)
-	if !ok || z == nil || !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() }) {
-		return d.outcome(plan, nil)
-	}
-	after := *h
-	after.Works = slices.Clone(h.Works)
-	for i := range after.Works {
-		if after.Works[i].ID == id {
-			after.Works[i].Locks = name.Name{}
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan := &Plan{}
+		z, h := r.standingAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() }) {
+			return plan, nil
 		}
-	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: &after}
-	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
-	return Outcome{Plan: plan}
+		after := *h
+		after.Works = slices.Clone(h.Works)
+		for i := range after.Works {
+			if after.Works[i].ID == id {
+				after.Works[i].Locks = name.Name{}
+			}
+		}
+		plan.Zone = &ZoneChange{Zone: z, Holding: &after}
+		plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
+		return plan, nil
+	})
 }

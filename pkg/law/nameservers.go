@@ -23,10 +23,8 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, OwnerKey(z.UID, up))
 		}
-		if !d.askAll(ks) {
-			continue
-		}
-		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host))
+		d.askAll(ks)
+		o := get[Owner](d.reading, OwnerKey(z.UID, host))
 		if o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace }) {
 			return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace claims %s; a zone's own name servers are "+
 				"its own namespace's (S4.16; have its records removed, or use another host name)", host)
@@ -35,7 +33,7 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.6)", host)
 		}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
+			if o := get[Owner](d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
 				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.7)", host)
 			}
 		}
@@ -61,10 +59,7 @@ func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 			if len(s.Data) <= was {
 				continue
 			}
-			var known bool
-			if o, known = get[Owner](&d.reading, OwnerKey(z.UID, s.Owner)); !known {
-				continue
-			}
+			o = get[Owner](d.reading, OwnerKey(z.UID, s.Owner))
 			if z.typesAt(s.Owner, o.types()) > MaxTypesAtName && z.typesAt(s.Owner, o.types()) > before.typesAt(s.Owner, o.types()) {
 				return invalid("spec.nameServers", nil, ReasonLimitExceeded, "%s would have more than %d types with those of records (S5.8)", s.Owner, MaxTypesAtName)
 			}

@@ -28,35 +28,26 @@ type ParentAsk struct {
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.4–S3.11). Plan.Zone is nil when nothing changes.
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
-	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now,
-		WorkID: ask.WorkID}}
-	plan, refusal := d.decideParent(&ask)
-	return d.outcome(plan, refusal)
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		d := &zoneDecision{reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+		return d.decideParent(&ask)
+	})
 }
 
 func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &Plan{}
-	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
-	if !ok {
-		return nil, nil
-	}
+	holding := get[Holding](d.reading, HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
 		return plan, nil // it is gone, and that has a cascade of its own
 	}
-	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding)
-	if !known {
-		return nil, nil
-	}
+	x := d.parentOf(z.View, z.FQDN(), z.Namespace, holding)
 	var endsAt int64
 	if x.withdrawn {
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
 		if from := holding.Parent; work.Purge != "" {
 			grace = defaultGrace
 		} else if newly && from != nil && from.UID != x.parent.UID {
-			was, known := get[Zone](&d.reading, ZoneKey(from.Namespace, from.Name))
-			if !known {
-				return nil, nil
-			}
+			was := get[Zone](d.reading, ZoneKey(from.Namespace, from.Name))
 			if was == nil || was.UID != from.UID || was.Pending {
 				return plan, nil // that zone went, and the cascade which says how decides (S3.5)
 			}
@@ -64,19 +55,14 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came
 		// by a zone between it did not take.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
-		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, child: true, newly: newly,
+		w, release := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, child: true, newly: newly,
 			taken: taken, grace: grace, cause: work.Cause(), now: ask.Now})
-		if !known {
-			return nil, nil
-		}
 		if release || work.Ends {
 			return d.endZone(&Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.uncounted())
 		}
 		endsAt = w.EndsAt()
 	}
-	if !d.sayRenamed(x.cond, ask.Spec, z) {
-		return nil, nil
-	}
+	d.sayRenamed(x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
@@ -125,70 +111,53 @@ func (x *parentage) noteIn(h *Holding) {
 
 // parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.4–S3.11). has is the holding of
 // the zone.
-// known false: facts are needed.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) (*parentage, bool) {
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) *parentage {
 	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
 	if !ok {
-		return standalone, true
+		return standalone
 	}
-	_, above, known := r.findEnclosing(view, up)
-	if !known {
-		return nil, false
-	}
+	_, above := r.findEnclosing(view, up)
 	if above == nil {
-		return standalone, true
+		return standalone
 	}
-	p, ok := r.zoneOf(above)
-	if !ok {
-		return nil, false
-	}
-	given, known := r.ruledFor(p, ns)
-	if !known {
-		return nil, false
-	}
+	p := r.zoneOf(above)
+	given := r.ruledFor(p, ns)
 	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), enclosed: p.UID}
 	owner, _ := fqdn.Rel(p.FQDN())
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
 		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+
 			"delegate it (%s)", p.FQDN(), hint)}
-		return x, true
+		return x
 	}
 	if !x.delegates {
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
 		x.cond = &Condition{Status: "True", Reason: ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it no more: "+
 			"it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
-		return x, true
+		return x
 	}
 	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
-	return x, true
+	return x
 }
 
 // sayRenamed adds to the condition of a zone that the zone of its zoneRef has another name than it had when this one
 // was made, if its namespace knows that zone (S1.6, S1.8): the zone keeps its name, and the status that follows from
-// it. known false: facts are needed.
-func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) (known bool) {
+// it.
+func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
-		return true
+		return
 	}
-	target, known := get[Zone](r, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
-	if !known || target == nil || target.Pending {
-		return known
-	}
-	knows, known := r.zoneKnownTo(target, z.Namespace)
-	if !known || !knows {
-		return known
+	target := get[Zone](r, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+	if target == nil || target.Pending || !r.zoneKnownTo(target, z.Namespace) {
+		return
 	}
 	would, err := name.ParseIn(spec.DomainName, target.FQDN())
 	if err != nil || would == z.FQDN() && target.View == z.View {
-		return true
+		return
 	}
-	given, known := r.ruledFor(target, z.Namespace)
-	if !known {
-		return false
-	}
+	given := r.ruledFor(target, z.Namespace)
 	var first string
 	if rel, ok := would.Rel(target.FQDN()); ok && !given.DelegatesZone(would, z.Namespace) {
 		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)
@@ -200,5 +169,4 @@ func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) (known bo
 	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.6; "+
 		"to make it anew as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
 		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), inView(target.View), would, first, z.Name, z.Namespace, z.Name, z.Name)
-	return true
 }

@@ -86,16 +86,17 @@ type RecordAsk struct {
 
 // DecideRecord decides a write of one record (S1–S5).
 func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
-	d := &recordDecision{reading: beginReading(seen), ask: ask}
-	plan, refusal := d.decideRecord()
-	if plan != nil && plan.Zone != nil {
-		plan.Zone.Zone = plan.Zone.Zone.withoutGiven()
-	}
-	return d.outcome(plan, refusal)
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan, refusal := (&recordDecision{reading: r, ask: ask}).decideRecord()
+		if plan != nil && plan.Zone != nil {
+			plan.Zone.Zone = plan.Zone.Zone.withoutGiven()
+		}
+		return plan, refusal
+	})
 }
 
 type recordDecision struct {
-	reading
+	*reading
 	ask RecordAsk
 	// home is the zone that the record stands in; nil: none.
 	home *Zone
@@ -124,11 +125,11 @@ func (a *RecordAsk) waitingAt(p *place) *Waiting {
 	return w
 }
 
-// locateRecord finds the zone of a record (S2.1, S2.3). It returns a nil place where facts are needed.
+// locateRecord finds the zone of a record (S2.1, S2.3).
 func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 	p := &place{view: r.View}
-	target, known, refusal := d.resolveName(p, r)
-	if !known || refusal != nil {
+	target, refusal := d.resolveName(p, r)
+	if refusal != nil {
 		return nil, refusal
 	}
 	if p.reason != "" {
@@ -145,51 +146,37 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 			return p, nil
 		}
 	}
-	at, holding, known := d.findEnclosing(p.view, start)
-	if !known {
-		return nil, nil
-	}
+	at, holding := d.findEnclosing(p.view, start)
 	if holding == nil {
 		p.reason = ReasonNoEnclosingZone
 		p.message = fmt.Sprintf("no zone%s encloses %s yet; the record is adopted when one does", inView(p.view), p.fqdn)
 		return p, nil
 	}
-	z, ok := d.zoneOf(holding)
-	if !ok {
-		return nil, nil
-	}
+	z := d.zoneOf(holding)
 	if target != nil && z.UID != target.UID {
 		return nil, forbidden(ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
 			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
-	given, known := d.ruledFor(z, r.Namespace)
-	if !known {
-		return nil, nil
-	}
+	given := d.ruledFor(z, r.Namespace)
 	p.zone, p.holding = given, holding
 	return p, nil
 }
 
 // resolveName finds the name and the view of a record. target is the zone of its zoneRef; where the record's namespace
-// does not know it, the place says so. known false: facts are needed.
-func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known bool, refusal *Refusal) {
+// does not know it, the place says so.
+func (d *recordDecision) resolveName(p *place, r *Record) (*Zone, *Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)
 		if err != nil {
-			return nil, true, invalid("spec.domainName", r.DomainName, ReasonInvalid, "%v", err)
+			return nil, invalid("spec.domainName", r.DomainName, ReasonInvalid, "%v", err)
 		}
 		p.fqdn = n
-		return nil, true, nil
+		return nil, nil
 	}
-	z, known := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
-	knows := false
-	if known && z != nil && !z.Pending {
-		knows, known = d.zoneKnownTo(z, r.Namespace)
-	}
+	z := get[Zone](d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
+	knows := z != nil && !z.Pending && d.zoneKnownTo(z, r.Namespace)
 	switch {
-	case !known:
-		return nil, false, nil
 	case !knows && d.home != nil && z != nil && d.home.UID == z.UID:
 		d.absent = absentMessage(r.ZoneRef, r.Namespace)
 	case !knows:
@@ -198,22 +185,22 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 		}
 		p.reason = ReasonZoneNotFound
 		p.message = absentMessage(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
-		return nil, true, nil
+		return nil, nil
 	}
 	if r.View != "" && r.View != z.View {
-		return nil, true, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
+		return nil, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
 	}
 	p.view = z.View
 	n, err := name.ParseIn(r.DomainName, z.FQDN())
 	if err != nil {
-		return nil, true, invalid("spec.domainName", r.DomainName, ReasonNameTooLong, "%v", err)
+		return nil, invalid("spec.domainName", r.DomainName, ReasonNameTooLong, "%v", err)
 	}
 	if !z.FQDN().Encloses(n) {
-		return nil, true, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, "+
+		return nil, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, "+
 			"the zone that zoneRef names (S1.1)", z.FQDN())
 	}
 	p.fqdn = n
-	return z, true, nil
+	return z, nil
 }
 
 // viewOf says which view an object with a zoneRef to z may name (S1.4).
@@ -234,10 +221,7 @@ func inView(view string) string {
 func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	ask := &d.ask
 	plan := &Plan{OrphanBefore: ask.Waits}
-	home, homeHolding, known := d.findHome()
-	if !known {
-		return nil, nil
-	}
+	home, homeHolding := d.findHome()
 	d.home = home
 	if ask.After == nil {
 		return d.leaveHome(plan, home, homeHolding)
@@ -247,9 +231,6 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 			"stays under its name (S1.7; try again when that is done, or delete it and make it anew)"}
 	}
 	p, refusal := d.locateRecord(ask.After)
-	if len(d.needs) > 0 {
-		return nil, nil
-	}
 	if refusal == nil && p.zone != nil && p.zone.Terminating && (home == nil || home.UID != p.zone.UID) {
 		refusal = forbidden(ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
 	}
@@ -301,29 +282,25 @@ func (d *recordDecision) refuseMove(home *Zone, p *place) *Refusal {
 }
 
 // findHome finds the zone that the record stands in now; nil where that is gone with its keys, which its own cascade
-// purges. known false: facts are needed.
-func (d *recordDecision) findHome() (home *Zone, holding *Holding, known bool) {
+// purges.
+func (d *recordDecision) findHome() (*Zone, *Holding) {
 	b := d.ask.Before
 	if b == nil {
-		return nil, nil, true
+		return nil, nil
 	}
-	z, known := get[Zone](&d.reading, ZoneKey(b.Zone.Namespace, b.Zone.Name))
-	if !known || z == nil || z.UID != b.Zone.UID || z.Pending {
-		return nil, nil, known
-	}
-	if holding, known = d.holdingOf(z); !known {
-		return nil, nil, false
+	z, holding := d.standingAt(Place{Ref: b.Zone})
+	if z == nil {
+		return nil, nil
 	}
 	if b.Owner.IsZero() {
 		before := *b
 		var ok bool
 		if before.Owner, ok = b.FQDN.Rel(z.FQDN()); !ok {
 			d.readAnew()
-			return nil, nil, false
 		}
 		d.ask.Before = &before
 	}
-	return z, holding, true
+	return z, holding
 }
 
 // leaveHome takes the record out of the zone that it stands in, if it does in any.
@@ -344,7 +321,7 @@ func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Hol
 		if r.Absolute() {
 			p.fqdn, _ = name.Parse(r.DomainName)
 		} else if r.ZoneRef != nil {
-			if z, _ := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name)); z != nil && !z.Pending {
+			if z := get[Zone](d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name)); z != nil && !z.Pending {
 				p.view = z.View
 				p.fqdn, _ = name.ParseIn(r.DomainName, z.FQDN())
 			}

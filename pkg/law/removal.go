@@ -19,18 +19,15 @@ func (d *zoneDecision) checkForeign() *Refusal {
 	if d.ask.Annotated || z.Terminating {
 		return nil
 	}
-	records, known1 := get[Foreign](&d.reading, Key{Kind: KindForeignRecords, Zone: z.UID, Namespace: z.Namespace})
-	zones, known2 := get[Foreign](&d.reading, Key{Kind: KindForeignZones, View: z.View, Name: z.FQDN(), Namespace: z.Namespace,
-		Object: z.UID})
-	if !known1 || !known2 {
-		return nil
+	keys := []Key{
+		{Kind: KindForeignRecords, Zone: z.UID, Namespace: z.Namespace},
+		{Kind: KindForeignZones, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID},
 	}
+	d.askAll(keys)
+	records, zones := get[Foreign](d.reading, keys[0]), get[Foreign](d.reading, keys[1])
 	var has []string
 	if records != nil && records.Count > 0 {
-		names, known := get[Foreign](&d.reading, Key{Kind: KindForeignNames, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace})
-		if !known {
-			return nil
-		}
+		names := get[Foreign](d.reading, Key{Kind: KindForeignNames, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace})
 		has = append(has, records.describeFirst("record", names))
 	}
 	switch {
@@ -75,16 +72,13 @@ func (f *Foreign) describeFirst(kind string, first *Foreign) string {
 // removeZone frees the name and leaves the records to the cascade (S8.1, S8.2).
 func (d *zoneDecision) removeZone(plan *Plan) (*Plan, *Refusal) {
 	z := d.ask.Before
-	holding, ok := d.holdingOf(z)
-	if !ok {
-		return nil, nil
-	}
+	holding := d.holdingOf(z)
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), maxRemovals)
 }
 
 // vacateName frees the name of a zone that stands no longer, and owes the release of what it had. most bounds such
-// cascades of its namespace that stand against the zone which gains its name. nil: facts are needed.
+// cascades of its namespace that stand against the zone which gains its name.
 func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, most int) (*Plan, *Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
@@ -95,17 +89,14 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
-		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})
+		Write{Key: LastSerialKey(z.View, z.FQDN()), Value: last})
 	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID,
 		Ends: holding.Withdrawn != "", Scans: []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()},
 		}}
 	plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
-	at, gaining, known := d.findAbove(z.View, z.FQDN())
-	if !known {
-		return nil, nil
-	}
+	at, gaining := d.findAbove(z.View, z.FQDN())
 	// The zones below (S3.4), and what waits there, which the zone kept out or which refers to a shorter one (S2.5,
 	// S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanZones, View: z.View, Name: z.FQDN()},
@@ -132,10 +123,10 @@ func recountParent(plan *Plan, view string, fqdn name.Name, h *Holding) {
 }
 
 // findAbove finds the longest zone strictly above a name.
-func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *Holding, bool) {
+func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *Holding) {
 	up, ok := n.Parent()
 	if !ok {
-		return name.Name{}, nil, true
+		return name.Name{}, nil
 	}
 	return d.findEnclosing(view, up)
 }

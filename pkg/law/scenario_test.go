@@ -158,7 +158,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		var jump string
 		d.MaybeScanArgs(t, "jump", &jump)
 		floor.Jump = parseNumber(t, d, jump)
-		w.facts[law.Key{Kind: law.KindFloor}] = floor
+		w.facts[law.FloorKey] = floor
 	case "run":
 		by, err := time.ParseDuration(d.CmdArgs[0].Key)
 		if err != nil {

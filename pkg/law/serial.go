@@ -18,16 +18,15 @@ func Remember(z *Zone) *LastSerial {
 // findLastSerial returns the last serial of a name, under any zone, as it is remembered. Else it returns the floor of
 // a restored store, which lacks zones that are not in its backup: a zone there that begins at its minimumSerial may
 // have begun there before. 0: there is none.
-func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial, known bool) {
-	last, ok := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: view, Name: fqdn})
-	floor, ok1 := get[LastSerial](&d.reading, Key{Kind: KindFloor})
+func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial) {
+	keys := []Key{LastSerialKey(view, fqdn), FloorKey}
+	d.askAll(keys)
+	last, floor := get[LastSerial](d.reading, keys[0]), get[LastSerial](d.reading, keys[1])
 	switch {
-	case !ok || !ok1:
-		return nil, 0, false
 	case last != nil:
-		return last, last.Serial, true
+		return last, last.Serial
 	case floor == nil:
-		return nil, 0, true
+		return nil, 0
 	}
 	from = floor.Serial
 	if minimum != nil {
@@ -37,7 +36,7 @@ func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint
 			from = jumped
 		}
 	}
-	return nil, max(from, 1), true
+	return nil, max(from, 1)
 }
 
 // NextSerial is the serial after last (S6.8): last+1, then the day's first

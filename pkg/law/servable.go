@@ -60,8 +60,8 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 }
 
 // updateNameServers updates what depends on the zone's name servers where the step touches them: the pending cut of
-// the parent and the Servable condition. false: facts are needed.
-func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
+// the parent and the Servable condition.
+func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) {
 	z := x.zone
 	apexNS, address := false, false
 	hosts := apexHosts(z, x.holding)
@@ -73,12 +73,10 @@ func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
 		address = address || (c.Type == rdata.A || c.Type == rdata.AAAA || c.Type == rdata.CNAME) && slices.Contains(hosts, c.Owner)
 	}
 	if !apexNS && !address {
-		return true
+		return
 	}
 	plan.oweCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
-	c, known := judgeServable(&x.reading, z, change.Holding, x.owners)
-	change.Servable = c
-	return known
+	change.Servable = judgeServable(x.reading, z, change.Holding, x.owners)
 }
 
 // apexHosts are the hosts of the zone's name servers at or below its apex.
@@ -108,14 +106,14 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// judgeServable returns the Servable condition of a zone of which a write changes owners. false: facts are needed.
-func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition, bool) {
+// judgeServable returns the Servable condition of a zone of which a write changes owners.
+func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) *Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
-		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}, true
+		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}
 	}
 	hosts := apexHosts(z, h)
 	if n := namesOf(hosts); n > MaxNameServerNames {
-		return &Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the name servers in the zone and between them and its apex, and at most %d are looked at: name fewer, or hosts in another zone", n, MaxNameServerNames)}, true
+		return &Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the name servers in the zone and between them and its apex, and at most %d are looked at: name fewer, or hosts in another zone", n, MaxNameServerNames)}
 	}
 	var ks []Key
 	for _, host := range hosts {
@@ -125,13 +123,11 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 			}
 		}
 	}
-	if !r.askAll(ks) {
-		return nil, false
-	}
+	r.askAll(ks)
 	stands := func(at name.Rel) *Owner {
 		o := owners.after(at)
 		if o == nil {
-			o, _ = get[Owner](r, OwnerKey(z.UID, at))
+			o = get[Owner](r, OwnerKey(z.UID, at))
 		}
 		return o
 	}
@@ -149,7 +145,7 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 		}
 		o := stands(host)
 		if o.hasType(rdata.CNAME) {
-			return &Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a CNAME (RFC 2181 §10.3): give it addresses instead", host)}, true
+			return &Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a CNAME (RFC 2181 §10.3): give it addresses instead", host)}
 		}
 		made := slices.ContainsFunc(z.madeAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
 		if !made && !o.hasType(rdata.A) && !o.hasType(rdata.AAAA) {
@@ -157,9 +153,9 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 		}
 	}
 	if len(missing) > 0 {
-		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone, or in a delegated child zone: " + listSome(missing)}, true
+		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone, or in a delegated child zone: " + listSome(missing)}
 	}
-	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
+	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}
 }
 
 // warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:

@@ -43,7 +43,7 @@ func (w *world) checkAll() []string {
 			if z == nil || z.View != k.View || z.FQDN() != k.Name {
 				report("S1.5: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
 			}
-		case law.KindLastSerial, law.KindFloor:
+		case law.KindLastSerial:
 		case law.KindWithdrawal:
 			if standing[k.Object] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Object }) {
 				report("zone %s is gone and its key %v is not", k.Object, k)

@@ -61,8 +61,7 @@ func (x *delta) refuseTurn() *Refusal {
 	if other == "" || other == ns || slices.ContainsFunc(z.findGrants(x.place.fqdn, x.come.Type, ns), literal) {
 		return nil
 	}
-	of, known := x.ruledFor(z, other)
-	if !known || !of.allowsName(x.nameOf(Base(x.come.Owner)), other) {
+	if !x.ruledFor(z, other).allowsName(x.nameOf(Base(x.come.Owner)), other) {
 		return nil
 	}
 	return x.refuseHeld()

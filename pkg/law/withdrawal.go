@@ -95,22 +95,18 @@ type withdrawing struct {
 
 // noteWithdrawal returns the time that is left, nil for none, and notes in the plan that it begins. It begins anew with
 // each write of the zone's own namespace that takes something more, and after rules came back for all. What others
-// cause, as the end or the removal of a zone between, prolongs no period. release: it goes now. known false: facts are
-// needed.
-func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, release, known bool) {
+// cause, as the end or the removal of a zone between, prolongs no period. release: it goes now.
+func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, release bool) {
 	if x.newly && x.grace == 0 {
-		return nil, true, true
+		return nil, true
 	}
 	key := WithdrawalKey(x.zone.UID, x.namespace)
-	was, known := get[Withdrawal](r, key)
-	z, known1 := r.ruledFor(x.zone, x.namespace)
+	was, z := get[Withdrawal](r, key), r.ruledFor(x.zone, x.namespace)
 	switch {
-	case !known || !known1:
-		return nil, false, false
 	case was == nil:
 		was = &Withdrawal{}
 	case was.Now:
-		return was, true, true
+		return was, true
 	}
 	next := *was
 	if was.Since == 0 || x.taken && was.Cause != x.cause || x.newly && was.isCancelled(z, x.namespace) {
@@ -125,28 +121,29 @@ func (r *reading) noteWithdrawal(plan *Plan, x withdrawing) (w *Withdrawal, rele
 	if next != *was {
 		plan.Writes = append(plan.Writes, Write{Key: key, Value: &next})
 	}
-	return &next, next.Over(), true
+	return &next, next.Over()
 }
 
 // DecideDue notes how long servers ran since a withdrawal, and owes the release when its period is over. counted is
 // the withdrawal when the server began to count, and passed the number of seconds since then. The plan is empty where
 // another server has noted it, or it began anew.
 func DecideDue(seen *Seen, place Place, namespace string, counted Withdrawal, passed int64, workID string, now int64) Outcome {
-	d := new(beginReading(seen))
-	plan := &Plan{}
-	key := WithdrawalKey(place.UID, namespace)
-	w, ok := get[Withdrawal](d, key)
-	z, _, ok1 := d.standingAt(place)
-	if !ok || !ok1 || w == nil || *w != counted || z == nil {
-		return d.outcome(plan, nil)
-	}
-	next := *w
-	next.Passed = min(next.Grace, next.Passed+passed)
-	plan.Writes = []Write{{Key: key, Value: &next}}
-	if next.Over() {
-		plan.Work = releaseWork(z, []string{namespace}, workID, now)
-	}
-	return Outcome{Plan: plan}
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan := &Plan{}
+		key := WithdrawalKey(place.UID, namespace)
+		w := get[Withdrawal](r, key)
+		z, _ := r.standingAt(place)
+		if w == nil || *w != counted || z == nil {
+			return plan, nil
+		}
+		next := *w
+		next.Passed = min(next.Grace, next.Passed+passed)
+		plan.Writes = []Write{{Key: key, Value: &next}}
+		if next.Over() {
+			plan.Work = releaseWork(z, []string{namespace}, workID, now)
+		}
+		return plan, nil
+	})
 }
 
 // releaseWork is the cascade that releases what the rules of z allow some namespaces no more. It does not unsettle the
@@ -176,9 +173,8 @@ func (r *reading) releaseNow(plan *Plan, z *Zone, before, after []string, workID
 	}
 	for _, ns := range added {
 		key := WithdrawalKey(z.UID, ns)
-		w, known := get[Withdrawal](r, key)
-		given, known1 := r.ruledFor(z, ns)
-		if known && known1 && plan.Work == nil && (w == nil || w.isCancelled(given, ns)) {
+		w, given := get[Withdrawal](r, key), r.ruledFor(z, ns)
+		if plan.Work == nil && (w == nil || w.isCancelled(given, ns)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("kubi.zone/release-now does nothing for namespace %q: zone %s has nothing "+
 				"of it that its rules allow no more (S3.6)", ns, z.FQDN()))
 		}
@@ -198,19 +194,24 @@ const MaxReleases = 16
 // DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew
 // meanwhile stays.
 func DecideReleased(seen *Seen, work *Work) Outcome {
-	d := new(beginReading(seen))
-	plan := &Plan{}
-	for _, ns := range work.Releases[:min(len(work.Releases), MaxReleases)] {
-		key := WithdrawalKey(work.Releasing, ns)
-		if w, known := get[Withdrawal](d, key); known && w != nil && w.Over() {
-			plan.Writes = append(plan.Writes, Write{Key: key})
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan := &Plan{}
+		var keys []Key
+		for _, ns := range work.Releases[:min(len(work.Releases), MaxReleases)] {
+			keys = append(keys, WithdrawalKey(work.Releasing, ns))
 		}
-	}
-	return d.outcome(plan, nil)
+		r.askAll(keys)
+		for _, key := range keys {
+			if w := get[Withdrawal](r, key); w != nil && w.Over() {
+				plan.Writes = append(plan.Writes, Write{Key: key})
+			}
+		}
+		return plan, nil
+	})
 }
 
 // endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.7). from is
-// the zone that encloses it. nil: facts are needed; Later: too many go at once, and it ends when others are through.
+// the zone that encloses it. Later: too many go at once, and it ends when others are through.
 func (d *zoneDecision) endZone(plan *Plan, holding *Holding, from *Zone, counted bool) (*Plan, *Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), maxEnds)
@@ -236,29 +237,30 @@ func (d *zoneDecision) endZone(plan *Plan, holding *Holding, from *Zone, counted
 // DecideEnded decides that what an ended zone had is released: from now on a rule may make it anew. now is in unix
 // seconds.
 func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
-	d := new(beginReading(seen))
-	plan := &Plan{}
-	place := work.Ended
-	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
-	last, ok1 := get[LastSerial](d, Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN})
-	if !ok || !ok1 || z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
-		return d.outcome(plan, nil) // it was deleted, or facts are needed
-	}
-	after := *z
-	after.Ending = false
-	plan.Zone = &ZoneChange{Zone: &after}
-	if last != nil && last.Zone == z.UID {
-		kept := *last
-		kept.Zone = ""
-		plan.Writes = []Write{{Key: Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN}, Value: &kept}}
-	}
-	scan := Scan{Kind: ScanPending, Target: z.ZoneRef}
-	if z.ZoneRef == nil {
-		scan = Scan{Kind: ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
-	}
-	plan.Work = &Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN), View: place.View, By: work.By,
-		Since: now, Scans: []Scan{scan}}
-	return Outcome{Plan: plan}
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan := &Plan{}
+		place := work.Ended
+		z := get[Zone](r, ZoneKey(place.Namespace, place.Name))
+		last := get[LastSerial](r, LastSerialKey(place.View, place.FQDN))
+		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
+			return plan, nil // it was deleted
+		}
+		after := *z
+		after.Ending = false
+		plan.Zone = &ZoneChange{Zone: &after}
+		if last != nil && last.Zone == z.UID {
+			kept := *last
+			kept.Zone = ""
+			plan.Writes = []Write{{Key: LastSerialKey(place.View, place.FQDN), Value: &kept}}
+		}
+		scan := Scan{Kind: ScanPending, Target: z.ZoneRef}
+		if z.ZoneRef == nil {
+			scan = Scan{Kind: ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
+		}
+		plan.Work = &Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN), View: place.View, By: work.By,
+			Since: now, Scans: []Scan{scan}}
+		return plan, nil
+	})
 }
 
 // withdrawRecord decides about a record that stands in its zone, and that the rules of that allow no more (S2.5). It
@@ -267,11 +269,8 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
 	if base := Base(ask.Before.Owner); ask.Yields.IsZero() || ask.Yields != base {
-		w, release, known := d.noteWithdrawal(plan, withdrawing{zone: z, namespace: ask.Namespace, newly: ask.Before.EndsAt == 0,
+		w, release := d.noteWithdrawal(plan, withdrawing{zone: z, namespace: ask.Namespace, newly: ask.Before.EndsAt == 0,
 			taken: ask.Before.EndsAt == 0 && ask.WorkBy == z.Namespace, grace: z.Grace, cause: ask.Cause, now: ask.Now})
-		if !known {
-			return nil, nil
-		}
 		if !release {
 			plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
 				Reason: ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
@@ -293,7 +292,7 @@ func (d *recordDecision) withdrawRecord(plan *Plan, holding *Holding, p *place, 
 
 // mayEvict reports whether a new record gets a name from the tenant that claims it: by a rule that names it
 // literally, where the rules allow that namespace the name no more (S2.13). A rule with "*" does not, so that no
-// neighbour takes a name that lost its rule by accident. false, too: facts are needed.
+// neighbour takes a name that lost its rule by accident.
 func (x *delta) mayEvict() bool {
 	z, base, from := x.zone, Base(x.come.Owner), x.claimedBy
 	if from == "" || from == z.Namespace || x.ask.Before != nil || x.ask.Yields == base || slices.Contains(z.MadeNames, base) {
@@ -306,9 +305,8 @@ func (x *delta) mayEvict() bool {
 	if !slices.ContainsFunc(grants, func(g grant) bool { return g.literal && !g.shared }) {
 		return false
 	}
-	given, known := x.ruledFor(z, from)
 	at, err := base.In(z.FQDN())
-	return known && err == nil && !given.allowsName(at, from)
+	return err == nil && !x.ruledFor(z, from).allowsName(at, from)
 }
 
 // yieldWorkID is the id of the outbox item that has a namespace give a base name of a zone away. All that want the name
@@ -329,10 +327,7 @@ func (x *delta) awaitEviction(plan *Plan, from string) *Plan {
 	}
 	base := Base(x.come.Owner)
 	id := yieldWorkID(x.zone.UID, base)
-	standing, known := get[Work](&x.reading, WorkKey(id))
-	if !known {
-		return nil
-	}
+	standing := get[Work](x.reading, WorkKey(id))
 	at, _ := base.In(x.zone.FQDN())
 	plan.Work = &Work{ID: id, Reason: fmt.Sprintf("a name of zone %s goes to another namespace", x.zone.FQDN()), View: p.view,
 		By: x.zone.Namespace, Since: ask.Now.Unix(), Unmarked: true, Yields: base, Scans: []Scan{

@@ -10,16 +10,17 @@ import (
 // DecideThrough takes the mark of a finished cascade from one zone it touched
 // (S7.2). Plan.Zone is nil when the zone is gone or not marked.
 func DecideThrough(seen *Seen, place Place, id string) Outcome {
-	d := new(beginReading(seen))
-	plan := &Plan{}
-	z, h, ok := d.standingAt(place)
-	if !ok || z == nil || !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
-		return d.outcome(plan, nil)
-	}
-	after := h.WithoutWork(id)
-	plan.Zone = &ZoneChange{Zone: z, Holding: after}
-	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: after}}
-	return Outcome{Plan: plan}
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan := &Plan{}
+		z, h := r.standingAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+			return plan, nil
+		}
+		after := h.WithoutWork(id)
+		plan.Zone = &ZoneChange{Zone: z, Holding: after}
+		plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: after}}
+		return plan, nil
+	})
 }
 
 // A zone waits so many seconds for its cascades, of other namespaces or of its own, before it is delivered as it is.
@@ -54,18 +55,19 @@ func (h *Holding) OverdueAt(now int64) bool {
 
 // DecideOverdue lets a zone be delivered although cascades stand against it.
 func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
-	d := new(beginReading(seen))
-	plan := &Plan{}
-	z, h, ok := d.standingAt(place)
-	if !ok || z == nil || !h.OverdueAt(now) {
-		return d.outcome(plan, nil)
-	}
-	after := *h
-	after.Overdue = true
-	if !h.isWaived(now) {
-		after.Waived = now + waiver
-	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: &after}
-	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
-	return Outcome{Plan: plan}
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		plan := &Plan{}
+		z, h := r.standingAt(place)
+		if z == nil || !h.OverdueAt(now) {
+			return plan, nil
+		}
+		after := *h
+		after.Overdue = true
+		if !h.isWaived(now) {
+			after.Waived = now + waiver
+		}
+		plan.Zone = &ZoneChange{Zone: z, Holding: &after}
+		plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
+		return plan, nil
+	})
 }

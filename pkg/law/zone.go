@@ -63,13 +63,13 @@ type ZoneAsk struct {
 // DecideZone decides a write of one zone (S3, S6, S8). A zone that stands keeps its name, whatever became of the zone
 // that it refers to (S1.6, S3.3).
 func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
-	d := &zoneDecision{reading: beginReading(seen), ask: ask}
-	plan, refusal := d.decideZone()
-	return d.outcome(plan, refusal)
+	return decide(seen, func(r *reading) (*Plan, *Refusal) {
+		return (&zoneDecision{reading: r, ask: ask}).decideZone()
+	})
 }
 
 type zoneDecision struct {
-	reading
+	*reading
 	ask ZoneAsk
 	// by is the namespace that caused the decision, "" for the zone's own.
 	by string
@@ -95,7 +95,7 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 		if ask.Before.Pending {
 			return plan, nil
 		}
-		if refusal := d.checkForeign(); refusal != nil || len(d.needs) > 0 {
+		if refusal := d.checkForeign(); refusal != nil {
 			return nil, refusal
 		}
 		return d.removeZone(plan)
@@ -109,7 +109,7 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 	}
 	if ask.Before != nil && !ask.Before.Pending {
 		if ask.After.Terminating {
-			if refusal := d.checkForeign(); refusal != nil || len(d.needs) > 0 {
+			if refusal := d.checkForeign(); refusal != nil {
 				return nil, refusal
 			}
 		}
@@ -125,9 +125,6 @@ func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}
 	s, refusal := d.locateZone()
-	if len(d.needs) > 0 {
-		return nil, nil
-	}
 	if refusal != nil {
 		if ask.Cascade {
 			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -159,25 +156,19 @@ func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 // another question (checkPlace).
 func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
-	target, known, refusal := d.resolveName(s)
-	if !known || refusal != nil || s.pending {
+	target, refusal := d.resolveName(s)
+	if refusal != nil || s.pending {
 		return s, refusal
 	}
 	up, ok := s.fqdn.Parent()
 	if !ok {
 		return s, nil // the root
 	}
-	at, holding, known := d.findEnclosing(s.view, up)
-	if !known {
-		return nil, nil
-	}
+	at, holding := d.findEnclosing(s.view, up)
 	if holding == nil {
 		return s, nil
 	}
-	p, ok := d.zoneOf(holding)
-	if !ok {
-		return nil, nil
-	}
+	p := d.zoneOf(holding)
 	if target != nil && p.UID != target.UID {
 		return nil, forbidden(ReasonNotDelegated, "%s lies in the longer zone %s, and zoneRef names %s (refer to the longer zone)", s.fqdn,
 			at, target.FQDN())
@@ -188,44 +179,36 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 }
 
 // resolveName finds the name and the view of the zone. target is the zone of its zoneRef; without one that its
-// namespace knows it is pending. known false: facts are needed.
-func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refusal *Refusal) {
+// namespace knows it is pending.
+func (d *zoneDecision) resolveName(s *zonePlace) (*Zone, *Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
 		n, err := name.Parse(spec.DomainName)
 		if err != nil {
-			return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "%v", err)
+			return nil, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "%v", err)
 		}
 		s.fqdn = n
-		return nil, true, nil
+		return nil, nil
 	}
-	z, known := get[Zone](&d.reading, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
-	if !known {
-		return nil, false, nil
-	}
-	if z == nil || z.Pending {
+	z := get[Zone](d.reading, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+	if z == nil || z.Pending || !d.zoneKnownTo(z, spec.Namespace) {
 		s.pending = true
-		return nil, true, nil
-	}
-	knows, known := d.zoneKnownTo(z, spec.Namespace)
-	if !known || !knows {
-		s.pending = true
-		return nil, known, nil
+		return nil, nil
 	}
 	if spec.View != "" && spec.View != z.View {
-		return nil, true, invalid("spec.view", spec.View, ReasonInvalid, "%s", viewOf(z))
+		return nil, invalid("spec.view", spec.View, ReasonInvalid, "%s", viewOf(z))
 	}
 	s.view = z.View
 	n, err := name.ParseIn(spec.DomainName, z.FQDN())
 	if err != nil {
-		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonNameTooLong, "%v", err)
+		return nil, invalid("spec.domainName", spec.DomainName, ReasonNameTooLong, "%v", err)
 	}
 	if !z.FQDN().Encloses(n) || n == z.FQDN() {
-		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)",
+		return nil, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)",
 			z.FQDN())
 	}
 	s.fqdn = n
-	return z, true, nil
+	return z, nil
 }
 
 // createRole is the command that makes a Role for establishing one zone (S3.3).
@@ -245,10 +228,7 @@ func createRole(namespace, resourceName string) string {
 
 // checkPlace decides whether a zone may be made at its place (S1.5, S3.1, S3.3, S4.15).
 func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
-	held, ok := get[Holding](&d.reading, HoldingKey(s.view, s.fqdn))
-	if !ok {
-		return nil
-	}
+	held := get[Holding](d.reading, HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
 		return &Refusal{Kind: Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: ReasonNameHeld,
 			Message: fmt.Sprintf("a zone%s with this name exists already (S1.5)", inView(s.view))}
@@ -257,27 +237,25 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) *Refusal {
 		return d.checkEstablish(s)
 	}
 	p, refusal := d.checkRules(s)
-	if p == nil || refusal != nil {
+	if refusal != nil {
 		return refusal
 	}
 	ks := []Key{OwnerKey(p.UID, s.owner), OwnersBelowKey(p.UID, s.owner), ZonesBelowKey(s.view, s.fqdn)}
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
-	if !d.askAll(ks) {
-		return nil
-	}
-	if refusal = d.checkForeignNames(s, p); refusal != nil || len(d.needs) > 0 {
+	d.askAll(ks)
+	if refusal = d.checkForeignNames(s, p); refusal != nil {
 		return refusal
 	}
-	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
+	o := get[Owner](d.reading, OwnerKey(p.UID, s.owner))
 	if refusal = d.checkOwner(s, p, o); refusal != nil {
 		return refusal
 	}
 	if refusal = d.checkAbove(s, p); refusal != nil {
 		return refusal
 	}
-	if below, _ := get[OwnersBelow](&d.reading, OwnersBelowKey(p.UID, s.owner)); below != nil {
+	if below := get[OwnersBelow](d.reading, OwnersBelowKey(p.UID, s.owner)); below != nil {
 		s.taken = below.Names
 	}
 	if o != nil && len(o.Values) > 0 {
@@ -309,16 +287,13 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *Refusal {
 }
 
 // checkRules refuses a zone that the zone above does not delegate, or not now, and returns that one with its rules for
-// the namespace (S3.1). nil, nil: facts are needed.
+// the namespace (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
 		return nil, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
-	p, known := d.ruledFor(p, ns)
-	if !known {
-		return nil, nil
-	}
+	p = d.ruledFor(p, ns)
 	if !p.DelegatesZone(s.fqdn, ns) {
 		return nil, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation "+
 			"with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
@@ -333,15 +308,12 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 	if ns == p.Namespace {
 		return nil
 	}
-	c := &claimant{reading: &d.reading, zone: p, holding: s.parentHolding, namespace: ns, admission: AdmittedPlain,
+	c := &claimant{reading: d.reading, zone: p, holding: s.parentHolding, namespace: ns, admission: AdmittedPlain,
 		ownerAt: func(n name.Rel) *Owner {
-			o, _ := get[Owner](&d.reading, OwnerKey(p.UID, n))
+			o := get[Owner](d.reading, OwnerKey(p.UID, n))
 			return o
 		}}
-	others, known := c.cutsOff(s.owner)
-	if !known {
-		return nil
-	}
+	others := c.cutsOff(s.owner)
 	if others {
 		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S4.15; "+
 			"choose a name of your own)", s.fqdn, p.FQDN())
@@ -368,7 +340,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, o *Owner) *Refusal {
 // checkAbove refuses a zone below a DNAME of the zone p above it (S5.6): no server loads its NS there.
 func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) *Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
-		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
+		o := get[Owner](d.reading, OwnerKey(p.UID, up))
 		if o.hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
 			return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
@@ -382,10 +354,7 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) *Refusal {
 func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask, spec := &d.ask, d.ask.After
 	refusal := d.checkPlace(plan, s)
-	last, from, ok := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
-	if !ok || len(d.needs) > 0 {
-		return nil, nil
-	}
+	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if refusal == nil {
 		refusal = s.refuseLocked(spec.Namespace, last)
 	}
@@ -426,7 +395,7 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		return nil, r
 	}
 	if last != nil {
-		plan.Writes = append(plan.Writes, Write{Key: Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn}})
+		plan.Writes = append(plan.Writes, Write{Key: LastSerialKey(s.view, s.fqdn)})
 	}
 	return d.finishPlan(plan, change)
 }
@@ -447,9 +416,7 @@ func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
 		h.Parent = nil
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
 	}
-	if p, known := d.ruledFor(s.parent, d.ask.After.Namespace); known {
-		h.DS = p.delegatesDS(s.fqdn, d.ask.After.Namespace)
-	}
+	h.DS = d.ruledFor(s.parent, d.ask.After.Namespace).delegatesDS(s.fqdn, d.ask.After.Namespace)
 	h.Enclosed = s.parent.UID
 	h.Parent = &s.parent.Ref
 	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
@@ -494,10 +461,7 @@ func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *conten
 
 func (d *zoneDecision) finishPlan(plan *Plan, change *ZoneChange) (*Plan, *Refusal) {
 	change.releaseHold(plan, d.ask.Now.Unix())
-	c, known := judgeServable(&d.reading, change.Zone, change.Holding, nil)
-	if !known {
-		return nil, nil
-	}
+	c := judgeServable(d.reading, change.Zone, change.Holding, nil)
 	change.Servable = c
 	d.warnOfAddresses(plan, change)
 	plan.Zone = change
@@ -509,10 +473,7 @@ func (d *zoneDecision) finishPlan(plan *Plan, change *ZoneChange) (*Plan, *Refus
 func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask := &d.ask
 	before := ask.Before
-	holding, ok := d.holdingOf(before)
-	if !ok {
-		return nil, nil
-	}
+	holding := d.holdingOf(before)
 	z := d.wantedZone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows,
 		before.RRsets
@@ -521,7 +482,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	change := &ZoneChange{Zone: z, Holding: &h}
 	d.publishDeletions(plan, change, before)
 	z = change.Zone
-	if refusal := d.nameServersFree(z, before, &h); refusal != nil || len(d.needs) > 0 {
+	if refusal := d.nameServersFree(z, before, &h); refusal != nil {
 		return nil, refusal
 	}
 	d.undottedServers(plan, z, before)

@@ -100,9 +100,10 @@ func (k Keys) Key(f law.Key) string {
 	case law.KindHolding, law.KindZonesBelow, law.KindForeignZones:
 		return k.Room("names") + viewKey(f.View) + "/" + f.Name.Key()
 	case law.KindLastSerial:
+		if f.Name.IsZero() {
+			return k.Room("serials") + "@floor" // no view is called so: it has no "/"
+		}
 		return k.Room("serials") + viewKey(f.View) + "/" + f.Name.Key()
-	case law.KindFloor:
-		return k.Room("serials") + "@floor" // no view is called so: it has no "/"
 	case law.KindZone:
 		return k.Zone(f.Namespace, f.Object)
 	case law.KindOwner, law.KindOwnersBelow:

@@ -64,7 +64,7 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Work{}
 	case law.KindWithdrawal:
 		v = &law.Withdrawal{}
-	case law.KindLastSerial, law.KindFloor:
+	case law.KindLastSerial:
 		v = &law.LastSerial{}
 	default:
 		return nil, fmt.Errorf("a fact of kind %d is not stored", k.Kind)
