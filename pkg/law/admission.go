@@ -67,7 +67,7 @@ func (x *delta) admitRecord(plan *Plan) *Refusal {
 func (x *delta) findAdmission() (admitted, *Refusal) {
 	z, come, ns := x.zone, x.come, x.ask.Namespace
 	n := x.place.fqdn
-	grants := z.findGrants(n, come.Type, ns)
+	grants := z.RuleSet().findGrants(n, come.Type, ns)
 	if len(grants) == 0 {
 		return admitted{}, z.notDelegated(n, come.Owner, come.Type, ns)
 	}
@@ -79,7 +79,7 @@ func (x *delta) findAdmission() (admitted, *Refusal) {
 	for _, kind := range kinds {
 		for i := range grants {
 			g := &grants[i]
-			if z.kindOf(g, come.Owner, ns) != kind {
+			if z.RuleSet().kindOf(g, come.Owner, ns) != kind {
 				continue
 			}
 			c := x.claimant(kind, g.rule)
@@ -155,7 +155,7 @@ func (x *delta) warnOfMixing(a Admission, plan *Plan) {
 		warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
 		return
 	}
-	if x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)) {
+	if x.others.hasType(come.Type) && (a == AdmittedShared || own && z.RuleSet().listsShared(come.Owner)) {
 		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
 	}
 }

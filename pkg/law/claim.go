@@ -112,7 +112,7 @@ func (c *claimant) refuseClaim(owner, base name.Rel) *Refusal {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.admission == AdmittedShared, mine.Literal > 0 && c.admission == AdmittedLiteral:
 		return nil // it claims the name already
-	case mine.Literal > 0 && c.zone.namesFor(at, c.namespace): // and this record what is below it, too
+	case mine.Literal > 0 && c.zone.RuleSet().namesFor(at, c.namespace): // and this record what is below it, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
 	if refusal := c.refuseGlue(owner); refusal != nil {
@@ -206,7 +206,7 @@ func (c *claimant) isOwnName(n name.Rel) bool {
 			return false
 		}
 	}
-	return server || records || z.listsShared(n) || c.namesOwnHost(func(host name.Rel) bool { return host == n })
+	return server || records || z.RuleSet().listsShared(n) || c.namesOwnHost(func(host name.Rel) bool { return host == n })
 }
 
 // namesOwnHost reports whether the apex names a host that no tenant claims (S4.10) and that is one of some names.
@@ -267,7 +267,7 @@ func (c *claimant) ownBelow(n name.Rel) string {
 // ownNamesIn reports whether one of some names is the zone's own namespace's without a record there: a server of the
 // zone, a host that its apex names, or a name that a rule lists as shared.
 func (c *claimant) ownNamesIn(of func(name.Rel) bool) bool {
-	listed := slices.DeleteFunc(c.zone.listSharedNames(), func(n name.Rel) bool {
+	listed := slices.DeleteFunc(c.zone.RuleSet().listSharedNames(), func(n name.Rel) bool {
 		return c.admission == AdmittedShared && c.rule.namesShared(n, c.zone.FQDN())
 	})
 	return slices.ContainsFunc(c.zone.MadeNames, of) || slices.ContainsFunc(listed, of) || c.namesOwnHost(of)

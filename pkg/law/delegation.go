@@ -130,9 +130,9 @@ func (d *DelegatedRule) countOctets() int {
 	return n
 }
 
-// rules are those of the Zone, and those that Delegations give the namespace of the decision.
-func (z *Zone) rules() [2][]Rule {
-	return [2][]Rule{z.Rules, z.given}
+// RuleSet returns the rules of the Zone, and those that Delegations give the namespace of the decision.
+func (z *Zone) RuleSet() *Set {
+	return &Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]Rule{z.Rules, z.given}}
 }
 
 // withoutGiven is the zone without what Delegations give. The stored and remembered zone has to hold for

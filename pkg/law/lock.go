@@ -43,7 +43,7 @@ func (x *delta) refuseLocked() *Refusal {
 	}
 	base, err := Base(x.come.Owner).In(z.FQDN())
 	above := err == nil && (x.ask.Namespace != z.Namespace || x.come.Type == rdata.DNAME) && x.holding.hasLockedBelow(base)
-	if !above && !x.holding.hasLockedAt(p.fqdn) || len(z.findGrants(p.fqdn, x.come.Type, x.ask.Namespace)) == 0 {
+	if !above && !x.holding.hasLockedAt(p.fqdn) || len(z.RuleSet().findGrants(p.fqdn, x.come.Type, x.ask.Namespace)) == 0 {
 		return nil
 	}
 	return refuseMoving(p.fqdn, z.FQDN())

@@ -123,7 +123,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 	}
 	p := r.zoneOf(above)
 	given := r.ruledFor(p, ns)
-	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), enclosed: p.UID}
+	x := &parentage{parent: p, delegates: given.RuleSet().DelegatesZone(fqdn, ns), ds: given.RuleSet().delegatesDS(fqdn, ns), enclosed: p.UID}
 	owner, _ := fqdn.Rel(p.FQDN())
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
@@ -159,7 +159,7 @@ func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) {
 	}
 	given := r.ruledFor(target, z.Namespace)
 	var first string
-	if rel, ok := would.Rel(target.FQDN()); ok && !given.DelegatesZone(would, z.Namespace) {
+	if rel, ok := would.Rel(target.FQDN()); ok && !given.RuleSet().DelegatesZone(would, z.Namespace) {
 		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)
 	}
 	switch cond.Reason {

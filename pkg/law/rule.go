@@ -49,7 +49,7 @@ func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
 	}
-	for _, rules := range z.rules() {
+	for _, rules := range z.RuleSet().Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Records)+len(r.Zones) > 0 && r.coversNamespace(namespace) }) {
 			return true
 		}
@@ -122,6 +122,15 @@ func mustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
+// Set is the rules by which a zone decides about one namespace.
+type Set struct {
+	Zone name.Name
+	// Own is the zone's own namespace.
+	Own string
+	// Lists are those of the Zone, and those that Delegations give the namespace.
+	Lists [2][]Rule
+}
+
 // grant is one rule that allows a (name, type, namespace).
 type grant struct {
 	text       string
@@ -132,10 +141,10 @@ type grant struct {
 }
 
 // findGrants lists the rules of the zone that allow the record (S4.1–S4.6).
-func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
+func (s *Set) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 	var out []grant
-	own := namespace == z.Namespace
-	for _, rules := range z.rules() {
+	own := namespace == s.Own
+	for _, rules := range s.Lists {
 		for i := range rules {
 			r := &rules[i]
 			if !r.coversNamespace(namespace) {
@@ -143,15 +152,15 @@ func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 			}
 			for j := range r.Records {
 				rr := &r.Records[j]
-				if !rr.allowsType(t, own) || !rr.Pattern.Match(n, z.FQDN()) {
+				if !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
 					continue
 				}
 				out = append(out, grant{
 					text:       rr.Text,
 					rule:       r,
 					shared:     rr.Shared,
-					underscore: rr.Pattern.NamesUnderscore(n, z.FQDN()),
-					literal:    rr.Pattern.Names(n, z.FQDN()),
+					underscore: rr.Pattern.NamesUnderscore(n, s.Zone),
+					literal:    rr.Pattern.Names(n, s.Zone),
 				})
 			}
 		}
@@ -161,20 +170,20 @@ func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 
 // AllowsRecord reports whether the rules of z allow the namespace a record: a rule lists it, and its base name or its
 // underscore label (S4.8). Whether another namespace has the name is another question.
-func (z *Zone) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
-	owner, ok := n.Rel(z.FQDN())
-	grants := z.findGrants(n, t, namespace)
-	if !ok || len(grants) == 0 || namespace == z.Namespace {
+func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
+	owner, ok := n.Rel(s.Zone)
+	grants := s.findGrants(n, t, namespace)
+	if !ok || len(grants) == 0 || namespace == s.Own {
 		return ok && len(grants) > 0
 	}
-	at, err := Base(owner).In(z.FQDN())
-	return err == nil && z.allowsName(at, namespace) || slices.ContainsFunc(grants, func(g grant) bool { return g.underscore })
+	at, err := Base(owner).In(s.Zone)
+	return err == nil && s.allowsName(at, namespace) || slices.ContainsFunc(grants, func(g grant) bool { return g.underscore })
 }
 
 // listsShared reports whether a rule with shared: true names a name literally: then it is the zone's own namespace's
 // (S4.10).
-func (z *Zone) listsShared(owner name.Rel) bool {
-	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.namesShared(owner, z.FQDN()) })
+func (s *Set) listsShared(owner name.Rel) bool {
+	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.namesShared(owner, s.Zone) })
 }
 
 // namesShared reports whether the rule names a name of the zone literally, with shared: true.
@@ -196,16 +205,16 @@ func (r *Rule) sharesBelow(owner name.Rel, zone name.Name) bool {
 }
 
 // listSharedNames returns the names that rules with shared: true list literally (S4.8).
-func (z *Zone) listSharedNames() []name.Rel {
+func (s *Set) listSharedNames() []name.Rel {
 	var out []name.Rel
-	for i := range z.Rules {
-		for j := range z.Rules[i].Records {
-			rr := &z.Rules[i].Records[j]
+	for i := range s.Lists[0] {
+		for j := range s.Lists[0][i].Records {
+			rr := &s.Lists[0][i].Records[j]
 			if !rr.Shared {
 				continue
 			}
-			if n, ok := rr.Pattern.Only(z.FQDN()); ok {
-				if rel, ok := n.Rel(z.FQDN()); ok {
+			if n, ok := rr.Pattern.Only(s.Zone); ok {
+				if rel, ok := n.Rel(s.Zone); ok {
 					out = append(out, rel)
 				}
 			}
@@ -217,19 +226,19 @@ func (z *Zone) listSharedNames() []name.Rel {
 // DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). A tenant's zone at an
 // underscore name speaks for its base name and all below, so the rule names that label literally (S4.19). Rules of
 // Delegations count in a zone of reading.ruledFor.
-func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
-	owner, ok := n.Rel(z.FQDN())
-	if ok && namespace != z.Namespace && Base(owner) != owner {
-		return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, z.FQDN()) })
+func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
+	owner, ok := n.Rel(s.Zone)
+	if ok && namespace != s.Own && Base(owner) != owner {
+		return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, s.Zone) })
 	}
-	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
+	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) })
 }
 
 // delegatesDS reports whether such a rule has z contain the DS of that zone (S6.16).
-func (z *Zone) delegatesDS(n name.Name, namespace string) bool {
-	for _, rules := range z.rules() {
+func (s *Set) delegatesDS(n name.Name, namespace string) bool {
+	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
-			return r.DS && r.coversNamespace(namespace) && slices.ContainsFunc(r.Zones, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
+			return r.DS && r.coversNamespace(namespace) && slices.ContainsFunc(r.Zones, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) })
 		}) {
 			return true
 		}
@@ -238,12 +247,12 @@ func (z *Zone) delegatesDS(n name.Name, namespace string) bool {
 }
 
 // namesZone reports whether a rule that allows the zone names it literally.
-func (z *Zone) namesZone(n name.Name, namespace string) bool {
-	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })
+func (s *Set) namesZone(n name.Name, namespace string) bool {
+	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, s.Zone) })
 }
 
-func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
-	for _, rules := range z.rules() {
+func (s *Set) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
+	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool { return r.coversNamespace(namespace) && slices.ContainsFunc(r.Zones, matches) }) {
 			return true
 		}
@@ -252,10 +261,10 @@ func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bo
 }
 
 // allowsName reports whether a rule of z allows the namespace some type at n.
-func (z *Zone) allowsName(n name.Name, namespace string) bool {
-	for _, rules := range z.rules() {
+func (s *Set) allowsName(n name.Name, namespace string) bool {
+	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
-			return r.coversNamespace(namespace) && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Match(n, z.FQDN()) })
+			return r.coversNamespace(namespace) && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Match(n, s.Zone) })
 		}) {
 			return true
 		}
@@ -265,11 +274,11 @@ func (z *Zone) allowsName(n name.Name, namespace string) bool {
 
 // namesFor reports whether a rule of z names n literally for the namespace, for some type. Where that rule went, the
 // records that it let in excuse each other no more (S4.17).
-func (z *Zone) namesFor(n name.Name, namespace string) bool {
-	for _, rules := range z.rules() {
+func (s *Set) namesFor(n name.Name, namespace string) bool {
+	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
 			return r.coversNamespace(namespace) &&
-				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, z.FQDN()) })
+				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, s.Zone) })
 		}) {
 			return true
 		}
@@ -325,19 +334,19 @@ type admitted struct {
 var kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
 // kindOf is the kind of a grant for a tenant's record at owner (S4.7); "": its base name is not allowed.
-func (z *Zone) kindOf(g *grant, owner name.Rel, namespace string) Admission {
+func (s *Set) kindOf(g *grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {
 	case g.underscore:
 		return AdmittedUnderscore
-	case g.shared && (owner == base || g.rule.sharesName(base, z.FQDN())):
+	case g.shared && (owner == base || g.rule.sharesName(base, s.Zone)):
 		return AdmittedShared
 	case owner == base && g.literal:
 		return AdmittedLiteral
 	case owner == base:
 		return AdmittedPlain
 	}
-	if at, err := base.In(z.FQDN()); err != nil || !z.allowsName(at, namespace) {
+	if at, err := base.In(s.Zone); err != nil || !s.allowsName(at, namespace) {
 		return ""
 	}
 	return AdmittedPlain

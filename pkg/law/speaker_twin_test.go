@@ -104,7 +104,7 @@ func (w *world) tellZoneVoice(z *law.Zone) *voice {
 	in := w.zones[object{h.Namespace, h.Ref.Name}]
 	v := &voice{namespace: z.Namespace, zone: parent, own: z.Namespace == parent.Namespace, meant: w.holdingOf(z).Established,
 		came: w.zones[object{z.Namespace, z.Name}].created, zoneCame: in.created, ruled: in.written,
-		ends:  !parent.DelegatesZone(z.FQDN(), z.Namespace),
+		ends:  !parent.RuleSet().DelegatesZone(z.FQDN(), z.Namespace),
 		moved: w.zones[object{z.Namespace, z.Name}].first != parent.UID}
 	v.wrote = v.came
 	for _, rule := range parent.Rules {

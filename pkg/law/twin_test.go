@@ -264,7 +264,7 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 	}
 	var parent, withdrawn string
 	if enclosing != nil {
-		switch delegates := w.uniteRules(standing[enclosing.UID]).DelegatesZone(z.FQDN(), o.Namespace); {
+		switch delegates := w.uniteRules(standing[enclosing.UID]).RuleSet().DelegatesZone(z.FQDN(), o.Namespace); {
 		case delegates:
 			parent = enclosing.UID
 		case !h.Established:

@@ -58,10 +58,10 @@ func (x *delta) refuseTurn() *Refusal {
 	}
 	other := x.ask.Waits.KeptOut
 	literal := func(g grant) bool { return g.literal }
-	if other == "" || other == ns || slices.ContainsFunc(z.findGrants(x.place.fqdn, x.come.Type, ns), literal) {
+	if other == "" || other == ns || slices.ContainsFunc(z.RuleSet().findGrants(x.place.fqdn, x.come.Type, ns), literal) {
 		return nil
 	}
-	if !x.ruledFor(z, other).allowsName(x.nameOf(Base(x.come.Owner)), other) {
+	if !x.ruledFor(z, other).RuleSet().allowsName(x.nameOf(Base(x.come.Owner)), other) {
 		return nil
 	}
 	return x.refuseHeld()

@@ -301,12 +301,12 @@ func (x *delta) mayEvict() bool {
 	if slices.ContainsFunc(x.ownerAt(base).Claims, func(c Claim) bool { return c.Namespace != from }) {
 		return false
 	}
-	grants := z.findGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
+	grants := z.RuleSet().findGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
 	if !slices.ContainsFunc(grants, func(g grant) bool { return g.literal && !g.shared }) {
 		return false
 	}
 	at, err := base.In(z.FQDN())
-	return err == nil && !x.ruledFor(z, from).allowsName(at, from)
+	return err == nil && !x.ruledFor(z, from).RuleSet().allowsName(at, from)
 }
 
 // yieldWorkID is the id of the outbox item that has a namespace give a base name of a zone away. All that want the name

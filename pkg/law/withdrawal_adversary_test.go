@@ -219,11 +219,11 @@ func (s *siege) isVacated(at name.Name) bool {
 func (s *siege) isDelegated(z *law.Zone) bool {
 	up, ok := z.FQDN().Parent()
 	h := s.findEnclosing("", up)
-	return ok && h != nil && s.uniteRules(s.world.zones[object{h.Namespace, h.Ref.Name}].zone).DelegatesZone(z.FQDN(), z.Namespace)
+	return ok && h != nil && s.uniteRules(s.world.zones[object{h.Namespace, h.Ref.Name}].zone).RuleSet().DelegatesZone(z.FQDN(), z.Namespace)
 }
 
 func (s *siege) isAllowed(r *recordObject) bool {
-	return s.uniteRules(s.findTop()).AllowsRecord(r.placed.FQDN, r.record.Type, r.record.Namespace)
+	return s.uniteRules(s.findTop()).RuleSet().AllowsRecord(r.placed.FQDN, r.record.Type, r.record.Namespace)
 }
 
 // endPromises ends the promises about what is below a name: a namespace changed what stands there.

@@ -294,7 +294,7 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 		return nil, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
 	p = d.ruledFor(p, ns)
-	if !p.DelegatesZone(s.fqdn, ns) {
+	if !p.RuleSet().DelegatesZone(s.fqdn, ns) {
 		return nil, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation "+
 			"with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
 	}
@@ -318,7 +318,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone) *Refusal {
 		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S4.15; "+
 			"choose a name of your own)", s.fqdn, p.FQDN())
 	}
-	if up, ok := c.findAbove(s.owner); ok && !p.namesZone(s.fqdn, ns) {
+	if up, ok := c.findAbove(s.owner); ok && !p.RuleSet().namesZone(s.fqdn, ns) {
 		return forbidden(ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone %s (S4.19; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.nameOf(up), p.FQDN(), s.owner)
 	}
@@ -416,7 +416,7 @@ func (d *zoneDecision) setParent(h *Holding, s *zonePlace) *Condition {
 		h.Parent = nil
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
 	}
-	h.DS = d.ruledFor(s.parent, d.ask.After.Namespace).delegatesDS(s.fqdn, d.ask.After.Namespace)
+	h.DS = d.ruledFor(s.parent, d.ask.After.Namespace).RuleSet().delegatesDS(s.fqdn, d.ask.After.Namespace)
 	h.Enclosed = s.parent.UID
 	h.Parent = &s.parent.Ref
 	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}

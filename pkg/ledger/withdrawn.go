@@ -143,7 +143,7 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 		if err != nil {
 			return err
 		}
-		before, after := c.before(delegated), c.after(delegated)
+		before, after := c.before(delegated).RuleSet(), c.after(delegated).RuleSet()
 		for k, h := range c.children {
 			if h.Namespace == namespace && before.DelegatesZone(k.Name, namespace) && !after.DelegatesZone(k.Name, namespace) {
 				t.zones++
