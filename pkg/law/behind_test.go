@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // S6.11, brake by brake.
@@ -44,7 +44,7 @@ func TestRepair(t *testing.T) {
 		{"the clock went back", 2026010200, 2026010205, 0, 0, ago(-23 * time.Hour)},
 		{"the clock was a year ahead at the last one", 2026010200, 2026010205, 0, 2026010206, ago(-8760 * time.Hour)},
 	} {
-		next, ok := law.Repair(c.last, law.Behind{Serial: c.ahead, Accepted: c.accepted}, c.repaired, now)
+		next, ok := zones.Repair(c.last, zones.Behind{Serial: c.ahead, Accepted: c.accepted}, c.repaired, now)
 		if next != c.want || ok != (c.want != 0) {
 			t.Errorf("S6.11 %s: %d, %v; want %d", c.why, next, ok, c.want)
 		}
@@ -55,11 +55,12 @@ func TestRepair(t *testing.T) {
 func TestRepair_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))
-		behind := law.Behind{Serial: serial.Serial(rapid.Uint32().Draw(t, "ahead")), Accepted: serial.Serial(rapid.Uint32().Draw(t, "accepted"))}
+		behind := zones.Behind{Serial: serial.Serial(rapid.Uint32().Draw(t, "ahead")),
+			Accepted: serial.Serial(rapid.Uint32().Draw(t, "accepted"))}
 		if rapid.Bool().Draw(t, "agrees") {
 			behind.Accepted = behind.Serial
 		}
-		if next, ok := law.Repair(last, behind, 0, time.Now()); ok && (next == 0 || !next.Ahead(last) || !next.Ahead(behind.Serial)) {
+		if next, ok := zones.Repair(last, behind, 0, time.Now()); ok && (next == 0 || !next.Ahead(last) || !next.Ahead(behind.Serial)) {
 			t.Fatalf("from %d, with a secondary at %d, to %d", last, behind.Serial, next)
 		}
 	})

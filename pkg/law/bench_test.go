@@ -10,6 +10,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // BenchmarkDecide decides writes of a tenant whose facts are at hand: what the law itself costs.
@@ -17,17 +20,19 @@ func BenchmarkDecide(b *testing.B) {
 	for _, delegations := range []int{1, 10000} {
 		w := newWorld()
 		w.quick = true
-		own := law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{makeRecordRule("*", nil, false)}}
-		if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "example.org.", Header: someHeader,
-			ZoneSettings: makeSettings([]law.Rule{own}, 0, 100)}, true); refusal != nil {
+		own := rules.Rule{Namespaces: []string{"owner"}, Records: []rules.RecordRule{makeRecordRule("*", nil, false)}}
+		if _, refusal := w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "example.org.",
+			Header:       someHeader,
+			ZoneSettings: makeSettings([]rules.Rule{own}, 0, 100)}, true); refusal != nil {
 			b.Fatal(refusal)
 		}
 		for i := range delegations {
-			rule := law.Rule{Namespaces: []string{"a"}, Records: []law.RecordRule{makeRecordRule("*.apps", nil, false)}}
+			rule := rules.Rule{Namespaces: []string{"a"}, Records: []rules.RecordRule{makeRecordRule("*.apps", nil, false)}}
 			if i > 0 {
 				rule.Namespaces[0] = fmt.Sprint("other", i)
 			}
-			if _, refusal := w.putDelegation(object{"owner", fmt.Sprint("d", i)}, law.DelegationSpec{Zone: "top", Rule: rule}); refusal != nil {
+			if _, refusal := w.putDelegation(object{"owner", fmt.Sprint("d", i)}, zones.DelegationSpec{Zone: "top",
+				Rule: rule}); refusal != nil {
 				b.Fatal(refusal)
 			}
 			w.outbox = nil // no record stands yet
@@ -54,10 +59,10 @@ func BenchmarkDecide(b *testing.B) {
 		} {
 			r := x.record
 			r.UID, r.Name = "r", "bench"
-			ask := law.RecordAsk{Namespace: "a", Name: r.Name, UID: "r", After: &r, Now: time.Unix(1, 0), WorkID: "w"}
+			ask := records.RecordAsk{Namespace: "a", Name: r.Name, UID: "r", After: &r, Now: time.Unix(1, 0), WorkID: "w"}
 			seen := law.NewSeen()
 			for {
-				out := law.DecideRecord(seen, ask)
+				out := records.DecideRecord(seen, ask)
 				if out.Refusal != nil {
 					b.Fatal(out.Refusal)
 				}
@@ -71,7 +76,7 @@ func BenchmarkDecide(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/delegations=%d", x.name, delegations), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					law.DecideRecord(seen, ask)
+					records.DecideRecord(seen, ask)
 				}
 			})
 		}

@@ -10,6 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // claimTwin reads S4.7 to S4.14 as they are written, over all records of a zone, and says whether they refuse a
@@ -27,7 +28,7 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	}
 	t := &tenancy{world: w, zone: z, asks: object{r.Namespace, r.Name}}
 	t.records = t.listMembers()
-	var kept law.Admission // by which it stands at that base already
+	var kept rules.Admission // by which it stands at that base already
 	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
 		if at := was.ownerIn(z); baseName(at) == baseName(owner) {
 			m, _ := w.facts[law.MemberKey(z.UID, at, r.Namespace, r.Name)].(*law.Member)
@@ -43,8 +44,8 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 // twinGrant is a kind of rule by which a record is asked for, and the shared rule, nil for none. keeps says that it
 // stands by such a rule already.
 type twinGrant struct {
-	kind  law.Admission
-	rule  *law.Rule
+	kind  rules.Admission
+	rule  *rules.Rule
 	keeps bool
 }
 
@@ -62,16 +63,16 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, r.Type) || !to.Pattern.Match(at, z.FQDN()) {
 				continue // S4.5
 			}
-			g := twinGrant{kind: law.AdmittedPlain}
+			g := twinGrant{kind: rules.AdmittedPlain}
 			switch {
 			case to.Pattern.NamesUnderscore(at, z.FQDN()):
-				g.kind = law.AdmittedUnderscore
+				g.kind = rules.AdmittedUnderscore
 			case to.Shared && givesShared(z, rule, base):
-				g = twinGrant{kind: law.AdmittedShared, rule: rule}
+				g = twinGrant{kind: rules.AdmittedShared, rule: rule}
 			case !allowsSome(z, r.Namespace, base):
 				continue // S4.7: it speaks for its base name
 			case owner == base && !strings.Contains(to.Text, "*"):
-				g.kind = law.AdmittedLiteral
+				g.kind = rules.AdmittedLiteral
 			}
 			out = append(out, g)
 		}
@@ -80,9 +81,9 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 }
 
 // givesShared reports whether a rule gives a name with shared: true.
-func givesShared(z *law.Zone, rule *law.Rule, n name.Rel) bool {
+func givesShared(z *law.Zone, rule *rules.Rule, n name.Rel) bool {
 	at, _ := n.In(z.FQDN())
-	return slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool { return to.Shared && to.Pattern.Match(at, z.FQDN()) })
+	return slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool { return to.Shared && to.Pattern.Match(at, z.FQDN()) })
 }
 
 // tenancy is what stands in a zone beside a record that asks.
@@ -97,7 +98,7 @@ type tenancy struct {
 type tenantRecord struct {
 	namespace string
 	base      name.Rel
-	admission law.Admission
+	admission rules.Admission
 }
 
 func (t *tenancy) listMembers() (out []tenantRecord) {
@@ -107,7 +108,7 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 		}
 		owner := r.ownerIn(t.zone)
 		if m, _ := t.facts[law.MemberKey(t.zone.UID, owner, o.Namespace, o.Name)].(*law.Member); m != nil &&
-			m.Admission != law.AdmittedUnderscore {
+			m.Admission != rules.AdmittedUnderscore {
 			out = append(out, tenantRecord{o.Namespace, baseName(owner), m.Admission})
 		}
 	}
@@ -117,7 +118,7 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 // passesTable reads the table of N4, for one kind of rule.
 func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	base, z := baseName(owner), t.zone
-	if g.kind == law.AdmittedUnderscore {
+	if g.kind == rules.AdmittedUnderscore {
 		return true // S4.14
 	}
 	joins := func(r tenantRecord, n name.Rel) bool { // S4.13
@@ -125,7 +126,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 			return true
 		}
 		plain := slices.ContainsFunc(t.records, func(x tenantRecord) bool {
-			return x.namespace == r.namespace && x.base == r.base && x.admission != law.AdmittedShared
+			return x.namespace == r.namespace && x.base == r.base && x.admission != rules.AdmittedShared
 		})
 		return g.rule != nil && !plain && givesShared(z, g.rule, n) &&
 			(len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace))
@@ -139,19 +140,20 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	}
 	under := func(n name.Rel) bool { return n != base && isUnder(base, n) }
 	othersBelow := func() bool {
-		wide := g.rule != nil && slices.ContainsFunc(g.rule.Records, func(to law.RecordRule) bool {
+		wide := g.rule != nil && slices.ContainsFunc(g.rule.Records, func(to rules.RecordRule) bool {
 			at, _ := base.In(z.FQDN())
 			return to.Shared && to.Pattern.MatchBelow(at, z.FQDN())
 		})
 		for _, r := range t.records {
-			foreign := tenant(r) && r.namespace != t.asks.Namespace && r.admission != law.AdmittedLiteral
+			foreign := tenant(r) && r.namespace != t.asks.Namespace && r.admission != rules.AdmittedLiteral
 			if foreign && under(r.base) && (!wide || !t.joinsBelow(r, g, base)) {
 				return true
 			}
 		}
 		for _, c := range t.zones { // zones below that no zone between encloses
 			at, below := c.zone.FQDN().Rel(z.FQDN())
-			if c.zone.Pending || c.zone.View != z.View || !below || !under(at) || c.zone.UID == z.UID || c.zone.Namespace == t.asks.Namespace {
+			if c.zone.Pending || c.zone.View != z.View || !below || !under(at) || c.zone.UID == z.UID ||
+				c.zone.Namespace == t.asks.Namespace {
 				continue
 			}
 			if up, _ := c.zone.FQDN().Parent(); t.findEnclosing(z.View, up).UID == z.UID {
@@ -162,17 +164,17 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	}
 	others := claims(base)
 	if g.keeps {
-		return g.kind != law.AdmittedShared || !others
+		return g.kind != rules.AdmittedShared || !others
 	}
-	has := func(kind law.Admission) bool {
+	has := func(kind rules.Admission) bool {
 		return slices.ContainsFunc(t.records, func(r tenantRecord) bool {
 			return r.base == base && r.namespace == t.asks.Namespace && r.admission == kind
 		})
 	}
 	switch {
-	case has(law.AdmittedPlain), has(g.kind):
+	case has(rules.AdmittedPlain), has(g.kind):
 		return true
-	case has(law.AdmittedLiteral) && t.givesLiterally(base):
+	case has(rules.AdmittedLiteral) && t.givesLiterally(base):
 		return !othersBelow()
 	}
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // S4.11
@@ -186,7 +188,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 			return false
 		}
 	}
-	listed := slices.ContainsFunc(z.Rules, func(rule law.Rule) bool { return t.namesShared(&rule, base) })
+	listed := slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool { return t.namesShared(&rule, base) })
 	server := slices.Contains(z.MadeNames, base)
 	free := slices.Contains(t.listHosts(), base) && !slices.ContainsFunc(t.records, func(r tenantRecord) bool {
 		return r.base == base && tenant(r)
@@ -195,14 +197,14 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	switch {
 	case server:
 		return false // S4.16
-	case g.kind == law.AdmittedShared && t.namesShared(g.rule, base): // S4.13
-	case g.kind == law.AdmittedLiteral && owns, g.kind != law.AdmittedLiteral && (owns || listed || free):
+	case g.kind == rules.AdmittedShared && t.namesShared(g.rule, base): // S4.13
+	case g.kind == rules.AdmittedLiteral && owns, g.kind != rules.AdmittedLiteral && (owns || listed || free):
 		return false // S4.10, S4.12
 	}
 	if others {
 		return false // at it
 	}
-	if g.kind == law.AdmittedLiteral || base.IsApex() {
+	if g.kind == rules.AdmittedLiteral || base.IsApex() {
 		return true // S4.12
 	}
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -238,7 +240,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 // rule that is asked for covers it.
 func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 	for _, x := range t.records {
-		if x.namespace == r.namespace && x.base != base && isUnder(base, x.base) && x.admission != law.AdmittedShared {
+		if x.namespace == r.namespace && x.base != base && isUnder(base, x.base) && x.admission != rules.AdmittedShared {
 			return false
 		}
 	}
@@ -248,18 +250,18 @@ func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 // givesLiterally reports whether a rule for the namespace that asks names a name, which no "*" does.
 func (t *tenancy) givesLiterally(n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
-	return slices.ContainsFunc(t.zone.Rules, func(rule law.Rule) bool {
+	return slices.ContainsFunc(t.zone.Rules, func(rule rules.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, t.asks.Namespace)) &&
-			slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
+			slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
 				return !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())
 			})
 	})
 }
 
 // namesShared reports whether a rule names a name literally with shared: true.
-func (t *tenancy) namesShared(rule *law.Rule, n name.Rel) bool {
+func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
-	return slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
+	return slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
 		return to.Shared && !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())
 	})
 }
@@ -267,9 +269,9 @@ func (t *tenancy) namesShared(rule *law.Rule, n name.Rel) bool {
 // allowsSome reports whether a zone allows a namespace records of some type at a name.
 func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
 	at, _ := owner.In(z.FQDN())
-	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
+	return slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, namespace)) &&
-			slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool { return to.Pattern.Match(at, z.FQDN()) })
+			slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool { return to.Pattern.Match(at, z.FQDN()) })
 	})
 }
 
@@ -282,17 +284,20 @@ func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	z := w.uniteRules(w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone)
 	owner, _ := plan.Record.FQDN.Rel(z.FQDN())
 	t := &tenancy{world: w, zone: z, asks: object{r.Namespace, r.Name}}
-	had := slices.ContainsFunc(t.listMembers(), func(x tenantRecord) bool { return x.namespace == r.Namespace && x.base == baseName(owner) })
+	had := slices.ContainsFunc(t.listMembers(), func(x tenantRecord) bool {
+		return x.namespace == r.Namespace &&
+			x.base == baseName(owner)
+	})
 	adopts := slices.ContainsFunc(plan.Writes, func(x law.Write) bool {
 		m, ok := x.Value.(*law.Member)
-		return ok && m.Admission != law.AdmittedUnderscore && m.Admission != law.AdmittedLiteral
+		return ok && m.Admission != rules.AdmittedUnderscore && m.Admission != rules.AdmittedLiteral
 	})
-	named := slices.ContainsFunc(listRulesFor(z, r), func(to law.RecordRule) bool { return to.Pattern.Names(plan.Record.FQDN, z.FQDN()) })
+	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool { return to.Pattern.Names(plan.Record.FQDN, z.FQDN()) })
 	return adopts && !had && !named && allowsSome(z, other, baseName(owner))
 }
 
 // listRulesFor lists what a zone allows the namespace and type of a record.
-func listRulesFor(z *law.Zone, r *law.Record) (out []law.RecordRule) {
+func listRulesFor(z *law.Zone, r *law.Record) (out []rules.RecordRule) {
 	for _, rule := range z.Rules {
 		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
 			continue
@@ -313,13 +318,13 @@ func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	all := t.listMembers()
 	for _, low := range all {
 		for _, up := range all {
-			if low.admission != law.AdmittedPlain || up.admission != law.AdmittedPlain || low.namespace == up.namespace ||
+			if low.admission != rules.AdmittedPlain || up.admission != rules.AdmittedPlain || low.namespace == up.namespace ||
 				low.namespace == z.Namespace || up.namespace == z.Namespace || !isUnder(up.base, low.base) {
 				continue
 			}
 			between := slices.ContainsFunc(all, func(x tenantRecord) bool {
 				return x.namespace == low.namespace && x.base != up.base && isUnder(up.base, x.base) && isUnder(x.base, low.base) &&
-					x.admission != law.AdmittedPlain
+					x.admission != rules.AdmittedPlain
 			})
 			at, _ := low.base.In(z.FQDN())
 			above, _ := up.base.In(z.FQDN())
@@ -361,7 +366,8 @@ func (t *tenancy) listHosts() []name.Rel {
 		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.ownerIn(t.zone).IsApex() {
 			continue
 		}
-		if r.record.Type != rdata.NS && (o.Namespace != t.zone.Namespace || !slices.Contains([]rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS}, r.record.Type)) {
+		if r.record.Type != rdata.NS && (o.Namespace != t.zone.Namespace || !slices.Contains([]rdata.Type{rdata.MX, rdata.SVCB,
+			rdata.HTTPS}, r.record.Type)) {
 			continue
 		}
 		for _, v := range r.record.Values {
@@ -433,7 +439,8 @@ func (w *world) findLongest(r *law.Record) (*law.Zone, name.Name) {
 	}
 	var longest *law.Zone
 	for _, z := range w.zones {
-		if !z.zone.Pending && z.zone.View == view && z.zone.FQDN().Encloses(fqdn) && (longest == nil || longest.FQDN().Encloses(z.zone.FQDN())) {
+		if !z.zone.Pending && z.zone.View == view && z.zone.FQDN().Encloses(fqdn) && (longest == nil ||
+			longest.FQDN().Encloses(z.zone.FQDN())) {
 			longest = z.zone
 		}
 	}

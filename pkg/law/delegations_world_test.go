@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // delegationObject is a Delegation in a world: what it asks for, in which zone it is in force, and where it waits.
 type delegationObject struct {
-	spec   law.DelegationSpec
+	spec   zones.DelegationSpec
 	uid    string
 	in     string // uid of the zone, "" for none
 	reason string
@@ -20,9 +21,9 @@ type delegationObject struct {
 }
 
 // putDelegation is a client's create or update of a Delegation.
-func (w *world) putDelegation(o object, spec law.DelegationSpec) (*law.Plan, *law.Refusal) {
+func (w *world) putDelegation(o object, spec zones.DelegationSpec) (*law.Plan, *law.Refusal) {
 	was := w.delegations[o]
-	ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now, WorkID: w.makeUID("work")}
+	ask := zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now, WorkID: w.makeUID("work")}
 	if was != nil {
 		ask.UID, ask.Before, ask.In, ask.Waits = was.uid, &was.spec, was.in, was.waits
 	} else {
@@ -33,15 +34,16 @@ func (w *world) putDelegation(o object, spec law.DelegationSpec) (*law.Plan, *la
 
 func (w *world) deleteDelegation(o object) *law.Plan {
 	was := w.delegations[o]
-	plan, refusal := w.decideDelegation(o, law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: was.uid}, Before: &was.spec, In: was.in, Waits: was.waits, Now: w.now})
+	plan, refusal := w.decideDelegation(o, zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: was.uid},
+		Before: &was.spec, In: was.in, Waits: was.waits, Now: w.now})
 	if refusal != nil {
 		panicInvariant("S2.4: deleting Delegation %s is refused: %v", o, refusal)
 	}
 	return plan
 }
 
-func (w *world) decideDelegation(o object, ask law.DelegationAsk) (*law.Plan, *law.Refusal) {
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideDelegation(s, ask) })
+func (w *world) decideDelegation(o object, ask zones.DelegationAsk) (*law.Plan, *law.Refusal) {
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideDelegation(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -73,7 +75,8 @@ func (w *world) takeIn(work *law.Work) {
 			continue
 		}
 		spec := d.spec
-		ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: d.uid}, Before: &spec, In: d.in, Waits: d.waits, After: &spec, Cascade: true, Covered: work.Purge == "", Now: w.now}
+		ask := zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: d.uid}, Before: &spec, In: d.in,
+			Waits: d.waits, After: &spec, Cascade: true, Covered: work.Purge == "", Now: w.now}
 		if _, refusal := w.decideDelegation(o, ask); refusal != nil {
 			panicInvariant("a cascade is refused: %v", refusal)
 		}
@@ -89,7 +92,8 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 		}
 		in := r.placed.Zone != nil && r.placed.Zone.UID == scan.Zone
 		if x := r.waits; x != nil {
-			in = !x.FQDN.IsZero() && x.View == scan.View && scan.Name.Encloses(x.FQDN) || x.Zone != nil && (object{x.Zone.Namespace, x.Zone.Name}) == target
+			in = !x.FQDN.IsZero() && x.View == scan.View && scan.Name.Encloses(x.FQDN) || x.Zone != nil &&
+				(object{x.Zone.Namespace, x.Zone.Name}) == target
 		}
 		if in {
 			out = append(out, candidate{object: o, uid: r.record.UID, created: r.record.Created, stands: r.waits == nil})
@@ -97,7 +101,8 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 	}
 	for o, z := range w.zones {
 		if x := z.waits; x != nil && slices.Contains(scan.Namespaces, o.Namespace) &&
-			(x.Zone != nil && (object{x.Zone.Namespace, x.Zone.Name}) == target || !x.FQDN.IsZero() && x.View == scan.View && scan.Name.Encloses(x.FQDN)) {
+			(x.Zone != nil && (object{x.Zone.Namespace, x.Zone.Name}) == target || !x.FQDN.IsZero() && x.View == scan.View &&
+				scan.Name.Encloses(x.FQDN)) {
 			out = append(out, candidate{zone: true, object: o, uid: z.spec.UID, created: z.created})
 		}
 	}
@@ -126,7 +131,8 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 			report("S4.3: Delegation %s is in force and waits, or neither", o)
 		}
 		if d.in == "" {
-			if z := w.zones[object{o.Namespace, d.spec.Zone}]; z != nil && !z.zone.Pending && d.reason == law.ReasonZoneNotFound && len(w.outbox) == 0 {
+			if z := w.zones[object{o.Namespace, d.spec.Zone}]; z != nil && !z.zone.Pending && d.reason == law.ReasonZoneNotFound &&
+				len(w.outbox) == 0 {
 				report("S4.3: Delegation %s was forgotten", o)
 			}
 			continue

@@ -6,10 +6,8 @@ package law
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -27,35 +25,6 @@ const (
 	// minRRsets is how many RRsets a zone has at least that is held.
 	minRRsets = 10
 )
-
-// Deletions are the numbers by which a mass deletion is found.
-type Deletions struct {
-	// Own is the number of RRsets that the zone's own namespace has put since the zone was made, less those that it
-	// has taken. Only differences of it mean something.
-	Own int
-	// Since is when the present period began, unix seconds.
-	Since int64
-	// Least has the least numbers of the present period, of the one before, and of the one before that. It lacks the
-	// content since the last write, which the next write adds.
-	Least [3]Stock
-}
-
-// Stock is what a zone had: RRsets, and Own as in Deletions.
-type Stock struct {
-	RRsets int `json:"rrsets"`
-	Own    int `json:"own"`
-}
-
-// Held says why and since when a zone is not delivered: its own namespace removed too much (S7.5).
-type Held struct {
-	// Serial is what is delivered meanwhile.
-	Serial serial.Serial `json:"serial"`
-	Since  int64         `json:"since"`
-	// Had is what stood throughout the period against which is counted.
-	Had Stock `json:"had"`
-	// NameServers says that the zone's own namespace took the last NS at the apex, and has not put any back.
-	NameServers bool `json:"nameServers,omitempty"`
-}
 
 // Excess is what the zone's own namespace has taken, and may take.
 type Excess struct {
@@ -127,49 +96,6 @@ func (d *Deletions) restart(now int64, z *Zone, had Stock) {
 // stock is what z has.
 func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
-// taken is what a step counts for.
-type taken struct {
-	// own says that the step is an act of the zone's own namespace, which counts.
-	own bool
-	// nameServers says that the last NS at the apex goes by it, and backNameServers that it gives one.
-	nameServers, backNameServers bool
-}
-
-// countDeletions counts what the step changes in z, and begins or ends the hold. last is the zone that was delivered
-// before the step, which is z where the step has no earlier writes.
-func (c *ZoneChange) countDeletions(plan *Plan, z, last *Zone, t taken, now int64) {
-	after, holding := *c.Zone, *c.Holding
-	grown := after.RRsets - z.RRsets
-	if grown == 0 && holding.Held == nil && !t.nameServers {
-		return
-	}
-	d := &after.Deletions
-	if holding.Held == nil {
-		*d = d.advanceTo(now, last.stock())
-	}
-	if t.own {
-		d.Own += grown
-	}
-	c.Zone = &after
-	switch settled := last.settledAt(&holding); {
-	case !t.own:
-		return
-	case holding.Held != nil:
-		held := *holding.Held
-		held.NameServers = (held.NameServers || t.nameServers) && !t.backNameServers
-		holding.Held, c.Holding = &held, &holding
-		c.updateHold(plan, now)
-	case settled != 0 && (grown < 0 || t.nameServers): // content that was never delivered is not held back
-		for _, had := range d.Least[1:] {
-			held := &Held{Serial: settled, Since: now, Had: had, NameServers: t.nameServers}
-			if after.ExcessOf(held).Holds() {
-				holding.Held, c.Holding, c.Held = held, &holding, true
-				return
-			}
-		}
-	}
-}
-
 // updateHold ends the hold of a zone where nothing is the reason for it any more.
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
@@ -183,13 +109,13 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had Stock) {
 	z.Deletions.restart(now, &z, had)
 	h.Held = nil
 	c.Zone, c.Holding = &z, &h
-	plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
+	plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// publishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names the
+// PublishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names the
 // serial that is delivered or one that the zone has had since. Nothing that it removes in the next ten minutes counts.
-func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *Zone) {
-	z, h, now := change.Zone, change.Holding, d.ask.Now.Unix()
+func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
+	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
 		return
 	}
@@ -199,7 +125,7 @@ func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *
 	case h.Held == nil && known:
 		z.Deletions.restart(now, z, Stock{})
 	case h.Held != nil && (known || at == h.Held.Serial):
-		change.endHold(plan, now, Stock{})
+		c.endHold(plan, now, Stock{})
 	}
 }
 
@@ -212,9 +138,9 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// releaseHold ends the hold of a zone whose limit or name servers have changed, and says where the annotation does
+// ReleaseHold ends the hold of a zone whose limit or name servers have changed, and says where the annotation does
 // not.
-func (c *ZoneChange) releaseHold(plan *Plan, now int64) {
+func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, "+
@@ -224,42 +150,45 @@ func (c *ZoneChange) releaseHold(plan *Plan, now int64) {
 	}
 }
 
-// ownStep says what the step of a record counts for.
-func (x *delta) ownStep(h *Holding) (t taken) {
-	if t.own = x.isOwnStep(); t.own {
-		t.nameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
-		t.backNameServers = x.come != nil && x.come.Owner.IsApex() && x.come.Type == rdata.NS
-	}
-	return t
+// Taken is what a step counts for.
+type Taken struct {
+	// Own says that the step is an act of the zone's own namespace, which counts.
+	Own bool
+	// NameServers says that the last NS at the apex goes by it, and BackNameServers that it gives one.
+	NameServers, BackNameServers bool
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace: its client's, or of a cascade that it
-// caused. Such a cascade also brings what is no act of that namespace: records that come from another zone, and those
-// of others that waited until a name was free. Only what a rule lets in or out counts, and what lies in another zone
-// from now on does not go.
-func (x *delta) isOwnStep() bool {
-	ask, z := &x.ask, x.zone
-	switch {
-	case ask.Uncounted:
-		return false
-	case !ask.Cascade:
-		return ask.Namespace == z.Namespace
-	case ask.WorkBy != z.Namespace:
-		return false
-	case x.gone == nil:
-		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
-	case ask.After == nil || x.come != nil:
-		return true
+// CountDeletions counts what the step changes in z, and begins or ends the hold. last is the zone that was delivered
+// before the step, which is z where the step has no earlier writes.
+func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
+	after, holding := *c.Zone, *c.Holding
+	grown := after.RRsets - z.RRsets
+	if grown == 0 && holding.Held == nil && !t.NameServers {
+		return
 	}
-	at, err := x.gone.Owner.In(z.FQDN())
-	if err != nil {
-		return true
+	d := &after.Deletions
+	if holding.Held == nil {
+		*d = d.advanceTo(now, last.stock())
 	}
-	_, h := x.findEnclosing(z.View, at)
-	return h != nil && h.UID == z.UID
-}
-
-// RulesChanged reports whether the work decides anew what stands in a zone whose rules changed.
-func (w *Work) RulesChanged() bool {
-	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
+	if t.Own {
+		d.Own += grown
+	}
+	c.Zone = &after
+	switch settled := last.settledAt(&holding); {
+	case !t.Own:
+		return
+	case holding.Held != nil:
+		held := *holding.Held
+		held.NameServers = (held.NameServers || t.NameServers) && !t.BackNameServers
+		holding.Held, c.Holding = &held, &holding
+		c.updateHold(plan, now)
+	case settled != 0 && (grown < 0 || t.NameServers): // content that was never delivered is not held back
+		for _, had := range d.Least[1:] {
+			held := &Held{Serial: settled, Since: now, Had: had, NameServers: t.NameServers}
+			if after.ExcessOf(held).Holds() {
+				holding.Held, c.Holding, c.Held = held, &holding, true
+				return
+			}
+		}
+	}
 }

@@ -53,7 +53,7 @@ func (b *brake) applyAct(a act) bool {
 		delete(b.sets, a.name)
 	}
 	c := ZoneChange{Zone: &after, Holding: &b.h}
-	c.countDeletions(&Plan{}, &b.zone, &b.zone, taken{own: a.own}, a.at)
+	c.CountDeletions(&Plan{}, &b.zone, &b.zone, Taken{Own: a.own}, a.at)
 	b.zone, b.h = *c.Zone, *c.Holding
 	return c.Held
 }

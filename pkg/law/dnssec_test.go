@@ -14,29 +14,31 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/test/must"
 )
 
 // signedFamily is a world with zone org., whose rule for the namespace team says ds, and n signed zones below it.
-func signedFamily(t *testing.T, n int) (w *world, org law.ZoneSpec) {
+func signedFamily(t *testing.T, n int) (w *world, org zones.ZoneSpec) {
 	t.Helper()
 	w = newWorld()
 	header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	zone := func(spec law.ZoneSpec) {
+	zone := func(spec zones.ZoneSpec) {
 		spec.Header = header
 		spec.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 		if _, refusal := w.putZone(spec, true); refusal != nil {
 			t.Fatal(refusal)
 		}
 	}
-	org = law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: makeSettings(nil, 0, 30),
+	org = zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: makeSettings(nil, 0, 30),
 		Header: header}
-	org.Rules = []law.Rule{{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*")}, DS: true}}
+	org.Rules = []rules.Rule{{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*")}, DS: true}}
 	org.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 	zone(org)
 	for i := range n {
 		child := object{"team", fmt.Sprint("z", i)}
-		zone(law.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.",
+		zone(zones.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.",
 			ZoneSettings: makeSettings(nil, 0, 30)})
 		w.signZone(child, []string{"1 13 2 " + strings.Repeat("0", 64)})
 	}
@@ -87,7 +89,7 @@ func TestDS_areTheChilds_S7_8(t *testing.T) {
 func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)
-	org.Rules = append(slices.Clone(org.Rules), law.Rule{Records: []law.RecordRule{{Pattern: parsePattern(t, "*"), Text: "*"}}})
+	org.Rules = append(slices.Clone(org.Rules), rules.Rule{Records: []rules.RecordRule{{Pattern: parsePattern(t, "*"), Text: "*"}}})
 	if _, refusal := w.putZone(org, true); refusal != nil {
 		t.Fatal(refusal)
 	}

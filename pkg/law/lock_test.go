@@ -8,6 +8,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // A cascade that decides, beside the one that moves names there, what waits at one of them leaves it waiting, and does
@@ -21,7 +23,7 @@ func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 		}
 	}
 	put(recordOf("b", "waits", "www.kid.org.", rdata.TXT, "x")) // no zone encloses it yet
-	for _, spec := range []law.ZoneSpec{specOf("owner", "org", "org."), specOf("owner", "kid", "kid.org.")} {
+	for _, spec := range []zones.ZoneSpec{specOf("owner", "org", "org."), specOf("owner", "kid", "kid.org.")} {
 		if _, refusal := w.putZone(spec, true); refusal != nil {
 			t.Fatal(refusal)
 		}
@@ -33,7 +35,7 @@ func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 		if ask.Stood {
 			t.Fatal("what waits is taken for what moves")
 		}
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
 		if p := out.Plan; p == nil || p.Record.Zone != nil || p.Record.Reason != law.ReasonNameHeld || p.Orphan == nil {
 			t.Fatalf("%+v %+v", p.Record, p.Orphan)
 		}

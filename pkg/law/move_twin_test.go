@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // A zone comes, goes or ends, and its records move in steps, between which clients write. Beside this world stand two
@@ -61,7 +62,7 @@ type happening struct {
 // gapWrite is a client's write.
 type gapWrite struct {
 	record *law.Record
-	zone   *law.ZoneSpec
+	zone   *zones.ZoneSpec
 	gone   *object
 	isZone bool
 }
@@ -330,9 +331,9 @@ func (m *movingWorld) listNames() map[string]string {
 
 // moveScene is what stands before a move, and the write that begins it.
 type moveScene struct {
-	zones    []law.ZoneSpec
+	zones    []zones.ZoneSpec
 	records  []law.Record
-	withdraw *law.ZoneSpec // what the zone above is without its rule
+	withdraw *zones.ZoneSpec // what the zone above is without its rule
 	begins   gapWrite
 }
 
@@ -369,8 +370,8 @@ func (s *moveScene) beginMove(m *movingWorld) {
 func drawMoveScene(t *rapid.T) *moveScene {
 	s := &moveScene{}
 	header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	wide := func(o object, fqdn string) law.ZoneSpec {
-		return law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header,
+	wide := func(o object, fqdn string) zones.ZoneSpec {
+		return zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header,
 			ZoneSettings: makeSettings(allowEverything(), 3600, 100)}
 	}
 	s.zones = append(s.zones, wide(someZones[0], "org."))

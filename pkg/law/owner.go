@@ -5,13 +5,152 @@ package law
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
+
+// A tenant's record claims its base name, and with it all below: wildcards, CAA, policies, challenges, glue and cookies
+// pass between them. So the claims of two tenants never nest, but where the zone's owner says so by a literal or a
+// shared rule (S4.7 to S4.15). No age decides: what comes second is refused, from whatever side it comes.
+
+// counted returns the count of records admitted so.
+func (c *Claim) counted(a rules.Admission) *int {
+	switch a {
+	case rules.AdmittedUnderscore:
+		return &c.Underscore
+	case rules.AdmittedShared:
+		return &c.Shared
+	case rules.AdmittedLiteral:
+		return &c.Literal
+	}
+	return &c.Plain
+}
+
+// Names reports whether the claim is more than that of underscore names of the zone's own namespace.
+func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
+
+// CountClaim adds n, 1 or -1, to the records of a namespace that have the owner as base name. own says that it is the
+// zone's own.
+func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) {
+	if a == rules.AdmittedUnderscore && !own {
+		return
+	}
+	i, found := slices.BinarySearchFunc(o.Claims, namespace, func(c Claim, ns string) int { return strings.Compare(c.Namespace, ns) })
+	if !found {
+		o.Claims = slices.Insert(o.Claims, i, Claim{Namespace: namespace})
+	}
+	if *o.Claims[i].counted(a) += n; o.Claims[i] == (Claim{Namespace: namespace}) {
+		o.Claims = slices.Delete(o.Claims, i, i+1)
+	}
+}
+
+// claim is that of a namespace; nil: it has none.
+func (o *Owner) ClaimOf(namespace string) *Claim {
+	if o != nil {
+		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {
+			return &o.Claims[i]
+		}
+	}
+	return nil
+}
+
+// Digest identifies the rdata of a value as defined.
+type Digest [sha256.Size]byte
+
+// MarshalText writes raw base64, 43 characters, because the digest is in every owner key.
+func (d Digest) MarshalText() ([]byte, error) {
+	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (d *Digest) UnmarshalText(text []byte) error {
+	b, err := base64.RawStdEncoding.DecodeString(string(text))
+	if err != nil || len(b) != len(d) {
+		return fmt.Errorf("%q is no digest", text)
+	}
+	copy(d[:], b)
+	return nil
+}
+
+// DigestOf hashes an rdata as defined.
+func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
+
+// OwnerValue is one distinct (type, rdata, ttl) at an owner. Count is the number of objects that give it.
+type OwnerValue struct {
+	Type   rdata.Type `json:"t"`
+	Digest Digest     `json:"d"`
+	// TTL is nil when it is inherited from the zone.
+	TTL   *uint32 `json:"l,omitempty"`
+	Count int     `json:"c"`
+	// Size is the rdata's length on the wire in octets.
+	Size int `json:"s"`
+}
+
+// Owner is what the records of a zone put at one name.
+type Owner struct {
+	Values []OwnerValue `json:"v,omitempty"`
+	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
+	// from a child, the child and its records may give the same RRset, which the definition has once.
+	Cut []OwnerValue `json:"x,omitempty"`
+	// Claims count the records of which this is the base name, by namespace (S4.7). They are here because every
+	// decision looks at the owners above its name.
+	Claims []Claim `json:"k,omitempty"`
+}
+
+// Claim is what one namespace has at a base name: the number of its records by the rule that admitted them (S4.17).
+// Records of tenants that an underscore rule admitted claim nothing, and are not counted (S4.14).
+type Claim struct {
+	Namespace  string `json:"n"`
+	Plain      int    `json:"p,omitempty"`
+	Literal    int    `json:"l,omitempty"`
+	Shared     int    `json:"s,omitempty"`
+	Underscore int    `json:"u,omitempty"`
+}
+
+// Count is the number of records that a namespace has in a zone.
+type Count struct {
+	Records int64 `json:"c"`
+}
+
+// Member is a record's place in a zone.
+type Member struct {
+	UID       string          `json:"uid"`
+	Admission rules.Admission `json:"a"`
+	// Created is the object's creation time, unix seconds: the order of S2.7.
+	Created int64 `json:"t"`
+}
+
+// OwnersBelow is what records put strictly below a name.
+type OwnersBelow struct {
+	// Names is the number of names with data of records.
+	Names int
+	// Claims sums up the claims there, by namespace.
+	Claims []Claim
+}
+
+// Add counts one owner.
+func (b *OwnersBelow) Add(o *Owner) {
+	if len(o.Values) > 0 {
+		b.Names++
+	}
+	for _, c := range o.Claims {
+		i := slices.IndexFunc(b.Claims, func(x Claim) bool { return x.Namespace == c.Namespace })
+		if i < 0 {
+			b.Claims = append(b.Claims, c)
+			continue
+		}
+		x := &b.Claims[i]
+		x.Plain, x.Literal, x.Shared, x.Underscore = x.Plain+c.Plain, x.Literal+c.Literal, x.Shared+c.Shared, x.Underscore+c.Underscore
+	}
+}
 
 // Limits of S5.8. BIND 9.18 refuses a whole zone beyond 100 records in one
 // RRset, so a looser limit would let one tenant stop the zone for all.
@@ -24,24 +163,11 @@ const (
 	MaxDS = 16
 )
 
-// Contribution is what one record puts into a zone.
-type Contribution struct {
-	Owner  name.Rel
-	Type   rdata.Type
-	TTL    *uint32
-	Values []rdata.Value
-}
-
-// ContributionAt is what the record puts into its zone at a name.
-func (r *Record) ContributionAt(owner name.Rel) Contribution {
-	return Contribution{Owner: owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
-}
-
 func sameTTL(l, r *uint32) bool {
 	return l == r || l != nil && r != nil && *l == *r
 }
 
-func (o *Owner) clone() *Owner {
+func (o *Owner) Clone() *Owner {
 	if o == nil {
 		return &Owner{}
 	}
@@ -54,23 +180,23 @@ func (o *Owner) indexOf(t rdata.Type, d Digest, ttl *uint32) int {
 	return slices.IndexFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d && sameTTL(v.TTL, ttl) })
 }
 
-func (o *Owner) hasValue(t rdata.Type, d Digest) bool {
+func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// sharesType reports whether values of the contribution's type stand there besides its own, which are counted.
-func (o *Owner) sharesType(c *Contribution) bool {
-	others := o.clone()
-	others.removeContribution(c)
-	return others.hasType(c.Type)
+// SharesType reports whether values of the contribution's type stand there besides its own, which are counted.
+func (o *Owner) SharesType(c *Contribution) bool {
+	others := o.Clone()
+	others.RemoveContribution(c)
+	return others.HasType(c.Type)
 }
 
-func (o *Owner) hasType(t rdata.Type) bool {
+func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// addContribution counts the values of a contribution; sizes are the wire lengths of its rdata.
-func (o *Owner) addContribution(c *Contribution, sizes []int) {
+// AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata.
+func (o *Owner) AddContribution(c *Contribution, sizes []int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
 		if j := o.indexOf(c.Type, d, c.TTL); j >= 0 {
@@ -79,10 +205,10 @@ func (o *Owner) addContribution(c *Contribution, sizes []int) {
 		}
 		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Size: sizes[i]})
 	}
-	slices.SortFunc(o.Values, compareOwnerValues)
+	slices.SortFunc(o.Values, CompareOwnerValues)
 }
 
-func compareOwnerValues(x, y OwnerValue) int {
+func CompareOwnerValues(x, y OwnerValue) int {
 	ttl := func(v OwnerValue) int64 {
 		if v.TTL == nil {
 			return -1
@@ -92,8 +218,8 @@ func compareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// removeContribution takes a contribution out; it reports whether all of it was there.
-func (o *Owner) removeContribution(c *Contribution) bool {
+// RemoveContribution takes a contribution out; it reports whether all of it was there.
+func (o *Owner) RemoveContribution(c *Contribution) bool {
 	all := true
 	for _, v := range c.Values {
 		j := o.indexOf(c.Type, DigestOf(v.Text), c.TTL)
@@ -109,20 +235,20 @@ func (o *Owner) removeContribution(c *Contribution) bool {
 }
 
 // rrsetTTL is the TTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.2, S6.7).
-func (o *Owner) rrsetTTL(t rdata.Type) *content.TTL {
+func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
 	}
 	return ttlOf(o.Values, t)
 }
 
-// definesValue reports whether the definition has the value, from whatever source.
-func (o *Owner) definesValue(t rdata.Type, d Digest) bool {
-	return o.hasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
+// DefinesValue reports whether the definition has the value, from whatever source.
+func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
+	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// definedTTL is the TTL of the RRset in the definition, from whatever source.
-func (o *Owner) definedTTL(t rdata.Type) *content.TTL {
+// DefinedTTL is the TTL of the RRset in the definition, from whatever source.
+func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
 	}
@@ -132,12 +258,12 @@ func (o *Owner) definedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// countCut adds n to the count of each value that a cut has here, n being 1 or -1.
-func (o *Owner) countCut(s content.RRset, n int) {
+// CountCut adds n to the count of each value that a cut has here, n being 1 or -1.
+func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
 		v := OwnerValue{Type: s.Type, Digest: DigestOf(data), TTL: &ttl, Count: n}
-		i := slices.IndexFunc(o.Cut, func(x OwnerValue) bool { return compareOwnerValues(x, v) == 0 })
+		i := slices.IndexFunc(o.Cut, func(x OwnerValue) bool { return CompareOwnerValues(x, v) == 0 })
 		switch {
 		case i < 0 && n > 0:
 			o.Cut = append(o.Cut, v)
@@ -147,7 +273,7 @@ func (o *Owner) countCut(s content.RRset, n int) {
 			}
 		}
 	}
-	slices.SortFunc(o.Cut, compareOwnerValues)
+	slices.SortFunc(o.Cut, CompareOwnerValues)
 }
 
 func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
@@ -169,8 +295,8 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// countDistinct counts the different values of a type.
-func (o *Owner) countDistinct(t rdata.Type) (values, octets int) {
+// CountDistinct counts the different values of a type.
+func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
 		if v.Type != t || values > 0 && v.Digest == last {
@@ -183,7 +309,7 @@ func (o *Owner) countDistinct(t rdata.Type) (values, octets int) {
 	return values, octets
 }
 
-func (o *Owner) types() []rdata.Type {
+func (o *Owner) Types() []rdata.Type {
 	var out []rdata.Type
 	if o == nil {
 		return nil
@@ -194,111 +320,6 @@ func (o *Owner) types() []rdata.Type {
 		}
 	}
 	return out
-}
-
-// checkType refuses a type that Records cannot have.
-func (c *Contribution) checkType() *Refusal {
-	if err := c.Type.CheckRecord(); err != nil {
-		return invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
-	}
-	return nil
-}
-
-// packValues returns the wire lengths of a contribution's rdata in a zone. It refuses rdata where a name in it is too
-// long there, and rdata that some server does not load (S5.11).
-func packValues(zone name.Name, c *Contribution) ([]int, *Refusal) {
-	sizes := make([]int, len(c.Values))
-	for i, v := range c.Values {
-		wire, err := v.Pack(zone)
-		if err != nil {
-			return nil, invalid("spec.values", v.Text, ReasonNameTooLong, "%v", err)
-		}
-		if err := rdata.CheckLoadable(v.Type, wire); err != nil {
-			return nil, invalid("spec.values", v.Text, ReasonValidationFailed, "%s %v (S5.11)", v.Type, err)
-		}
-		sizes[i] = len(wire)
-	}
-	return sizes, nil
-}
-
-// ownerChange is what stands at one owner before a write and after it.
-type ownerChange struct {
-	at            name.Rel
-	before, after *Owner
-}
-
-// ownerChanges lists the owners that a write concerns, each once.
-type ownerChanges []ownerChange
-
-// after is the owner at a name after the write, nil where the write does not concern it.
-func (l ownerChanges) after(at name.Rel) *Owner {
-	for i := range l {
-		if l[i].at == at {
-			return l[i].after
-		}
-	}
-	return nil
-}
-
-// ownerFact is the stored form of an owner: nothing at all for an owner without data.
-func ownerFact(o *Owner) any {
-	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Claims) == 0 {
-		return nil
-	}
-	return o
-}
-
-// diff collects how the definition changes between two states of owners.
-type diff struct {
-	removed, added []content.Row
-	ttls           []content.TTLChange
-}
-
-// compareSet adds what differs in one RRset. texts are the values that may have come or gone, each once.
-func (d *diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
-	for _, text := range texts {
-		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, DigestOf(text)
-		switch was, is := o.before.definesValue(t, dg), o.after.definesValue(t, dg); {
-		case was && !is:
-			d.removed = append(d.removed, row)
-		case !was && is:
-			d.added = append(d.added, row)
-		}
-	}
-	was, is := o.before.definedTTL(t), o.after.definedTTL(t)
-	if (was == nil) != (is == nil) || was != nil && *was != *is {
-		d.ttls = append(d.ttls, content.TTLChange{Owner: o.at, Type: t, Before: was, After: is})
-	}
-}
-
-// compareOwner adds what differs at one owner, for the values of the contributions that go and come. Other values
-// cannot have changed.
-func (d *diff) compareOwner(o *ownerChange, gone, come *Contribution) {
-	var types []rdata.Type
-	texts := map[rdata.Type][]string{}
-	for _, c := range []*Contribution{gone, come} {
-		if c == nil || c.Owner != o.at {
-			continue
-		}
-		if !slices.Contains(types, c.Type) {
-			types = append(types, c.Type)
-		}
-		for _, v := range c.Values {
-			if !slices.Contains(texts[c.Type], v.Text) {
-				texts[c.Type] = append(texts[c.Type], v.Text)
-			}
-		}
-	}
-	for _, t := range types {
-		d.compareSet(o, t, texts[t])
-	}
-	d.sortTTLs()
-}
-
-func (d *diff) sortTTLs() {
-	slices.SortFunc(d.ttls, func(x, y content.TTLChange) int {
-		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
-	})
 }
 
 // RRsets is how many there are at the owner.
@@ -312,43 +333,10 @@ func (o *Owner) RRsets() int {
 	return len(types)
 }
 
-// rrsetGrowth is the growth of the number of RRsets.
-func (d *diff) rrsetGrowth() (n int) {
-	for _, t := range d.ttls {
-		if t.Before == nil {
-			n++
-		}
-		if t.After == nil {
-			n--
-		}
-	}
-	return n
-}
-
-func (d *diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
-
-// applyTo returns the content state after the changes (S6.7).
-func (d *diff) applyTo(state sethash.State) (sethash.State, error) {
-	return StateAfter(state, d.removed, d.added, d.ttls)
-}
-
-// StateAfter is the content state after rows and RRset TTLs changed (S6.7).
-// Error: state is no valid encoding.
-func StateAfter(state sethash.State, removed, added []content.Row, ttls []content.TTLChange) (sethash.State, error) {
-	var minus, plus []sethash.Element
-	for _, r := range removed {
-		minus = append(minus, r.Element())
-	}
-	for _, r := range added {
-		plus = append(plus, r.Element())
-	}
-	for _, t := range ttls {
-		if t.Before != nil {
-			minus = append(minus, content.TTLElement(t.Owner, t.Type, *t.Before))
-		}
-		if t.After != nil {
-			plus = append(plus, content.TTLElement(t.Owner, t.Type, *t.After))
-		}
-	}
-	return state.Update(minus, plus)
+// Contribution is what one record puts into a zone.
+type Contribution struct {
+	Owner  name.Rel
+	Type   rdata.Type
+	TTL    *uint32
+	Values []rdata.Value
 }

@@ -17,6 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // A small forest, so that names, namespaces and zones meet all the time.
@@ -25,37 +27,46 @@ var (
 	someZones      = []object{{"owner", "org"}, {"owner", "example"}, {"owner", "sub"}, {"a", "zone"}, {"b", "zone"}}
 	someFQDNs      = []string{"org.", "example.org.", "b.example.org.", "x.b.example.org.", "www.example.org.", "net."}
 	someRelatives  = []string{"example", "b", "x.b", "www"}
-	someOwners     = []string{"org.", "example.org.", "www.example.org.", "b.example.org.", "x.b.example.org.", "y.x.b.example.org.", "*.b.example.org.",
-		"_acme-challenge.www.example.org.", "_acme-challenge.b.example.org.", "*.example.org.", "_dmarc.example.org.", "ns1.example.org.", "net.", "www.net.",
+	someOwners     = []string{"org.", "example.org.", "www.example.org.", "b.example.org.", "x.b.example.org.",
+		"y.x.b.example.org.", "*.b.example.org.",
+		"_acme-challenge.www.example.org.", "_acme-challenge.b.example.org.", "*.example.org.", "_dmarc.example.org.",
+		"ns1.example.org.", "net.", "www.net.",
 		"_dmarc.b.example.org.", "*.x.b.example.org.", "z.y.x.b.example.org."}
 	someOwnersRelative = []string{"@", "www", "b", "x.b", "*", "*.b", "_acme-challenge.www", "ns1", "_dmarc.b"}
-	somePatterns       = []string{"*", "@", "www", "b", "*.b", "x.b", "_acme-challenge.*", "_dmarc", "example", "*.example", "ns1", "*.example.org.", "*.x.b"}
-	someValues         = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "CNAME x.b", "NS ns1", "NS ns.example.net.", "NS ns1.b.example.org.", "DNAME example.net.",
-		"MX 10 www", "MX 10 www.example.org.", "MX 10 x.b", "HTTPS 1 x.b", "HTTPS 0 www", "SVCB 2 ns1.example.org. port=53", `CAA 0 issue ";"`, "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
+	somePatterns       = []string{"*", "@", "www", "b", "*.b", "x.b", "_acme-challenge.*", "_dmarc", "example", "*.example", "ns1",
+		"*.example.org.", "*.x.b"}
+	someValues = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "CNAME x.b", "NS ns1",
+		"NS ns.example.net.", "NS ns1.b.example.org.", "DNAME example.net.",
+		"MX 10 www", "MX 10 www.example.org.", "MX 10 x.b", "HTTPS 1 x.b", "HTTPS 0 www", "SVCB 2 ns1.example.org. port=53",
+		`CAA 0 issue ";"`, "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
 	// The second of them is the value of a Record, too.
-	someDS    = [][]string{nil, {"1 8 2 " + strings.Repeat("0", 64)}, {"1 8 2 " + strings.Repeat("0", 64), "2 13 2 " + strings.Repeat("A", 64)}, {"2 13 2 " + strings.Repeat("A", 64)}}
-	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS, rdata.DNAME, rdata.DS, rdata.A}}
+	someDS = [][]string{nil, {"1 8 2 " + strings.Repeat("0", 64)}, {"1 8 2 " + strings.Repeat("0", 64),
+		"2 13 2 " + strings.Repeat("A", 64)}, {"2 13 2 " + strings.Repeat("A", 64)}}
+	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS,
+		rdata.DNAME, rdata.DS, rdata.A}}
 )
 
 // allowEverything allows everything to every namespace, so that what refuses is not S4.1.
-func allowEverything() []law.Rule {
+func allowEverything() []rules.Rule {
 	every, apex := pattern.Pattern{}, pattern.Pattern{}
 	_, _ = every.UnmarshalText([]byte("*")), apex.UnmarshalText([]byte("@"))
-	all := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX, rdata.HTTPS, rdata.SVCB, rdata.NS, rdata.DNAME, rdata.DS}
-	var rules []law.Rule
+	all := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX, rdata.HTTPS, rdata.SVCB, rdata.NS,
+		rdata.DNAME, rdata.DS}
+	var given []rules.Rule
 	for _, ns := range someNamespaces {
-		rules = append(rules, law.Rule{Namespaces: []string{ns}, Zones: []pattern.Pattern{every}, Records: []law.RecordRule{{Pattern: every, Text: "*", Types: all}, {Pattern: apex, Text: "@", Types: all}}})
+		given = append(given, rules.Rule{Namespaces: []string{ns}, Zones: []pattern.Pattern{every},
+			Records: []rules.RecordRule{{Pattern: every, Text: "*", Types: all}, {Pattern: apex, Text: "@", Types: all}}})
 	}
-	return rules
+	return given
 }
 
-func drawRules(t *rapid.T) []law.Rule {
-	var rules []law.Rule
+func drawRules(t *rapid.T) []rules.Rule {
+	var given []rules.Rule
 	if rapid.Bool().Draw(t, "generous") {
-		rules = allowEverything()
+		given = allowEverything()
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "rules") {
-		var r law.Rule
+		var r rules.Rule
 		r.Namespaces = slices.Clone(rapid.SampledFrom([][]string{nil, {"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
 		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
 		p, err := pattern.Parse(text)
@@ -65,11 +76,12 @@ func drawRules(t *rapid.T) []law.Rule {
 		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
 			r.Zones, r.DS = append(r.Zones, p), rapid.Bool().Draw(t, "ds")
 		} else {
-			r.Records = append(r.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types"), Shared: rapid.IntRange(0, 3).Draw(t, "shared") == 0})
+			r.Records = append(r.Records, rules.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t,
+				"types"), Shared: rapid.IntRange(0, 3).Draw(t, "shared") == 0})
 		}
-		rules = append(rules, r)
+		given = append(given, r)
 	}
-	return rules
+	return given
 }
 
 func drawRef(t *rapid.T) *law.Ref {
@@ -77,9 +89,9 @@ func drawRef(t *rapid.T) *law.Ref {
 	return &law.Ref{Namespace: o.Namespace, Name: o.Name}
 }
 
-func drawZone(t *rapid.T) law.ZoneSpec {
+func drawZone(t *rapid.T) zones.ZoneSpec {
 	o := rapid.SampledFrom(someZones).Draw(t, "zone")
-	s := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, ZoneSettings: makeSettings(drawRules(t), 0, 0)}
+	s := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, ZoneSettings: makeSettings(drawRules(t), 0, 0)}
 	switch rapid.IntRange(0, 3).Draw(t, "named") {
 	case 0:
 		s.ZoneRef, s.DomainName = drawRef(t), rapid.SampledFrom(someRelatives).Draw(t, "relative")
@@ -93,10 +105,12 @@ func drawZone(t *rapid.T) law.ZoneSpec {
 	}
 	s.Grace = rapid.SampledFrom([]int64{0, 3600, 86400}).Draw(t, "grace")
 	s.ReleaseNow = drawReleaseNow(t)
-	s.Header = content.Header{TTL: rapid.SampledFrom([]uint32{60, 360}).Draw(t, "ttl"), Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	s.Header = content.Header{TTL: rapid.SampledFrom([]uint32{60, 360}).Draw(t, "ttl"), Refresh: 86400, Retry: 7200,
+		Expire: 3600000, NegativeResponseCache: 360}
 	for _, host := range []string{"ns1", "ns.example.net.", "ns1.b.example.org.", "@"} {
 		if rapid.IntRange(0, 5).Draw(t, host) == 0 {
-			s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: host, Addresses: []string{"192.0.2.53"}[:rapid.IntRange(0, 1).Draw(t, "addresses")]})
+			s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: host,
+				Addresses: []string{"192.0.2.53"}[:rapid.IntRange(0, 1).Draw(t, "addresses")]})
 		}
 	}
 	s.MaxDeletePercent = rapid.SampledFrom([]int64{0, 30, 100}).Draw(t, "percent")
@@ -116,7 +130,8 @@ func drawReleaseNow(t *rapid.T) []string {
 }
 
 func drawRecord(t *rapid.T) law.Record {
-	r := law.Record{Namespace: rapid.SampledFrom(someNamespaces).Draw(t, "namespace"), Name: fmt.Sprintf("r%d", rapid.IntRange(1, 5).Draw(t, "record"))}
+	r := law.Record{Namespace: rapid.SampledFrom(someNamespaces).Draw(t, "namespace"), Name: fmt.Sprintf("r%d", rapid.IntRange(1,
+		5).Draw(t, "record"))}
 	switch rapid.IntRange(0, 3).Draw(t, "named") {
 	case 0:
 		r.ZoneRef, r.DomainName = drawRef(t), rapid.SampledFrom(someOwnersRelative).Draw(t, "relative")
@@ -251,20 +266,20 @@ func TestForest(t *testing.T) {
 			for i, fqdn := range []string{"org.", "example.org."} {
 				o := someZones[i]
 				act("plant", func() {
-					rules := allowEverything()
-					for i := range rules {
-						rules[i].DS = rapid.Bool().Draw(t, "ds")
+					given := allowEverything()
+					for i := range given {
+						given[i].DS = rapid.Bool().Draw(t, "ds")
 					}
 					if rapid.Bool().Draw(t, "lists what is shared") { // S4.8
 						www, _ := pattern.Parse("www")
-						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: www, Text: "www", Shared: true}}})
+						given = append(given, rules.Rule{Records: []rules.RecordRule{{Pattern: www, Text: "www", Shared: true}}})
 					}
 					if rapid.Bool().Draw(t, "shares the apex") { // S6.2
 						apex, _ := pattern.Parse("@")
-						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
+						given = append(given, rules.Rule{Records: []rules.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
 					}
-					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn,
-						Header: header, ZoneSettings: makeSettings(rules, 0, 30)}, true); refusal != nil {
+					if _, refusal := w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn,
+						Header: header, ZoneSettings: makeSettings(given, 0, 30)}, true); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})
@@ -275,7 +290,8 @@ func TestForest(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, refusal := w.putRecord(law.Record{Namespace: "owner", Name: "planted", DomainName: "example.org.", Type: rdata.MX, Values: []rdata.Value{host}}); refusal != nil {
+					if _, refusal := w.putRecord(law.Record{Namespace: "owner", Name: "planted", DomainName: "example.org.",
+						Type: rdata.MX, Values: []rdata.Value{host}}); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})
@@ -307,7 +323,8 @@ func TestForest(t *testing.T) {
 							return
 						}
 						v, _ := rdata.Parse(rdata.A, "192.0.2.7")
-						_, _ = w.putRecord(law.Record{Namespace: o.Namespace, Name: o.Name, DomainName: fmt.Sprintf("m%d.example.org.", i), Type: rdata.A, Values: []rdata.Value{v}})
+						_, _ = w.putRecord(law.Record{Namespace: o.Namespace, Name: o.Name,
+							DomainName: fmt.Sprintf("m%d.example.org.", i), Type: rdata.A, Values: []rdata.Value{v}})
 					})
 				}
 				w.quick = false
@@ -448,10 +465,10 @@ func TestHeldChild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-		rules := map[bool][]law.Rule{true: allowEverything()}
+		given := map[bool][]rules.Rule{true: allowEverything()}
 		zone := func(o object, fqdn string, ref *law.Ref, delegates bool) {
-			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header,
-				ZoneSettings: makeSettings(rules[delegates], 3600, 30)}
+			spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header,
+				ZoneSettings: makeSettings(given[delegates], 3600, 30)}
 			_, _ = w.putZone(spec, true)
 		}
 		record := func(name, owner string, values ...string) {
@@ -507,10 +524,11 @@ func TestHeldChild(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"rules": act(func(t *rapid.T) {
-				for i := range rules[true] {
-					rules[true][i].DS = rapid.Bool().Draw(t, "ds")
+				for i := range given[true] {
+					given[true][i].DS = rapid.Bool().Draw(t, "ds")
 				}
-				zone(object{"owner", "top"}, rapid.SampledFrom([]string{"example.", "example.", "other."}).Draw(t, "name"), nil, rapid.Bool().Draw(t, "delegates"))
+				zone(object{"owner", "top"}, rapid.SampledFrom([]string{"example.", "example.", "other."}).Draw(t, "name"), nil,
+					rapid.Bool().Draw(t, "delegates"))
 			}),
 			"between": act(func(t *rapid.T) {
 				o := object{"owner", rapid.SampledFrom([]string{"c", "b"}).Draw(t, "zone")}
@@ -518,7 +536,8 @@ func TestHeldChild(t *testing.T) {
 					w.deleteZone(o)
 					return
 				}
-				zone(o, map[string]string{"c": "c.example.", "b": "b.c.example."}[o.Name], nil, rapid.IntRange(0, 3).Draw(t, "delegates") > 0)
+				zone(o, map[string]string{"c": "c.example.", "b": "b.c.example."}[o.Name], nil, rapid.IntRange(0, 3).Draw(t,
+					"delegates") > 0)
 			}),
 			"cut": act(func(t *rapid.T) { // above it, by the owner of the top: an external cut (S3.11)
 				r := law.Record{Namespace: "owner", Name: "cut", DomainName: "c.example.", Type: rdata.NS}
@@ -541,7 +560,8 @@ func TestHeldChild(t *testing.T) {
 				case w.records[object{"a", name}] != nil && rapid.Bool().Draw(t, "goes"):
 					remove(name)
 				case name == "ns":
-					record("ns", "@", rapid.SampledFrom([][]string{{"NS ns1"}, {"NS ns2"}, {"NS ns1", "NS ns2", "NS ns.example.net."}}).Draw(t, "hosts")...)
+					record("ns", "@", rapid.SampledFrom([][]string{{"NS ns1"}, {"NS ns2"}, {"NS ns1", "NS ns2",
+						"NS ns.example.net."}}).Draw(t, "hosts")...)
 				default:
 					record(name, name, "A 192.0.2."+rapid.SampledFrom([]string{"1", "9"}).Draw(t, "address"))
 				}
@@ -562,10 +582,10 @@ func sortedObjects[V any](m map[object]V) []object {
 }
 
 // drawDelegation is a Delegation for a zone of its namespace, which may not stand yet.
-func drawDelegation(t *rapid.T) (object, law.DelegationSpec) {
+func drawDelegation(t *rapid.T) (object, zones.DelegationSpec) {
 	o := rapid.SampledFrom([]object{{"owner", "one"}, {"owner", "two"}, {"owner", "three"}, {"a", "one"}}).Draw(t, "delegation")
-	zones := slices.DeleteFunc(slices.Clone(someZones), func(z object) bool { return z.Namespace != o.Namespace })
-	spec := law.DelegationSpec{Zone: rapid.SampledFrom(zones).Draw(t, "of").Name, ReleaseNow: drawReleaseNow(t)}
+	stand := slices.DeleteFunc(slices.Clone(someZones), func(z object) bool { return z.Namespace != o.Namespace })
+	spec := zones.DelegationSpec{Zone: rapid.SampledFrom(stand).Draw(t, "of").Name, ReleaseNow: drawReleaseNow(t)}
 	spec.Rule.Namespaces = slices.Clone(rapid.SampledFrom([][]string{{"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
 	for range rapid.IntRange(0, 2).Draw(t, "patterns") {
 		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
@@ -577,7 +597,8 @@ func drawDelegation(t *rapid.T) (object, law.DelegationSpec) {
 			spec.Rule.Zones, spec.Rule.DS = append(spec.Rule.Zones, p), spec.Rule.DS || rapid.Bool().Draw(t, "ds")
 			continue
 		}
-		spec.Rule.Records = append(spec.Rule.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types")})
+		spec.Rule.Records = append(spec.Rule.Records, rules.RecordRule{Pattern: p, Text: text,
+			Types: rapid.SampledFrom(someTypes).Draw(t, "types")})
 	}
 	return o, spec
 }

@@ -3,11 +3,34 @@
 
 package law
 
-import "kubi.zone/kubizone/pkg/dns/name"
+import (
+	"kubi.zone/kubizone/pkg/dns/name"
+)
 
-// reading gives a decision its facts. The decision stops at the first that it lacks, since all that follows rests on it:
-// get panics with lacking, and decide makes a Need of that. No other code stops so or catches it.
-type reading struct {
+// RuledFor returns the zone with the rules that Delegations give a namespace.
+func (r *Reading) RuledFor(z *Zone, namespace string) *Zone {
+	if z == nil || z.Pending {
+		return z
+	}
+	h := r.HoldingOf(z)
+	if h.Delegations == 0 {
+		return z
+	}
+	f := Get[NamespaceRules](r, RulesKey(z.UID, namespace))
+	if f == nil {
+		return z
+	}
+	return z.WithDelegated(f.List)
+}
+
+// ZoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too.
+func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
+	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
+}
+
+// Reading gives a decision its facts. The decision stops at the first that it lacks, since all that follows rests on
+// it: Get panics with lacking, and Decide makes a Need of that. No other code stops so or catches it.
+type Reading struct {
 	seen  *Seen
 	needs []Key
 }
@@ -15,12 +38,12 @@ type reading struct {
 // lacking is what a decision panics with that needs facts, which are in needs.
 type lacking struct{}
 
-// decide carries out a decision. Nothing is used of what is seen before.
-func decide(seen *Seen, by func(*reading) (*Plan, *Refusal)) (out Outcome) {
+// Decide carries out a decision. Nothing is used of what is seen before.
+func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
-	r := reading{seen: seen}
+	r := Reading{seen: seen}
 	defer func() {
 		if len(r.needs) == 0 {
 			return // a panic that is none of ours goes on
@@ -38,8 +61,8 @@ func decide(seen *Seen, by func(*reading) (*Plan, *Refusal)) (out Outcome) {
 	return Outcome{Plan: plan}
 }
 
-// get returns the fact of a key, nil when there is nothing.
-func get[T any](r *reading, k Key) *T {
+// Get returns the fact of a key, nil when there is nothing.
+func Get[T any](r *Reading, k Key) *T {
 	f := r.seen.lookUp(k)
 	if f == nil {
 		r.needs = append(r.needs, k)
@@ -50,8 +73,8 @@ func get[T any](r *reading, k Key) *T {
 	return t
 }
 
-// askAll asks for several facts at once, so that they are fetched in one trip.
-func (r *reading) askAll(keys []Key) {
+// AskAll asks for several facts at once, so that they are fetched in one trip.
+func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
 			if r.needs == nil {
@@ -65,50 +88,50 @@ func (r *reading) askAll(keys []Key) {
 	}
 }
 
-// readAnew has the caller read every fact again at one moment.
-func (r *reading) readAnew() {
+// ReadAnew has the caller read every fact again at one moment.
+func (r *Reading) ReadAnew() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
 	panic(lacking{})
 }
 
-// holdingOf returns the holding of a zone that stands.
-func (r *reading) holdingOf(z *Zone) *Holding {
-	h := get[Holding](r, HoldingKey(z.View, z.FQDN()))
+// HoldingOf returns the holding of a zone that stands.
+func (r *Reading) HoldingOf(z *Zone) *Holding {
+	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // the name and the object are of two moments
-		r.readAnew()
+		r.ReadAnew()
 	}
 	return h
 }
 
-// zoneOf returns the zone with a holding.
-func (r *reading) zoneOf(h *Holding) *Zone {
-	z := get[Zone](r, ZoneKey(h.Namespace, h.Name))
+// ZoneOf returns the zone with a holding.
+func (r *Reading) ZoneOf(h *Holding) *Zone {
+	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // the name and the object are of two moments
-		r.readAnew()
+		r.ReadAnew()
 	}
 	return z
 }
 
-// standingAt returns the zone of a place and its holding, nil where that zone is gone or pending.
-func (r *reading) standingAt(p Place) (*Zone, *Holding) {
-	z := get[Zone](r, ZoneKey(p.Namespace, p.Name))
+// StandingAt returns the zone of a place and its holding, nil where that zone is gone or pending.
+func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
+	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
 		return nil, nil
 	}
-	return z, r.holdingOf(z)
+	return z, r.HoldingOf(z)
 }
 
-// findEnclosing finds the longest name at or above n that a zone of the view holds (S2.1).
-func (r *reading) findEnclosing(view string, n name.Name) (name.Name, *Holding) {
+// FindEnclosing finds the longest name at or above n that a zone of the view holds (S2.1).
+func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		ks = append(ks, HoldingKey(view, at))
 	}
-	r.askAll(ks)
+	r.AskAll(ks)
 	for _, k := range ks {
-		if h := get[Holding](r, k); h != nil {
+		if h := Get[Holding](r, k); h != nil {
 			return k.Name, h
 		}
 	}

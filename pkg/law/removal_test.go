@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // The refusal says how much there is, and at which names, and how to go on. Its facts are bounded, so it may know a
@@ -63,7 +64,7 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 		decide := func(annotated bool) law.Outcome {
 			seen := law.NewSeen()
 			seen.Look = func(k law.Key) bool { look(seen, k); return true }
-			return law.DecideZone(seen, law.ZoneAsk{Before: z, Annotated: annotated})
+			return zones.DecideZone(seen, zones.ZoneAsk{Before: z, Annotated: annotated})
 		}
 		if out := decide(true); out.Refusal != nil {
 			t.Errorf("%s, annotated: %v", c.what, out.Refusal)

@@ -24,6 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestScenarios runs, such as what test/model writes")
@@ -91,7 +93,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		out = w.describeOutcome(plan, refusal)
 	case "delegation":
 		o := parseObject(t, d, d.CmdArgs[0].Key)
-		spec := law.DelegationSpec{Zone: d.CmdArgs[1].Key}
+		spec := zones.DelegationSpec{Zone: d.CmdArgs[1].Key}
 		for _, line := range strings.Split(d.Input, "\n") {
 			if names, ok := strings.CutPrefix(line, "release "); ok {
 				spec.ReleaseNow = strings.Fields(names)
@@ -218,10 +220,10 @@ func parseRef(t *testing.T, d *datadriven.TestData) *law.Ref {
 	return &law.Ref{Namespace: o.Namespace, Name: o.Name}
 }
 
-func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
+func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 	o := parseObject(t, d, d.CmdArgs[0].Key)
 	lines := strings.Split(d.Input, "\n")
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
+	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
 	d.MaybeScanArgs(t, "view", &spec.View)
 	spec.MaxDeletePercent = 30
 	spec.Header = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
@@ -286,8 +288,8 @@ func parseSigners(t *testing.T, d *datadriven.TestData) (ds []string) {
 	return ds
 }
 
-func parseRule(t *testing.T, d *datadriven.TestData, f []string) law.Rule {
-	var r law.Rule
+func parseRule(t *testing.T, d *datadriven.TestData, f []string) rules.Rule {
+	var r rules.Rule
 	var types []rdata.Type
 	shared := false
 	for i, word := range f[2:] {
@@ -319,7 +321,7 @@ func parseRule(t *testing.T, d *datadriven.TestData, f []string) law.Rule {
 		if f[0] == "zones" {
 			r.Zones = append(r.Zones, p)
 		} else {
-			r.Records = append(r.Records, law.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared})
+			r.Records = append(r.Records, rules.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared})
 		}
 	}
 	return r
@@ -428,7 +430,8 @@ func (w *world) fillZone(t *testing.T, d *datadriven.TestData) string {
 	for i := 1; i <= count; i++ {
 		w.quick = i > 1 && i < count
 		n := strconv.Itoa(i)
-		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.NewReplacer("%", n, "&", fmt.Sprintf("%03d", i)).Replace(d.Input))
+		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.NewReplacer("%", n, "&", fmt.Sprintf("%03d",
+			i)).Replace(d.Input))
 		plan, refusal := w.putRecord(r)
 		if plan != nil && plan.Record.Zone != nil {
 			adopted++
@@ -520,7 +523,8 @@ func zoneLine(z *zoneObject) string {
 	if z.zone.Pending {
 		return fmt.Sprintf("pending: %s: %s\n", z.delegated.Reason, z.delegated.Message)
 	}
-	return fmt.Sprintf("zone %s serial %d, Delegated=%s %s, Servable=%s %s\n", z.zone.FQDN(), z.zone.Serial, z.delegated.Status, z.delegated.Reason, z.servable.Status, z.servable.Reason)
+	return fmt.Sprintf("zone %s serial %d, Delegated=%s %s, Servable=%s %s\n", z.zone.FQDN(), z.zone.Serial, z.delegated.Status,
+		z.delegated.Reason, z.servable.Status, z.servable.Reason)
 }
 
 // tellChanges does something and tells what changed meanwhile.
@@ -555,7 +559,7 @@ func (w *world) endOverdue() string {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		o := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideOverdue(s, place, w.now.Unix()) })
+		o := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideOverdue(s, place, w.now.Unix()) })
 		w.applyPlan(object{h.Namespace, h.Ref.Name}, true, o.Plan, nil)
 		fmt.Fprintf(&out, "%s is delivered as it is\n", k.Name)
 	}
@@ -600,7 +604,8 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 			h := w.holdingOf(z.zone)
 			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
 			if h.Held != nil {
-				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)), z.zone.MaxDeletePercent)
+				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)),
+					z.zone.MaxDeletePercent)
 			}
 		}
 	case "claims":
@@ -675,8 +680,9 @@ func describeClaim(c law.Claim) string {
 	var parts []string
 	for _, x := range []struct {
 		n    int
-		kind law.Admission
-	}{{c.Underscore, law.AdmittedUnderscore}, {c.Shared, law.AdmittedShared}, {c.Literal, law.AdmittedLiteral}, {c.Plain, law.AdmittedPlain}} {
+		kind rules.Admission
+	}{{c.Underscore, rules.AdmittedUnderscore}, {c.Shared, rules.AdmittedShared}, {c.Literal, rules.AdmittedLiteral}, {c.Plain,
+		rules.AdmittedPlain}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.kind))
 		}

@@ -12,6 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // countFacts counts the facts of a decision, and those of them that must hold when it commits and
@@ -28,14 +31,14 @@ func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
 
 // decideCreation returns a Seen with all that the decision about a creation asks for, and its outcome.
 func (w *world) decideCreation(r law.Record) (*law.Seen, law.Outcome) {
-	return w.lookUpFacts(law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace,
+	return w.lookUpFacts(records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace,
 		WorkID: "work"})
 }
 
-func (w *world) lookUpFacts(ask law.RecordAsk) (*law.Seen, law.Outcome) {
+func (w *world) lookUpFacts(ask records.RecordAsk) (*law.Seen, law.Outcome) {
 	seen := law.NewSeen()
 	for {
-		out := law.DecideRecord(seen, ask)
+		out := records.DecideRecord(seen, ask)
 		if len(out.Need) == 0 {
 			return seen, out
 		}
@@ -45,12 +48,12 @@ func (w *world) lookUpFacts(ask law.RecordAsk) (*law.Seen, law.Outcome) {
 	}
 }
 
-func makeSettings(rules []law.Rule, grace, maxDeletePercent int64) law.ZoneSettings {
+func makeSettings(rules []rules.Rule, grace, maxDeletePercent int64) law.ZoneSettings {
 	return law.ZoneSettings{ZoneRules: law.ZoneRules{Rules: rules}, Grace: grace, MaxDeletePercent: maxDeletePercent}
 }
 
-func specOf(ns, object, domain string) law.ZoneSpec {
-	return law.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, ZoneSettings: makeSettings(allowEverything(), 3600,
+func specOf(ns, object, domain string) zones.ZoneSpec {
+	return zones.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, ZoneSettings: makeSettings(allowEverything(), 3600,
 		100),
 		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 }
@@ -73,7 +76,7 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	for _, removed := range []int{1, 4, 15} {
 		w := newWorld()
 		w.quick = true
-		put := func(s law.ZoneSpec) {
+		put := func(s zones.ZoneSpec) {
 			if _, refusal := w.putZone(s, true); refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -101,7 +104,8 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 			all, guarded := w.countFacts(deep, zone)
 			t.Logf("%d zones removed, %d labels: %d facts, %d guarded", removed, labels, all, guarded)
 			if guarded > most {
-				t.Errorf("%d zones removed, %d labels: %d facts of other zones are guarded, and %d at a name of %d labels", removed, labels, guarded, most, removed+2)
+				t.Errorf("%d zones removed, %d labels: %d facts of other zones are guarded, and %d at a name of %d labels",
+					removed, labels, guarded, most, removed+2)
 			}
 		}
 	}
@@ -147,7 +151,7 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	below := law.Key{Kind: law.KindOwnersBelow, Zone: w.zoneOf("", name.MustParse("org.")).UID, Owner: name.MustRel("x")}
 	r := recordOf("a", "ns", "x.org.", rdata.NS, "ns.example.net.")
 	for _, asks := range []bool{true, false} {
-		ask := law.RecordAsk{Namespace: "a", Name: "ns", UID: "ns", After: &r, Now: w.now, By: "a", WorkID: "work"}
+		ask := records.RecordAsk{Namespace: "a", Name: "ns", UID: "ns", After: &r, Now: w.now, By: "a", WorkID: "work"}
 		if !asks {
 			if _, refusal := w.putRecord(r); refusal != nil {
 				t.Fatal(refusal)

@@ -6,38 +6,8 @@ package law
 import (
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
-
-// Remember is what a zone leaves behind under its name (S6.8).
-func Remember(z *Zone) *LastSerial {
-	return &LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
-}
-
-// findLastSerial returns the last serial of a name, under any zone, as it is remembered. Else it returns the floor of
-// a restored store, which lacks zones that are not in its backup: a zone there that begins at its minimumSerial may
-// have begun there before. 0: there is none.
-func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial) {
-	keys := []Key{LastSerialKey(view, fqdn), FloorKey}
-	d.askAll(keys)
-	last, floor := get[LastSerial](d.reading, keys[0]), get[LastSerial](d.reading, keys[1])
-	switch {
-	case last != nil:
-		return last, last.Serial
-	case floor == nil:
-		return nil, 0
-	}
-	from = floor.Serial
-	if minimum != nil {
-		least := serial.Serial(*minimum)
-		jumped := least + serial.Serial(floor.Jump)
-		if jumped += (from - jumped) % serial.RestoreStep; least.Ahead(from) || jumped.Ahead(from) {
-			from = jumped
-		}
-	}
-	return nil, max(from, 1)
-}
 
 // NextSerial is the serial after last (S6.8): last+1, then the day's first
 // serial YYYYMMDD00 (UTC) if that is ahead, then minimum if that is ahead and

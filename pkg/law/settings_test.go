@@ -13,6 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -27,7 +29,7 @@ func parsePattern(t *testing.T, text string) pattern.Pattern {
 func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 	t.Parallel()
 	percent := uint32(7)
-	one := func(s *law.ZoneSettings) *law.Rule {
+	one := func(s *law.ZoneSettings) *rules.Rule {
 		s.Rules = slices.Clone(s.Rules)
 		s.Rules[0].Records = slices.Clone(s.Rules[0].Records)
 		return &s.Rules[0]
@@ -59,11 +61,12 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 	check := func(path string, rules bool) {
 		change := changes[path]
 		if delete(changes, path); change == nil {
-			t.Errorf("%s is new: say in this test how it changes. A setting that a decision about a Record or a Zone reads belongs in ZoneRules (pkg/law/facts.go), so that what stands is decided anew (S2.5).", path)
+			t.Errorf("%s is new: say in this test how it changes. A setting that a decision about a Record or a Zone reads "+
+				"belongs in ZoneRules (pkg/law/facts.go), so that what stands is decided anew (S2.5).", path)
 			return
 		}
 		w := newWorld()
-		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.",
+		spec := zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.",
 			ZoneSettings: makeSettings(allowEverything(), 3600, 30),
 			Header:       content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 		if _, refusal := w.putZone(spec, true); refusal != nil {
@@ -75,7 +78,8 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		if refusal != nil {
 			t.Fatalf("%s: %v", path, refusal)
 		}
-		if anew := plan.Work != nil && slices.ContainsFunc(plan.Work.Scans, func(s law.Scan) bool { return s.Kind == law.ScanMembers }); anew != rules {
+		if anew := plan.Work != nil && slices.ContainsFunc(plan.Work.Scans,
+			func(s law.Scan) bool { return s.Kind == law.ScanMembers }); anew != rules {
 			t.Errorf("after a change of %s what stands is decided anew: %v, want %v", path, anew, rules)
 		}
 	}
@@ -85,7 +89,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 			check(f.Name, rules)
 		}
 	}
-	for _, of := range []reflect.Type{reflect.TypeFor[law.Rule](), reflect.TypeFor[law.RecordRule]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[rules.Rule](), reflect.TypeFor[rules.RecordRule]()} {
 		for _, f := range reflect.VisibleFields(of) {
 			check(of.Name()+"."+f.Name, true)
 		}
@@ -98,17 +102,18 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 // The rule of a Delegation is stored with all that a rule says (S4.3).
 func TestRule_isStoredWhole_S4_3(t *testing.T) {
 	t.Parallel()
-	rule := law.Rule{Namespaces: []string{"team"}, DS: true, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},
-		Records: []law.RecordRule{{Pattern: parsePattern(t, "www"), Text: "www", Types: []rdata.Type{rdata.A}, Shared: true}}}
+	rule := rules.Rule{Namespaces: []string{"team"}, DS: true, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},
+		Records: []rules.RecordRule{{Pattern: parsePattern(t, "www"), Text: "www", Types: []rdata.Type{rdata.A}, Shared: true}}}
 	for _, v := range []reflect.Value{reflect.ValueOf(rule), reflect.ValueOf(rule.Records[0])} {
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {
-				t.Errorf("%s.%s is new: set it in this test, and store it in storedRule (pkg/law/delegation.go)", v.Type().Name(), v.Type().Field(i).Name)
+				t.Errorf("%s.%s is new: set it in this test, and store it in storedRule (pkg/law/delegation.go)", v.Type().Name(),
+					v.Type().Field(i).Name)
 			}
 		}
 	}
 	data := must.Get(json.Marshal(rule))(t)
-	var read law.Rule
+	var read rules.Rule
 	if err := json.Unmarshal(data, &read); err != nil || !reflect.DeepEqual(read, rule) {
 		t.Errorf("%s is read as %+v, %v, want %+v", data, read, err, rule)
 	}

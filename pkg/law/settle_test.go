@@ -13,6 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // settleAll carries out everything owed. It panics when that does not end.
@@ -34,7 +36,7 @@ func (w *world) tryWaiting() bool {
 			continue
 		}
 		ask := w.askAgain(o, nil)
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
 		switch p := out.Plan; {
 		case p.Record.Zone == nil && p.Work != nil:
 			w.outbox = append(w.outbox, p.Work)
@@ -60,7 +62,8 @@ func (w *world) tryWaiting() bool {
 			if scan.Target == nil {
 				scan = law.Scan{Kind: law.ScanWaiting, View: z.waits.View, Name: z.waits.FQDN, Exact: true}
 			}
-			w.outbox = append(w.outbox, &law.Work{ID: w.makeUID("waits"), View: z.spec.View, By: o.Namespace, Since: w.now.Unix(), Scans: []law.Scan{scan}})
+			w.outbox = append(w.outbox, &law.Work{ID: w.makeUID("waits"), View: z.spec.View, By: o.Namespace, Since: w.now.Unix(),
+				Scans: []law.Scan{scan}})
 			return true
 		}
 	}
@@ -115,11 +118,11 @@ func (w *world) beginWork(work *law.Work) {
 func (w *world) finishWork(work *law.Work) {
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideThrough(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
-	for ; len(work.Releases) > 0; work.Releases = work.Releases[min(len(work.Releases), law.MaxReleases):] {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideReleased(s, work) })
+	for ; len(work.Releases) > 0; work.Releases = work.Releases[min(len(work.Releases), records.MaxReleases):] {
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideReleased(s, work) })
 		w.applyPlan(object{}, true, out.Plan, nil)
 	}
 	if work.Purge == "" {
@@ -133,7 +136,7 @@ func (w *world) finishWork(work *law.Work) {
 	delete(w.views, work.Purge)
 	delete(w.journal, work.Purge)
 	if work.Ended != nil {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideEnded(s, work, w.now.Unix()) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideEnded(s, work, w.now.Unix()) })
 		w.applyPlan(object{work.Ended.Namespace, work.Ended.Name}, true, out.Plan, nil)
 	}
 }
@@ -141,7 +144,7 @@ func (w *world) finishWork(work *law.Work) {
 // unlockNames ends the locks of a work (S2.11).
 func (w *world) unlockNames(work *law.Work) {
 	for _, place := range work.Zones {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideUnlocked(s, place, work.ID) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideUnlocked(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 }
@@ -155,7 +158,8 @@ func (w *world) passTime(d time.Duration) {
 			if z.zone.UID == k.Object && !z.zone.Pending {
 				place := law.Place{Ref: z.zone.Ref, View: z.zone.View, FQDN: z.zone.FQDN()}
 				out := w.decideAll(func(s *law.Seen) law.Outcome {
-					return law.DecideDue(s, place, k.Namespace, withdrawal, int64(d.Seconds()), "work-due-"+k.Object+k.Namespace, w.now.Unix())
+					return zones.DecideDue(s, place, k.Namespace, withdrawal, int64(d.Seconds()), "work-due-"+k.Object+k.Namespace,
+						w.now.Unix())
 				})
 				w.applyPlan(object{}, true, out.Plan, nil)
 			}
@@ -207,7 +211,8 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 				if scan.Kind != law.ScanWaiting && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
 					continue
 				}
-				if scan.Kind == law.ScanWaiting && (k.fqdn.IsZero() || k.view != scan.View || !scan.Name.Encloses(k.fqdn) || scan.Exact && k.fqdn != scan.Name) {
+				if scan.Kind == law.ScanWaiting && (k.fqdn.IsZero() || k.view != scan.View || !scan.Name.Encloses(k.fqdn) ||
+					scan.Exact && k.fqdn != scan.Name) {
 					continue
 				}
 				c := candidate{zone: k.zone, object: k.object}
@@ -251,16 +256,17 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 		return 6
 	}
 	slices.SortFunc(all, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(len(x.uid), len(y.uid)), cmp.Compare(x.uid, y.uid))
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(len(x.uid), len(y.uid)),
+			cmp.Compare(x.uid, y.uid))
 	})
 	return all
 }
 
 // askAgain returns the request of a cascade to decide a record anew.
-func (w *world) askAgain(o object, work *law.Work) law.RecordAsk {
+func (w *world) askAgain(o object, work *law.Work) records.RecordAsk {
 	r := w.records[o]
 	record := r.record
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits,
+	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits,
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
 		ask.Cause, ask.Yields, ask.Uncounted = work.Cause(), work.Yields, slices.Contains(work.Releases, o.Namespace)
@@ -288,7 +294,7 @@ func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves bool) {
 			return false
 		}
 		ask := w.askAgain(c.object, work)
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
 		if out.Refusal != nil {
 			panicInvariant("a cascade is refused, and would be for ever: %v", out.Refusal)
 		}
@@ -323,8 +329,8 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 // decideAnew decides a pending zone as a cascade does.
 func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
-	ask := law.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	ask := zones.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("a cascade is refused: %v", out.Refusal)
 	}
@@ -374,11 +380,11 @@ func (w *world) endZone(z *zoneObject, out law.Outcome) {
 func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	zone, spec := *z.zone, z.spec
 	spec.DS = zone.DS
-	ask := law.ParentAsk{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
+	ask := zones.ParentAsk{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
 	if z.delegated != nil {
 		ask.Says = z.delegated.Message
 	}
-	return w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideParent(s, ask) })
+	return w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideParent(s, ask) })
 }
 
 // reparentReferring decides it of the zones that refer to a zone object and stand elsewhere.
@@ -403,7 +409,7 @@ func (w *world) countPendingCuts() {
 			continue
 		}
 		parent := *p.zone
-		ask := law.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
+		ask := records.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
 		if h := w.findStanding(d.Child); h != nil {
 			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {
@@ -418,7 +424,7 @@ func (w *world) countPendingCuts() {
 		if standing != nil {
 			ask.Work, ask.WorkBy = standing.ID, standing.By
 		}
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideCut(s, ask) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideCut(s, ask) })
 		if out.Refusal != nil {
 			panicInvariant("a cut is refused: %v", out.Refusal)
 		}

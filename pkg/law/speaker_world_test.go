@@ -20,6 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // The names and data of random worlds: few, so that they meet.
@@ -42,21 +44,21 @@ type speakers struct {
 	hosts []content.NameServer
 }
 
-func makeRecordRule(text string, types []rdata.Type, shared bool) law.RecordRule {
+func makeRecordRule(text string, types []rdata.Type, shared bool) rules.RecordRule {
 	p, err := pattern.Parse(text)
 	if err != nil {
 		panic(err)
 	}
-	return law.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared}
+	return rules.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared}
 }
 
 // drawOwnerRules draws what the owner of a zone allows: to itself all, to others much.
-func drawOwnerRules(t *rapid.T, ns string) []law.Rule {
+func drawOwnerRules(t *rapid.T, ns string) []rules.Rule {
 	every, apex := makeRecordRule("*", nil, false), makeRecordRule("@", nil, false)
-	rules := []law.Rule{{Namespaces: []string{ns}, Records: []law.RecordRule{every, apex}, Zones: []pattern.Pattern{every.Pattern}}}
+	given := []rules.Rule{{Namespaces: []string{ns}, Records: []rules.RecordRule{every, apex}, Zones: []pattern.Pattern{every.Pattern}}}
 	for i := range rapid.IntRange(1, 5).Draw(t, "rules") {
 		to := [][]string{{"a"}, {"b"}, {"c"}, {"a", "b"}, {"b", "c"}, nil}
-		r := law.Rule{Namespaces: slices.Clone(rapid.SampledFrom(to).Draw(t, "to"))}
+		r := rules.Rule{Namespaces: slices.Clone(rapid.SampledFrom(to).Draw(t, "to"))}
 		if i < 3 && rapid.IntRange(0, 4).Draw(t, "one each") < 4 {
 			r.Namespaces = []string{speakerTenants[i]}
 		}
@@ -68,21 +70,21 @@ func drawOwnerRules(t *rapid.T, ns string) []law.Rule {
 		if rapid.IntRange(0, 3).Draw(t, "for zones") == 3 {
 			r.Zones = append(r.Zones, makeRecordRule(rapid.SampledFrom(speakerPatterns).Draw(t, "pattern"), nil, false).Pattern)
 		}
-		rules = append(rules, r)
+		given = append(given, r)
 	}
-	return rules
+	return given
 }
 
 // writeZone creates or replaces a zone.
-func (s *speakers) writeZone(o object, domain string, rules []law.Rule) {
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: domain, Header: someHeader,
-		ZoneSettings: makeSettings(rules, 0, 100)}
+func (s *speakers) writeZone(o object, domain string, given []rules.Rule) {
+	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: domain, Header: someHeader,
+		ZoneSettings: makeSettings(given, 0, 100)}
 	if o.Name == "top" {
 		spec.Header.NameServers = s.hosts
 	}
 	_, refusal := s.putZone(spec, o.Name == "top")
 	var text []string
-	for _, r := range rules {
+	for _, r := range given {
 		for _, x := range r.Records {
 			text = append(text, fmt.Sprintf("allow %s shared=%t types=%s to %s", x.Text, x.Shared, x.Types, r.Namespaces))
 		}
@@ -339,15 +341,15 @@ func TestSpeakers_hear(t *testing.T) {
 	} {
 		w := newWorld()
 		w.quick = true
-		rules := []law.Rule{{Namespaces: []string{"owner"}, Records: []law.RecordRule{makeRecordRule("*", speakerTypes, false)}}}
+		given := []rules.Rule{{Namespaces: []string{"owner"}, Records: []rules.RecordRule{makeRecordRule("*", speakerTypes, false)}}}
 		for _, text := range strings.Split(x.rules, "; ") {
 			allows, to, _ := strings.Cut(text, " to ")
 			text, shared := strings.CutSuffix(allows, " shared")
-			rules = append(rules, law.Rule{Namespaces: strings.Fields(to),
-				Records: []law.RecordRule{makeRecordRule(text, speakerTypes, shared)}})
+			given = append(given, rules.Rule{Namespaces: strings.Fields(to),
+				Records: []rules.RecordRule{makeRecordRule(text, speakerTypes, shared)}})
 		}
-		if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
-			ZoneSettings: makeSettings(rules, 0, 100)}, true); refusal != nil {
+		if _, refusal := w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
+			ZoneSettings: makeSettings(given, 0, 100)}, true); refusal != nil {
 			t.Fatal(refusal)
 		}
 		for i, text := range strings.Split(x.records, "; ") {

@@ -15,6 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -131,15 +133,15 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		if m.UID != r.record.UID || m.Created != r.record.Created {
 			report("member %v is not its record's: %+v", key, m)
 		}
-		if ro.Namespace == z.Namespace && m.Admission != law.AdmittedPlain && m.Admission != law.AdmittedUnderscore {
+		if ro.Namespace == z.Namespace && m.Admission != rules.AdmittedPlain && m.Admission != rules.AdmittedUnderscore {
 			report("S4.9: %s is the zone's own and admitted %s", ro, m.Admission)
 		}
 		counts[ro.Namespace]++
-		base := law.Base(owner)
-		if m.Admission != law.AdmittedUnderscore || ro.Namespace == z.Namespace {
+		base := rules.Base(owner)
+		if m.Admission != rules.AdmittedUnderscore || ro.Namespace == z.Namespace {
 			claims[base] = countClaim(claims[base], ro.Namespace, m.Admission)
 		}
-		if base.IsApex() && ro.Namespace != z.Namespace && (m.Admission == law.AdmittedPlain || m.Admission == law.AdmittedLiteral) {
+		if base.IsApex() && ro.Namespace != z.Namespace && (m.Admission == rules.AdmittedPlain || m.Admission == rules.AdmittedLiteral) {
 			report("S4.10: %s claims the apex of %s", ro, z.FQDN())
 		}
 		at := owners[owner]
@@ -212,17 +214,17 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 }
 
 // countClaim counts a record of a namespace.
-func countClaim(claims []law.Claim, ns string, a law.Admission) []law.Claim {
+func countClaim(claims []law.Claim, ns string, a rules.Admission) []law.Claim {
 	i := slices.IndexFunc(claims, func(c law.Claim) bool { return c.Namespace == ns })
 	if i < 0 {
 		i, claims = len(claims), append(claims, law.Claim{Namespace: ns})
 	}
 	switch a {
-	case law.AdmittedUnderscore:
+	case rules.AdmittedUnderscore:
 		claims[i].Underscore++
-	case law.AdmittedShared:
+	case rules.AdmittedShared:
 		claims[i].Shared++
-	case law.AdmittedLiteral:
+	case rules.AdmittedLiteral:
 		claims[i].Literal++
 	default:
 		claims[i].Plain++
@@ -242,7 +244,8 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 	}
 	e := z.ExcessOf(h.Held)
 	tooMany := e.Gone*100 > e.RRsets*int(z.MaxDeletePercent) && e.Gone > 0
-	if lost := h.Held.NameServers && len(z.Header.NameServers) == 0; !tooMany && !lost || h.Held.Had.RRsets < 10 || z.MaxDeletePercent >= 100 {
+	if lost := h.Held.NameServers && len(z.Header.NameServers) == 0; !tooMany && !lost || h.Held.Had.RRsets < 10 ||
+		z.MaxDeletePercent >= 100 {
 		report("S7.5: zone %s is held for %+v", o, *e)
 	}
 	if h.Held.Serial != z.SettledSerial {
@@ -272,7 +275,8 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 		}
 	}
 	if h.Withdrawn != withdrawn || (h.Parent == nil) != (parent == "") || h.Parent != nil && h.Parent.UID != parent {
-		report("S3.5: zone %s says parent %s, withdrawn %q, and it is %q, %q", o, writeFingerprint(h.Parent), h.Withdrawn, parent, withdrawn)
+		report("S3.5: zone %s says parent %s, withdrawn %q, and it is %q, %q", o, writeFingerprint(h.Parent), h.Withdrawn, parent,
+			withdrawn)
 	}
 	if h.Withdrawn != "" && w.facts[law.WithdrawalKey(h.Withdrawn, o.Namespace)] == nil {
 		report("S3.5: zone %s is withdrawn, and no period runs", o)
@@ -363,14 +367,16 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	if state != sethash.State(z.State) || rows != z.Rows {
 		report("S6.7: %s has state %s of %d rows, its records give %s of %d", z.FQDN(), sethash.State(z.State), z.Rows, state, rows)
 	}
-	rebuilt := zoneview.NewSnapshot(zoneview.Zone{UID: z.UID, View: z.View, Namespace: z.Namespace, Name: z.Name}, z.Header, z.Serial, z.N, state, slices.Values(all))
+	rebuilt := zoneview.NewSnapshot(zoneview.Zone{UID: z.UID, View: z.View, Namespace: z.Namespace, Name: z.Name}, z.Header,
+		z.Serial, z.N, state, slices.Values(all))
 	view := w.views[z.UID]
 	if view == nil {
 		report("%s: no journal", z.FQDN())
 		return
 	}
 	if view.Hash() != rebuilt.Hash() || view.Serial() != rebuilt.Serial() || view.Len() != rebuilt.Len() || view.N() != rebuilt.N() {
-		report("%s: the journal leads to %s serial %d, the records to %s serial %d", z.FQDN(), view.Hash(), view.Serial(), rebuilt.Hash(), rebuilt.Serial())
+		report("%s: the journal leads to %s serial %d, the records to %s serial %d", z.FQDN(), view.Hash(), view.Serial(),
+			rebuilt.Hash(), rebuilt.Serial())
 	}
 	if err := view.Prove(); err != nil {
 		report("%v", err)
@@ -464,7 +470,8 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 		if at[rdata.CNAME] > 0 && (len(at) > 1 || at[rdata.CNAME] > 1 || apex) {
 			report("S5.6: %s has a CNAME and %v", n, at)
 		}
-		if at[rdata.DNAME] > 1 || at[rdata.DNAME] > 0 && at[rdata.NS] > 0 && !apex || at[rdata.DS] > 0 && apex || n.IsWildcard() && at[rdata.NS]+at[rdata.DNAME] > 0 {
+		if at[rdata.DNAME] > 1 || at[rdata.DNAME] > 0 && at[rdata.NS] > 0 && !apex || at[rdata.DS] > 0 && apex || n.IsWildcard() &&
+			at[rdata.NS]+at[rdata.DNAME] > 0 {
 			report("S5.6: %s has %v", n, at)
 		}
 		for t, count := range at {
@@ -490,7 +497,7 @@ func (w *world) checkSettled() []string {
 	}
 	for o, r := range w.records {
 		ask := w.askAgain(o, nil)
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
 		if out.Refusal != nil {
 			report("deciding record %s anew is refused: %v", o, out.Refusal)
 			continue
@@ -523,8 +530,9 @@ func (w *world) checkSettled() []string {
 			continue
 		} else if h.Parent != nil {
 			p := w.uniteRules(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)
-			ds := slices.ContainsFunc(p.Rules, func(r law.Rule) bool {
-				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) && slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
+			ds := slices.ContainsFunc(p.Rules, func(r rules.Rule) bool {
+				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) &&
+					slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
 			})
 			if ds != h.DS && h.Withdrawn == "" {
 				report("S6.16: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)

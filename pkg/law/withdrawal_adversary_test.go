@@ -17,6 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 var (
@@ -38,8 +40,8 @@ type siege struct {
 	zones, records bool // what the owner allows now
 	lacks          int  // its first patterns that it leaves out of both rules
 	byDelegation   bool
-	zoneRule       law.Rule
-	recordRule     law.Rule
+	zoneRule       rules.Rule
+	recordRule     rules.Rule
 	grace          int64
 
 	// gone is when nothing that was withdrawn stands any more: one period after the cascade of the last withdrawal.
@@ -68,11 +70,11 @@ func newSiege(t *rapid.T) *siege {
 		byDelegation: rapid.Bool().Draw(t, "by Delegation")}
 	s.quick = true
 	to := slices.Clone(rapid.SampledFrom([][]string{{"a"}, {"a", "b"}}).Draw(t, "to"))
-	s.zoneRule = law.Rule{Namespaces: to, Zones: s.parsePatterns(rapid.SampledFrom(foeZones).Draw(t, "zones"))}
-	s.recordRule = law.Rule{Namespaces: to}
+	s.zoneRule = rules.Rule{Namespaces: to, Zones: s.parsePatterns(rapid.SampledFrom(foeZones).Draw(t, "zones"))}
+	s.recordRule = rules.Rule{Namespaces: to}
 	texts := rapid.SampledFrom(foeRecords).Draw(t, "records")
 	for i, p := range s.parsePatterns(texts) {
-		s.recordRule.Records = append(s.recordRule.Records, law.RecordRule{Pattern: p, Text: texts[i]})
+		s.recordRule.Records = append(s.recordRule.Records, rules.RecordRule{Pattern: p, Text: texts[i]})
 	}
 	s.writeRules(true, true, 0, rapid.SampledFrom(graces[1:]).Draw(t, "grace"), nil)
 	return s
@@ -92,8 +94,8 @@ func (s *siege) parsePatterns(texts []string) (out []pattern.Pattern) {
 func (s *siege) findTop() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
 
 // writeRules is the write of the owner: what it allows from now on, and the namespaces that it releases now.
-func (s *siege) writeRules(zones, records bool, lacks int, grace int64, now []string) {
-	takes := s.zones && !zones || s.records && !records || lacks > s.lacks
+func (s *siege) writeRules(byZones, records bool, lacks int, grace int64, now []string) {
+	takes := s.zones && !byZones || s.records && !records || lacks > s.lacks
 	if takes {
 		s.promiseTime(grace)
 	}
@@ -108,15 +110,15 @@ func (s *siege) writeRules(zones, records bool, lacks int, grace int64, now []st
 	for id, period := range s.starts {
 		s.starts[id] = max(period, grace)
 	}
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
+	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
 		ZoneSettings: makeSettings(nil, grace, 100)}
 	spec.ReleaseNow = now
 	every := s.parsePatterns([]string{"*"})
-	spec.Rules = append(spec.Rules, law.Rule{Namespaces: []string{"owner"}, Records: []law.RecordRule{{Pattern: every[0], Text: "*"}}})
+	spec.Rules = append(spec.Rules, rules.Rule{Namespaces: []string{"owner"}, Records: []rules.RecordRule{{Pattern: every[0], Text: "*"}}})
 	if records {
 		spec.Rules = append(spec.Rules, recordRule)
 	}
-	if zones && !s.byDelegation {
+	if byZones && !s.byDelegation {
 		spec.Rules = append(spec.Rules, zoneRule)
 	}
 	for _, ns := range now {
@@ -127,17 +129,17 @@ func (s *siege) writeRules(zones, records bool, lacks int, grace int64, now []st
 		s.t.Fatal(refusal)
 	}
 	works := []*law.Work{plan.Work}
-	if s.byDelegation && (zones != s.zones || lacks != s.lacks) {
-		given := law.Rule{Namespaces: s.zoneRule.Namespaces}
-		if zones {
+	if s.byDelegation && (byZones != s.zones || lacks != s.lacks) {
+		given := rules.Rule{Namespaces: s.zoneRule.Namespaces}
+		if byZones {
 			given = zoneRule
 		}
-		if plan, refusal = s.putDelegation(object{"owner", "zones"}, law.DelegationSpec{Zone: "top", Rule: given}); refusal != nil {
+		if plan, refusal = s.putDelegation(object{"owner", "zones"}, zones.DelegationSpec{Zone: "top", Rule: given}); refusal != nil {
 			s.t.Fatal(refusal)
 		}
 		works = append(works, plan.Work)
 	}
-	s.zones, s.records, s.lacks, s.grace = zones, records, lacks, grace
+	s.zones, s.records, s.lacks, s.grace = byZones, records, lacks, grace
 	if !takes {
 		return
 	}
@@ -219,7 +221,8 @@ func (s *siege) isVacated(at name.Name) bool {
 func (s *siege) isDelegated(z *law.Zone) bool {
 	up, ok := z.FQDN().Parent()
 	h := s.findEnclosing("", up)
-	return ok && h != nil && s.uniteRules(s.world.zones[object{h.Namespace, h.Ref.Name}].zone).RuleSet().DelegatesZone(z.FQDN(), z.Namespace)
+	return ok && h != nil && s.uniteRules(s.world.zones[object{h.Namespace, h.Ref.Name}].zone).RuleSet().DelegatesZone(z.FQDN(),
+		z.Namespace)
 }
 
 func (s *siege) isAllowed(r *recordObject) bool {
@@ -316,14 +319,14 @@ var someHeader = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3
 // writeFoeZone is a write of a zone by one of the others.
 func (s *siege) writeFoeZone(t *rapid.T) {
 	o := object{rapid.SampledFrom(foes).Draw(t, "namespace"), fmt.Sprint("z", rapid.IntRange(1, 6).Draw(t, "zone"))}
-	rules := []law.Rule{{Records: []law.RecordRule{{Pattern: s.parsePatterns([]string{"*"})[0], Text: "*"}}}}
+	given := []rules.Rule{{Records: []rules.RecordRule{{Pattern: s.parsePatterns([]string{"*"})[0], Text: "*"}}}}
 	for range rapid.IntRange(0, 2).Draw(t, "rules") {
 		text := rapid.SampledFrom([]string{"*", "*", "y", "*.z", "x"}).Draw(t, "pattern")
-		rules = append(rules, law.Rule{Zones: s.parsePatterns([]string{text}),
+		given = append(given, rules.Rule{Zones: s.parsePatterns([]string{text}),
 			Namespaces: slices.Clone(rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"c"}}).Draw(t, "to"))})
 	}
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Header: someHeader,
-		ZoneSettings: makeSettings(rules, rapid.SampledFrom(graces).Draw(t, "grace"), 100),
+	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Header: someHeader,
+		ZoneSettings: makeSettings(given, rapid.SampledFrom(graces).Draw(t, "grace"), 100),
 		DomainName:   rapid.SampledFrom(foeNames).Draw(t, "name") + ".org."}
 	if rapid.IntRange(0, 3).Draw(t, "refers") == 0 {
 		spec.ZoneRef = &law.Ref{Namespace: "owner", Name: "top"}
@@ -416,7 +419,7 @@ func besiege(t *rapid.T) {
 		"delegation": act("delegation", func(t *rapid.T) {
 			o := zone(t)
 			d := object{o.Namespace, rapid.SampledFrom([]string{"one", "two"}).Draw(t, "delegation")}
-			spec := law.DelegationSpec{Zone: o.Name, Rule: law.Rule{Namespaces: []string{"a", "b", "c"},
+			spec := zones.DelegationSpec{Zone: o.Name, Rule: rules.Rule{Namespaces: []string{"a", "b", "c"},
 				Zones: s.parsePatterns([]string{"*"})}}
 			if was := s.delegations[d]; was != nil {
 				s.endPromisesBelow(was.spec.Zone, d.Namespace)

@@ -15,7 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -51,7 +53,7 @@ type object struct{ Namespace, Name string }
 func (o object) String() string { return o.Namespace + "/" + o.Name }
 
 type zoneObject struct {
-	spec    law.ZoneSpec
+	spec    zones.ZoneSpec
 	zone    *law.Zone
 	created int64
 	// written is when its spec was written last, and first the uid of the zone that was above it at first.
@@ -86,9 +88,11 @@ type waitKey struct {
 
 func newWorld() *world {
 	return &world{
-		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{}, delegations: map[object]*delegationObject{},
-		waiting: map[waitKey]bool{}, holds: map[string]*hold{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
-		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{},
+		delegations: map[object]*delegationObject{},
+		waiting:     map[waitKey]bool{}, holds: map[string]*hold{}, views: map[string]*zoneview.Snapshot{},
+		journal: map[string][]content.Step{},
+		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 }
 
@@ -280,7 +284,8 @@ func writeFingerprint(v any) string {
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules, law.KindWithdrawal:
+		case law.KindHolding, law.KindOwner, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules,
+			law.KindWithdrawal:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}
@@ -302,7 +307,8 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.W
 	for _, owed := range []*law.Work{plan.Work} {
 		if owed != nil {
 			work := *owed
-			if i := slices.IndexFunc(w.outbox, func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // what a Delegation owes is one item
+			if i := slices.IndexFunc(w.outbox,
+				func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // what a Delegation owes is one item
 				w.outbox[i] = &work
 				continue
 			}
@@ -341,7 +347,8 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	}
 	if before != nil && !before.Pending && !after.Pending {
 		// I3: serial, state and N change with a step and only with one.
-		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N || before.Rows != after.Rows || before.RRsets != after.RRsets || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
+		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N ||
+			before.Rows != after.Rows || before.RRsets != after.RRsets || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
 			panicInvariant("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
 		}
 		if c.Step != nil && !after.Serial.Ahead(before.Serial) {
@@ -363,7 +370,8 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	} else if after.Pending || c.Holding.Held == nil {
 		delete(w.holds, after.UID)
 	}
-	if standing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works, func(x law.StandingWork) bool { return x.ID == standing.ID }) &&
+	if standing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works,
+		func(x law.StandingWork) bool { return x.ID == standing.ID }) &&
 		!slices.ContainsFunc(standing.Zones, func(p law.Place) bool { return p.UID == after.UID }) {
 		standing.Zones = append(standing.Zones, law.Place{Ref: after.Ref, View: after.View, FQDN: after.FQDN()})
 	}
@@ -430,7 +438,7 @@ func (r *recordObject) readContribution() *law.Adopted {
 func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	o := object{r.Namespace, r.Name}
 	was := w.records[o]
-	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.makeUID("work")}
+	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.makeUID("work")}
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.readContribution(), was.waits
@@ -442,7 +450,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 		r.UID, r.Created = w.makeUID("record"), w.now.Unix()
 	}
 	ask.UID = r.UID
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -460,9 +468,9 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), Waits: was.waits,
+	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), Waits: was.waits,
 		Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("S2.4: deleting %s is refused: %v", o, out.Refusal)
 	}
@@ -473,7 +481,7 @@ func (w *world) deleteRecord(o object) *law.Plan {
 }
 
 // putZone is a client's create or update of a zone, which leaves its DS alone.
-func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
+func (w *world) putZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	if was := w.zones[object{spec.Namespace, spec.Name}]; was != nil {
 		spec.DS = was.zone.DS
 	}
@@ -491,10 +499,10 @@ func (w *world) signZone(o object, ds []string) *law.Plan {
 	return plan
 }
 
-func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
+func (w *world) writeZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	o := object{spec.Namespace, spec.Name}
 	was := w.zones[o]
-	ask := law.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.makeUID("work")}
+	ask := zones.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.makeUID("work")}
 	created := w.now.Unix()
 	if was != nil {
 		spec.UID, created = was.spec.UID, was.created
@@ -511,7 +519,7 @@ func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Re
 	} else {
 		spec.UID = w.makeUID("zone")
 	}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -545,8 +553,9 @@ func (w *world) deleteZone(o object) *law.Plan {
 func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	was := w.zones[o]
 	before := *was.zone
-	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Annotated: was.annotated, Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	ask := zones.ZoneAsk{Before: &before, Waits: was.waits, Annotated: was.annotated, Now: w.now, By: o.Namespace,
+		WorkID: w.makeUID("work")}
+	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
 	inUse := out.Refusal != nil && out.Refusal.Reason == law.ReasonInUse
 	if inUse != (w.hasForeign(was.zone) && !was.annotated && !before.Terminating) {
 		panicInvariant("S8.1: deleting zone %s: %v", o, out.Refusal)

@@ -11,6 +11,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
@@ -76,7 +77,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 		return err
 	}
 	w := &commit.Write{Resource: "delegations", Name: ask.Name, Key: l.mem.Layout.Delegation(ask.Namespace, ask.Name),
-		Ask: func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }}
+		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) }}
 	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -32,7 +34,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		return err
 	}
 	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name),
-		Ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
+		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }}
 	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		object = before
 	}
 	w := &commit.Write{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name),
-		Ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
+		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }}
 	out, err := l.com.Preview(ctx, w)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -21,13 +22,13 @@ import (
 // Records decorates the raw storage of Records: every write of one goes through
 // the law and takes its zone along. raw must be built with a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
-	return &records{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
+	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
 			return &recordWrite{w, l}
 		}}}
 }
 
-type records struct {
+type recordStorage struct {
 	objectStorage[v1alpha1.Record, *v1alpha1.Record]
 }
 
@@ -38,7 +39,7 @@ type recordWrite struct {
 }
 
 // GuaranteedUpdate also takes part in a change set with an update that changes nothing.
-func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
 	if set == nil {
@@ -100,7 +101,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	}
 	tx := l.com.WriteOf("records", id, expected)
 	tx.Hint, tx.Guess = hint, w.before == nil
-	tx.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
@@ -126,8 +127,8 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 
 // recordAsk makes the request to the law of a client's write. hint is the zone
 // that will probably change.
-func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) (law.RecordAsk, string, error) {
-	ask := law.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
+func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) (records.RecordAsk, string, error) {
+	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
 		ask.Uncounted = l.box.Terminates(before.Namespace)

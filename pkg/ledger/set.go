@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -311,8 +311,8 @@ func decisionContext(writes []*commit.SetWrite) context.Context {
 }
 
 // askOf makes the question of a write of a set.
-func (l *Ledger) askOf(w *commit.SetWrite) func() (law.RecordAsk, string, error) {
-	return func() (law.RecordAsk, string, error) {
+func (l *Ledger) askOf(w *commit.SetWrite) func() (records.RecordAsk, string, error) {
+	return func() (records.RecordAsk, string, error) {
 		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After)
 		if ask.After != nil {
 			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits

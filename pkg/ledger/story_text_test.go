@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
@@ -283,7 +284,8 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	uid := func() string { return string(s.Zone(ns, name).UID) }
 	keys := layout.Keys{Prefix: w.st.Prefix}
 	stored := func(room string, into func(key string, value []byte) error) {
-		for _, kv := range store.Must(w.st.Client.Client.Get(s.Ctx, room, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))).Kvs {
+		for _, kv := range store.Must(w.st.Client.Client.Get(s.Ctx, room, clientv3.WithPrefix(),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))).Kvs {
 			if err := into(strings.TrimPrefix(string(kv.Key), room), kv.Value); err != nil {
 				d.Fatalf(t, "%s: %v", kv.Key, err)
 			}
@@ -399,8 +401,9 @@ func describeClaim(c law.Claim) string {
 	var parts []string
 	for _, x := range []struct {
 		n    int
-		kind law.Admission
-	}{{c.Underscore, law.AdmittedUnderscore}, {c.Shared, law.AdmittedShared}, {c.Literal, law.AdmittedLiteral}, {c.Plain, law.AdmittedPlain}} {
+		kind rules.Admission
+	}{{c.Underscore, rules.AdmittedUnderscore}, {c.Shared, rules.AdmittedShared}, {c.Literal, rules.AdmittedLiteral}, {c.Plain,
+		rules.AdmittedPlain}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.kind))
 		}

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
@@ -223,12 +224,12 @@ func (l *Ledger) warnOfZoneRules(ctx context.Context, before *law.Zone, plan *la
 }
 
 // warnOfDelegation is warnOfTaken for a write of a Delegation, at a revision.
-func (l *Ledger) warnOfDelegation(ctx context.Context, ask *law.DelegationAsk, plan *law.Plan, stood children, at int64) {
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
 	if ask.Before == nil || plan.Zone == nil || ask.In != plan.Zone.Zone.UID || ask.Terminating || plan.Zone.Zone.Terminating {
 		return
 	}
 	zone := plan.Zone.Zone
-	with := func(spec *law.DelegationSpec) func([]law.DelegatedRule) *law.Zone {
+	with := func(spec *zones.DelegationSpec) func([]law.DelegatedRule) *law.Zone {
 		return func(delegated []law.DelegatedRule) *law.Zone {
 			rules := slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name })
 			if spec != nil {

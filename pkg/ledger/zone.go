@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
@@ -99,7 +100,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
 	var placed *v1alpha1.Zone
-	tx.Ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
+	tx.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if w.after == nil {
 			op := clientv3.OpDelete(key)

@@ -53,8 +53,31 @@ var table = []row{
 		why: "the shared nouns live here so that a consumer can declare its interface without importing the supplier",
 	},
 	{
-		pkg: "pkg/dns/zonefile", may: []string{"pkg/dns", "pkg/dns/name", "pkg/dns/rdata", "pkg/dns/serial"}, never: impure, avoid: blocking, calls: clock,
+		pkg: "pkg/dns/zonefile", may: []string{"pkg/dns", "pkg/dns/name", "pkg/dns/rdata", "pkg/dns/serial"}, never: impure,
+		avoid: blocking, calls: clock,
 		why: "it reads and writes streams that others open",
+	},
+	{
+		pkg: "pkg/law/rules", may: []string{"pkg/dns/name", "pkg/dns/rdata", "pkg/law/pattern"}, never: impure,
+		avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "what rules say of a name needs neither the zone nor what stands in it",
+	},
+	{
+		pkg: "pkg/law", may: []string{"pkg/dns/...", "pkg/law/content", "pkg/law/pattern", "pkg/law/rules", "pkg/law/sethash"},
+		never: impure,
+		avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "the facts are the ground of the decisions, which stand above them",
+	},
+	{
+		pkg: "pkg/law/claims", may: []string{"pkg/dns/...", "pkg/law", "pkg/law/rules"}, never: impure,
+		avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "records and zones ask it which namespace has a name",
+	},
+	{
+		pkg: "pkg/law/records", may: []string{"pkg/dns/...", "pkg/law", "pkg/law/claims", "pkg/law/content", "pkg/law/rules",
+			"pkg/law/sethash"}, never: impure,
+		avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "a record knows its zone, and not how that comes or goes",
 	},
 	{
 		pkg: "pkg/law/...", may: []string{"pkg/dns/...", "pkg/law/..."}, never: impure,
@@ -79,12 +102,14 @@ var table = []row{
 		why:   "rules of one object, for the server and for commands",
 	},
 	{
-		pkg: "pkg/apis/kubizone/validation", may: []string{"api/kubizone/...", "api/bind9/...", "pkg/apis/...", "pkg/dns/...", "pkg/law/pattern"},
+		pkg: "pkg/apis/kubizone/validation", may: []string{"api/kubizone/...", "api/bind9/...", "pkg/apis/...", "pkg/dns/...",
+			"pkg/law/pattern"},
 		never: []string{"k8s.io/client-go/...", etcd},
 		why:   "validation sees one object: what needs another is the law's",
 	},
 	{
-		pkg: "pkg/ledger/layout", may: []string{"pkg/law/...", "pkg/dns/..."}, never: []string{etcd, "k8s.io/apiserver/...", "k8s.io/client-go/..."}, avoid: blocking, calls: clock,
+		pkg: "pkg/ledger/layout", may: []string{"pkg/law/...", "pkg/dns/..."}, never: []string{etcd, "k8s.io/apiserver/...",
+			"k8s.io/client-go/..."}, avoid: blocking, calls: clock,
 		why: "where a key stands and how a value is encoded is arithmetic on strings",
 	},
 	{
@@ -92,26 +117,31 @@ var table = []row{
 		why: "operations, ranges and watches are those of any key: what stands there is the other rooms'",
 	},
 	{
-		pkg: "pkg/ledger/objects", may: []string{"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/apis/kubizone/class"}, never: []string{etcd}, avoid: []string{"k8s.io/client-go/...", miekg}, calls: clock,
+		pkg: "pkg/ledger/objects", may: []string{"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/apis/kubizone/class"},
+		never: []string{etcd}, avoid: []string{"k8s.io/client-go/...", miekg}, calls: clock,
 		why: "what an object asks for is a function of the object",
 	},
 	{
-		pkg: "pkg/ledger/journal", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
+		pkg: "pkg/ledger/journal", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...",
+			"pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
 		why: "journals are trimmed beside the writes: nothing of a decision is looked at",
 	},
 	{
-		pkg: "pkg/ledger/facts", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
+		pkg: "pkg/ledger/facts", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...",
+			"pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
 		why: "facts are read and proved for whichever decision asks",
 	},
 	{
-		pkg:   "pkg/ledger/commit",
-		may:   []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
+		pkg: "pkg/ledger/commit",
+		may: []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects",
+			"pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "clients, cascades and moves commit in one way, so it knows none of them",
 	},
 	{
-		pkg:   "pkg/ledger/outbox",
-		may:   []string{"pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
+		pkg: "pkg/ledger/outbox",
+		may: []string{"pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout",
+			"pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "a cascade changes objects by writes like a client's, and touches no storage of the API and no migration",
 	},
@@ -137,13 +167,15 @@ var table = []row{
 		why: "entries, transfers and delivery share this view, so it must be testable without a watch",
 	},
 	{
-		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...", "pkg/law/...", "pkg/dns/..."},
+		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",
+			"pkg/law/...", "pkg/dns/..."},
 		avoid: []string{etcd, miekg},
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
 	{
-		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence", "pkg/slots"}, never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
-		why: "a DNS server over views: it can run far from the API server",
+		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence", "pkg/slots"},
+		never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		why:   "a DNS server over views: it can run far from the API server",
 	},
 	{
 		pkg: "pkg/etcd/...", avoid: []string{"k8s.io/client-go/...", miekg},
@@ -154,7 +186,9 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...", "pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...", "pkg/authorization", "pkg/admission/...", "pkg/version"},
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
+			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
+			"pkg/authorization", "pkg/admission/...", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},
@@ -171,7 +205,8 @@ var table = []row{
 		why: "a plugin declares what it needs to know and apiserver plugs it: like the registry it never imports the warehouse",
 	},
 	{
-		pkg: "pkg/backup", may: []string{"pkg/apiserver", "pkg/version", "pkg/etcd/...", "pkg/ledger/...", "pkg/law", "pkg/dns/serial", "api/kubizone/..."}, avoid: []string{miekg},
+		pkg: "pkg/backup", may: []string{"pkg/apiserver", "pkg/version", "pkg/etcd/...", "pkg/ledger/...", "pkg/law",
+			"pkg/dns/serial", "api/kubizone/..."}, avoid: []string{miekg},
 		why: "a store as a file, and what is done to one while no server runs on it: what stands in it the server and the ledger say",
 	},
 	{
@@ -237,7 +272,8 @@ var table = []row{
 		why: "the control channel of BIND is a protocol of its own: it carries text, whatever it says",
 	},
 	{
-		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "api/...",
+			"pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
@@ -254,13 +290,15 @@ var table = []row{
 	}, {
 		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer",
 			"pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
-		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
+		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where " +
+			"both can reach it",
 	},
 
 	{
 		pkg: "pkg/bind9/fleet/render", may: []string{"api/bind9/...", "pkg/apis/kubizone/class", "pkg/dns/name"},
 		never: []string{etcd, "k8s.io/apiserver/..."}, avoid: blocking, calls: clock,
-		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
+		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own " +
+			"program reads it",
 	},
 	{
 		pkg: "pkg/bind9/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/bind9/fleet/render", "pkg/bind9/agent/protocol",
@@ -272,13 +310,15 @@ var table = []row{
 		why: "how a zone is proven and frozen is the same whatever it is read from",
 	},
 	{
-		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...", "api/..."},
+		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/law/sethash",
+			"pkg/dns/...", "api/..."},
 		avoid: []string{etcd, miekg},
 		why:   "the one room of the views that knows the API: what it feeds stays testable without one",
 	},
 	{
-		pkg: "pkg/zoneview/feed/fromjournal", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/ledger"}, avoid: []string{etcd, miekg},
-		why: "the one room of the views that knows the ledger: an API server's views follow the journal beside its writes",
+		pkg: "pkg/zoneview/feed/fromjournal", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/ledger"},
+		avoid: []string{etcd, miekg},
+		why:   "the one room of the views that knows the ledger: an API server's views follow the journal beside its writes",
 	},
 	{
 		pkg: "pkg/transfer", may: []string{"pkg/dns/..."}, never: impure,
@@ -353,9 +393,14 @@ var confined = []struct {
 }{
 	{miekg, []string{"pkg/primary", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "cmd/webhook-server/rfc2136",
 		"pkg/verify", "pkg/bind9/agent", "test/..."}, "its successor lives elsewhere already: the choice must be changeable in few rooms"},
-	{clientv3, []string{"pkg/ledger/...", "pkg/etcd/...", "pkg/apiserver/...", "pkg/backup", "test/..."}, "every internal key has one owner"},
-	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by component-base, which the flags of an API server apply to; what serves them needs more"},
-	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/etcd/maintenance", "pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/process", "pkg/zoneview/feed/fromapi"}, "test/metrics lists what is counted: a package with metrics gets a NewMetrics, its row in test/metrics/metrics_test.go, and its place here"},
+	{clientv3, []string{"pkg/ledger/...", "pkg/etcd/...", "pkg/apiserver/...", "pkg/backup", "test/..."},
+		"every internal key has one owner"},
+	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by " +
+		"component-base, which the flags of an API server apply to; what serves them needs more"},
+	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/etcd/maintenance",
+		"pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/process", "pkg/zoneview/feed/fromapi"},
+		"test/metrics lists what is counted: a package with metrics gets a NewMetrics, its row in test/metrics/metrics_test.go, " +
+			"and its place here"},
 	{"go.etcd.io/etcd/server/v3/...", []string{"pkg/etcd/embed", "test/..."}, "that etcd is embedded, and how, is one decision"},
 }
 
@@ -382,7 +427,8 @@ func (p *listed) trimModule() string {
 }
 
 var packages = sync.OnceValues(func() ([]*listed, error) {
-	cmd := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Imports,Deps,GoFiles,TestGoFiles,XTestGoFiles,TestImports,XTestImports,Error", "./...", "./api/...")
+	cmd := exec.Command("go", "list", "-e",
+		"-json=Dir,ImportPath,Imports,Deps,GoFiles,TestGoFiles,XTestGoFiles,TestImports,XTestImports,Error", "./...", "./api/...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -596,7 +642,8 @@ func TestImports_decisionsOfDeliveriesAskNothing(t *testing.T) {
 			continue
 		}
 		for _, imported := range tree.Imports {
-			if p := strings.Trim(imported.Path.Value, `"`); anyMatches([]string{"context", "sync/...", "math/rand/...", "os/...", "net/..."}, p) {
+			if p := strings.Trim(imported.Path.Value, `"`); anyMatches([]string{"context", "sync/...", "math/rand/...", "os/...",
+				"net/..."}, p) {
 				t.Errorf("%s imports %s: a decision is a function of the facts it was given", file, p)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/journal"
@@ -307,7 +308,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner
-		base := law.Base(owner)
+		base := rules.Base(owner)
 		at := FreedName{View: z.View, Apex: base.IsApex()}
 		at.Name, _ = owner.In(z.FQDN())
 		at.Base, _ = base.In(z.FQDN())

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -226,7 +227,7 @@ func (t *Set) takeZone(ctx context.Context) error {
 		if err != nil || !w.isDecided() {
 			continue
 		}
-		out, err := com.mem.Session(false).Decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+		out, err := com.mem.Session(false).Decide(ctx, func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
 		if err != nil && !errors.Is(err, facts.ErrMoved) {
 			return err
 		}
@@ -293,7 +294,7 @@ func (t *Set) warmFacts(ctx context.Context, writes []*SetWrite) error {
 				continue // it is refused with that
 			}
 			ask.Set = t.opening
-			w.member.w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+			w.member.w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 			_, _, lacks, err := b.runLaw(ctx, w.member.w, false, true, false)
 			if err != nil {
 				return err
@@ -329,7 +330,7 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	if t.opening != nil {
 		s.Over = &t.b.Overlay
 	}
-	out, err := s.Decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	out, err := s.Decide(ctx, func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
 	switch {
 	case errors.Is(err, facts.ErrMoved):
 		return t.answerMoved(ctx, w)
@@ -600,7 +601,7 @@ type SetWrite struct {
 	// Before and After are the Record as it stands and as it is to be; nil: there is none. Ask makes the request to
 	// the law, and returns the key of the zone that will probably decide it.
 	Before, After *v1alpha1.Record
-	Ask           func() (ask law.RecordAsk, hint string, err error)
+	Ask           func() (ask records.RecordAsk, hint string, err error)
 	// Put is the encoded object where it is written without a decision (S2.4), and Same says that nothing is written.
 	Put  []byte
 	Same bool

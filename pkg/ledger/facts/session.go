@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -829,9 +830,9 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
 
 // DecideFromMemory runs the law on facts in memory. It returns an empty outcome where these do not suffice.
-func (s *Session) DecideFromMemory(ask law.RecordAsk) law.Outcome {
+func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	for {
-		out := law.DecideRecord(s.Seen, ask)
+		out := records.DecideRecord(s.Seen, ask)
 		if len(out.Need) == 0 {
 			return out
 		}

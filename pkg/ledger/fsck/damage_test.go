@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/journal"
@@ -262,7 +263,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a work without its mark", "I4", func(v *vandal) string {
-			w := law.Work{ID: "w1", Reason: "planted", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example", UID: example}}}}
+			w := law.Work{ID: "w1", Reason: "planted", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example",
+				UID: example}}}}
 			v.putValue(v.prefixOf("outbox")+"w1", store.Must(json.Marshal(w)))
 			return v.prefixOf("names") + "@/org.example."
 		}},
@@ -342,7 +344,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a record that its member has claim a name", "S4.7", func(v *vandal) string {
 			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme",
-				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedPlain; return true })
 			return v.prefixOf("owners") + example + "/app."
 		}},
 		{"keys of a zone that is gone", "I4", func(v *vandal) string {
@@ -579,11 +581,11 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a record by a literal rule that there is not", "S4.17", func(v *vandal) string {
 			return editValue(v, v.prefixOf("members")+example+"/app./team-a/app",
-				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedLiteral; return true })
+				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedLiteral; return true })
 		}},
 		{"a record by a shared rule that there is not", "S4.17", func(v *vandal) string {
 			return editValue(v, v.prefixOf("members")+example+"/app./team-a/app",
-				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedShared; return true })
+				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedShared; return true })
 		}},
 		{"a shared wildcard whose base name its rule does not share", "S4.17", func(v *vandal) string {
 			v.editZone("infra", "kinds", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[0].Shared = false })
@@ -591,7 +593,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"an own record at an underscore name that claims it", "S4.17", func(v *vandal) string {
 			return editValue(v, v.prefixOf("members")+example+"/apps.both._dmarc./infra/both",
-				func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedPlain; return true })
 		}},
 		{"an underscore record whose rule names no underscore", "S4.17", func(v *vandal) string {
 			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[1].Pattern = "*.*" })
@@ -740,13 +742,15 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 		if r.Damage.Total != 1 || r.Damage.List[0].Key != key || r.Damage.List[0].Rule != "I2" {
 			t.Errorf("%s: %s", key, store.Text(r))
 		}
-		if text := store.Text(r); !strings.Contains(text, "next: keep a copy of the store") || strings.Contains(text, "no such zone stands") {
+		if text := store.Text(r); !strings.Contains(text, "next: keep a copy of the store") || strings.Contains(text,
+			"no such zone stands") {
 			t.Errorf("what to do next: %s", text)
 		}
 		v.restoreAll()
 	}
 	v.editZone("infra", "other", func(z *v1alpha1.Zone) { z.Status.FQDN = "two..dots." })
-	if r := st.Fsck(); r.Damage.Total != 1 || r.Damage.List[0].Key != keys.Zone("infra", "other") || !strings.Contains(r.Damage.List[0].Have, "keys and records belong to it") {
+	if r := st.Fsck(); r.Damage.Total != 1 || r.Damage.List[0].Key != keys.Zone("infra", "other") ||
+		!strings.Contains(r.Damage.List[0].Have, "keys and records belong to it") {
 		t.Errorf("a Zone that the law cannot read: %s", store.Text(r))
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -44,7 +47,7 @@ func (c *check) readMembers() error {
 	for key, r := range byKey {
 		if r.member == nil {
 			c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
-			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Created: r.Created}
+			r.member = &law.Member{UID: r.UID, Admission: rules.AdmittedPlain, Created: r.Created}
 		}
 		r.zone.addClaim(r)
 	}
@@ -57,7 +60,7 @@ func (c *check) memberKey(r *record) string {
 
 // addClaim counts a record at its base name (S4.7). A tenant's record by an underscore rule claims nothing (S4.14).
 func (z *zone) addClaim(r *record) {
-	if r.member.Admission == law.AdmittedUnderscore && r.Namespace != z.Namespace {
+	if r.member.Admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
 	}
 	o := z.ownerAt(base(r.owner))
@@ -66,11 +69,11 @@ func (z *zone) addClaim(r *record) {
 		o.Claims = slices.Insert(o.Claims, i, law.Claim{Namespace: r.Namespace})
 	}
 	switch c := &o.Claims[i]; r.member.Admission {
-	case law.AdmittedUnderscore:
+	case rules.AdmittedUnderscore:
 		c.Underscore++
-	case law.AdmittedShared:
+	case rules.AdmittedShared:
 		c.Shared++
-	case law.AdmittedLiteral:
+	case rules.AdmittedLiteral:
 		c.Literal++
 	default:
 		c.Plain++
@@ -201,9 +204,9 @@ func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok 
 }
 
 func (c *check) checkWaitingRecord(r *record) {
-	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Waits: r.waiting(), After: r.Record, Cascade: true,
+	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Waits: r.waiting(), After: r.Record, Cascade: true,
 		Now: time.Unix(r.Created, 0), WorkID: "fsck"}
-	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
 	var p *law.Placement
 	if out.Plan != nil {
 		p = out.Plan.Record
@@ -220,8 +223,8 @@ func (c *check) checkWaitingRecord(r *record) {
 }
 
 func (c *check) checkPending(z *zone) {
-	ask := law.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
-	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+	ask := zones.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending {
 		c.reportOwed(z.key, "S2.7", "pending", "standing: its name is free, and a rule delegates it")
 	}

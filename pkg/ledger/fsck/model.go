@@ -15,6 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // model is the store as the objects tell it, with the few internal values that
@@ -85,7 +87,7 @@ type zone struct {
 	*law.Zone
 	key     string
 	created int64
-	spec    *law.ZoneSpec
+	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
 	// holding is the holding under the zone's name; nil where it is of another zone or none.
@@ -95,7 +97,7 @@ type zone struct {
 	// of their names (S4.3). ruled has all rules for a namespace, made when first asked for.
 	delegations int
 	given       map[string][]law.DelegatedRule
-	ruled       map[string][]law.Rule
+	ruled       map[string][]rules.Rule
 
 	records []*record
 	owners  map[name.Rel]*law.Owner

@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // This file is written from the text of the semantics, parts 2 to 5. It takes types and patterns from the law, and no
@@ -75,7 +76,7 @@ func (c *check) checkRecord(r *record) {
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
 		differ(c.memberKey(r), "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != law.AdmittedShared: // the namespaces that share it may have changed (S4.13)
+	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the namespaces that share it may have changed (S4.13)
 		differ(r.key, "S2.5", end, "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.Over()):
 		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
@@ -83,43 +84,43 @@ func (c *check) checkRecord(r *record) {
 }
 
 // rulesFor lists the rules for a namespace: of the zone, and of Delegations (S4.1, S4.3).
-func (z *zone) rulesFor(namespace string) []law.Rule {
-	rules, ok := z.ruled[namespace]
+func (z *zone) rulesFor(namespace string) []rules.Rule {
+	given, ok := z.ruled[namespace]
 	if !ok {
 		for _, r := range z.Rules {
 			if len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace) {
-				rules = append(rules, r)
+				given = append(given, r)
 			}
 		}
 		for _, d := range z.given[namespace] {
-			rules = append(rules, d.Rule)
+			given = append(given, d.Rule)
 		}
-		z.ruled[namespace] = rules
+		z.ruled[namespace] = given
 	}
-	return rules
+	return given
 }
 
 // anyPattern reports whether a pattern of rules for records is one of some.
-func anyPattern(rules []law.Rule, is func(law.RecordRule) bool) bool {
-	return slices.ContainsFunc(rules, func(r law.Rule) bool { return slices.ContainsFunc(r.Records, is) })
+func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
+	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
 // namedTypes are those that a tenant has by a rule which names them alone: they change which servers answer (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 // findKinds lists by which kinds of rules the zone may have a record (S4.5 to S4.7, S4.12 to S4.14).
-func (z *zone) findKinds(r *record) (kinds []law.Admission) {
+func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
-	is, rules := of == r.owner, z.rulesFor(r.Namespace)
+	is, given := of == r.owner, z.rulesFor(r.Namespace)
 	at, err := of.In(zone)
 	if err != nil {
 		return nil
 	}
 	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
-	based := anyPattern(rules, func(p law.RecordRule) bool { return p.Pattern.Match(at, zone) })
-	for i := range rules {
-		sharesBase := anyPattern(rules[i:i+1], func(p law.RecordRule) bool { return p.Shared && p.Pattern.Match(at, zone) })
-		for _, p := range rules[i].Records {
+	based := anyPattern(given, func(p rules.RecordRule) bool { return p.Pattern.Match(at, zone) })
+	for i := range given {
+		sharesBase := anyPattern(given[i:i+1], func(p rules.RecordRule) bool { return p.Shared && p.Pattern.Match(at, zone) })
+		for _, p := range given[i].Records {
 			typed := slices.Contains(p.Types, r.Type)
 			if len(p.Types) == 0 {
 				typed = !r.Type.ByNumber() && (own || !slices.Contains(namedTypes, r.Type))
@@ -127,15 +128,15 @@ func (z *zone) findKinds(r *record) (kinds []law.Admission) {
 			switch {
 			case !typed || !p.Pattern.Match(r.fqdn, zone):
 			case own && underscore, !own && p.Pattern.NamesUnderscore(r.fqdn, zone):
-				kinds = append(kinds, law.AdmittedUnderscore)
+				kinds = append(kinds, rules.AdmittedUnderscore)
 			case own:
-				kinds = append(kinds, law.AdmittedPlain)
+				kinds = append(kinds, rules.AdmittedPlain)
 			case p.Shared && sharesBase:
-				kinds = append(kinds, law.AdmittedShared)
+				kinds = append(kinds, rules.AdmittedShared)
 			case is && p.Pattern.Names(r.fqdn, zone):
-				kinds = append(kinds, law.AdmittedLiteral)
+				kinds = append(kinds, rules.AdmittedLiteral)
 			case based:
-				kinds = append(kinds, law.AdmittedPlain)
+				kinds = append(kinds, rules.AdmittedPlain)
 			}
 		}
 	}
@@ -285,7 +286,7 @@ func (c *check) noteNests(z *zone) {
 // it is not at their very name, a literal one.
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
 	n, err := at.In(z.FQDN())
-	return err == nil && anyPattern(z.rulesFor(namespace), func(p law.RecordRule) bool {
+	return err == nil && anyPattern(z.rulesFor(namespace), func(p rules.RecordRule) bool {
 		return p.Shared && p.Pattern.Match(n, z.FQDN()) || literal && p.Pattern.Names(n, z.FQDN())
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -80,7 +81,7 @@ func (c *check) readZones() error {
 			return
 		}
 		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: spec, status: o.Status, owners: map[name.Rel]*law.Owner{},
-			counts: map[string]int64{}, given: map[string][]law.DelegatedRule{}, ruled: map[string][]law.Rule{}}
+			counts: map[string]int64{}, given: map[string][]law.DelegatedRule{}, ruled: map[string][]rules.Rule{}}
 		if other := c.zones[z.UID]; other != nil {
 			c.reportDamage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
 			return

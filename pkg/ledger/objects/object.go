@@ -30,7 +30,9 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // ObjectCodec is how the objects of one resource stand in etcd: the resource's
@@ -185,8 +187,8 @@ func secondsOr(v *int32, def uint32) uint32 {
 }
 
 // ZoneSpec is what a Zone object asks for.
-func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
-	s := &law.ZoneSpec{
+func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
+	s := &zones.ZoneSpec{
 		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
 		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace),
 		Header: content.Header{
@@ -254,13 +256,13 @@ func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 }
 
 // lawRule returns what a rule allows. Its fields are at path.
-func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule law.Rule, err error) {
+func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule rules.Rule, err error) {
 	for i, r := range records {
 		p, err := pattern.Parse(r.Pattern)
 		if err != nil {
 			return rule, fmt.Errorf("%s.records[%d].pattern: %w", path, i, err)
 		}
-		rr := law.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
+		rr := rules.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
 		for _, text := range r.Types {
 			t, err := rdata.ParseType(text)
 			if err != nil {
@@ -506,16 +508,16 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 }
 
 // DelegationRule returns the rule of a Delegation as the law has it.
-func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
+func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
 	rule.Namespaces, rule.DS = slices.Clone(o.Spec.Namespaces), o.Spec.DS
 	return rule, err
 }
 
 // DelegationSpec returns what a Delegation object asks for. Error: a pattern does not parse.
-func DelegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
+func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
-	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
+	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
 }
 
 // PlaceDelegation writes what was decided into the object's status.

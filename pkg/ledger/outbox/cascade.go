@@ -21,6 +21,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -231,7 +233,7 @@ func (box *Outbox) unlockZone(ctx context.Context, s *standing, place law.Place,
 		if err != nil || o == nil || string(o.UID) != place.UID {
 			return err
 		}
-		out, _, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideUnlocked(seen, place, id) })
+		out, _, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return zones.DecideUnlocked(seen, place, id) })
 		if err != nil || out.OK {
 			return err
 		}
@@ -363,7 +365,7 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 			return err
 		}
 		ask.Cascade = true
-		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 		if err != nil {
 			return err
 		}
@@ -452,11 +454,11 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			return err
 		}
 		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-		ask := law.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: box.mem.Now(), WorkID: etcd.NewID()}
+		ask := zones.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: box.mem.Now(), WorkID: etcd.NewID()}
 		if cond != nil {
 			ask.Says = cond.Message
 		}
-		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return zones.DecideParent(seen, ask) })
 		if err != nil {
 			return err
 		}
@@ -489,7 +491,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 		rest := s.Work
 		releases := len(rest.Releases) > 0
 		if releases { // they end first, in a transaction of their own
-			rest.Releases = rest.Releases[min(len(rest.Releases), law.MaxReleases):]
+			rest.Releases = rest.Releases[min(len(rest.Releases), records.MaxReleases):]
 		}
 		var place *law.Place
 		if n := len(rest.Zones); n > 0 && !releases {
@@ -505,11 +507,11 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 			Ask: func(seen *law.Seen) law.Outcome {
 				switch {
 				case releases:
-					return law.DecideReleased(seen, &s.Work)
+					return zones.DecideReleased(seen, &s.Work)
 				case place != nil:
-					return law.DecideThrough(seen, *place, s.Work.ID)
+					return zones.DecideThrough(seen, *place, s.Work.ID)
 				case s.Work.Ended != nil:
-					return law.DecideEnded(seen, &s.Work, box.mem.Now().Unix())
+					return zones.DecideEnded(seen, &s.Work, box.mem.Now().Unix())
 				}
 				return law.Outcome{Plan: &law.Plan{}}
 			},
@@ -561,7 +563,7 @@ func (box *Outbox) sweepOverdue(ctx context.Context) {
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		if _, _, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome {
-			return law.DecideOverdue(seen, place,
+			return zones.DecideOverdue(seen, place,
 				now)
 		}); err != nil {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
@@ -589,11 +591,11 @@ func (box *Outbox) endLostLocks(ctx context.Context, at law.Key, h *law.Holding)
 
 // behindOf returns what a write of status says of a secondary (S6.11): a serial in the place of the zone's own, which
 // the API lets through for that purpose alone.
-func behindOf(before, after *v1alpha1.Zone) *law.Behind {
+func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
 		return nil
 	}
-	b := &law.Behind{Serial: serial.Serial(after.Status.Serial)}
+	b := &zones.Behind{Serial: serial.Serial(after.Status.Serial)}
 	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
 		b.Accepted = serial.Serial(accepted)
 	}
@@ -601,8 +603,8 @@ func behindOf(before, after *v1alpha1.Zone) *law.Behind {
 }
 
 // ZoneAsk makes the request to the law for a client's write of a zone.
-func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after *v1alpha1.Zone) (law.ZoneAsk, error) {
-	ask := law.ZoneAsk{MayEstablish: mayEstablish, Now: box.mem.Now(), By: commit.User(ctx), WorkID: etcd.NewID()}
+func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after *v1alpha1.Zone) (zones.ZoneAsk, error) {
+	ask := zones.ZoneAsk{MayEstablish: mayEstablish, Now: box.mem.Now(), By: commit.User(ctx), WorkID: etcd.NewID()}
 	if before != nil {
 		z, err := objects.LawZone(before)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -60,7 +61,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil {
 			return err
 		}
-		ask := law.CutAsk{Owed: d, Now: box.mem.Now(), By: commit.User(ctx)}
+		ask := records.CutAsk{Owed: d, Now: box.mem.Now(), By: commit.User(ctx)}
 		if stand != nil {
 			ask.Work, ask.WorkBy = stand.Work.ID, stand.Work.By
 		}
@@ -88,7 +89,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 				if moved = parent == nil || parent.FQDN() != ask.Parent.FQDN(); moved {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				return law.DecideCut(seen, ask)
+				return records.DecideCut(seen, ask)
 			},
 			Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				if moved {
@@ -146,7 +147,7 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*standing
 // countCut looks up what the child of a pending cut has that its parent is to count. It returns that parent, nil
 // where it does not stand. The pending cut guards what is read of the child. kept: it waits until the hold of the child
 // ends, which has it counted.
-func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (parent *law.Zone, kept bool, err error) {
+func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
 		return nil, false, err

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -23,7 +24,7 @@ import (
 )
 
 // DelegationTx is the write of a decision about a Delegation; placed is set to the object as it will stand.
-func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
+func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
 	if spec == nil {
@@ -32,7 +33,7 @@ func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.D
 	placed = new(*v1alpha1.Delegation)
 	tx = box.com.WriteOf("delegations", of, expected)
 	tx.Hint = box.mem.Layout.Zone(ask.Namespace, spec.Zone)
-	tx.Ask = func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }
+	tx.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) }
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		*placed = nil
 		if plan.Delegation == nil {
@@ -54,8 +55,8 @@ func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.D
 }
 
 // DelegationAsk makes the request to the law for a write of a Delegation.
-func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (law.DelegationAsk, error) {
-	ask := law.DelegationAsk{Now: box.mem.Now(), WorkID: etcd.NewID()}
+func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationAsk, error) {
+	ask := zones.DelegationAsk{Now: box.mem.Now(), WorkID: etcd.NewID()}
 	if before != nil {
 		spec, err := objects.DelegationSpec(before)
 		if err != nil {

@@ -12,8 +12,8 @@
 // is left out and named in its item (damaged.go).
 //
 // A step differs from a client's write in three things. A refusal of the law is no answer but the reason of a
-// condition: the record leaves its zone, or waits (law.RecordAsk.Cascade). The step leaves the mark of its work at
-// the zone, which is unsettled until the mark is taken away (law.RecordAsk.Work, S7.2). And where records come from
+// condition: the record leaves its zone, or waits (records.RecordAsk.Cascade). The step leaves the mark of its work at
+// the zone, which is unsettled until the mark is taken away (records.RecordAsk.Work, S7.2). And where records come from
 // one zone to another the mark locks their names (S2.10): clients wait, and the step passes.
 //
 // It does not know the storage of the API, admission or migrations, and answers no client.

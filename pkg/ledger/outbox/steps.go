@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -92,7 +93,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
 	}
 	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
-	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
+	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
 		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.markID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
 		Yields: s.Work.Yields, ByRules: s.Work.RulesChanged(),
 		Uncounted: box.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
@@ -109,7 +110,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	}
 	w := box.com.WriteOf("records", o, mod)
 	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), s.itemOf(), payer
-	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if box.isUnchanged(o, plan) {
 			plan.Orphan, plan.OrphanBefore = nil, nil

@@ -20,6 +20,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -135,7 +137,8 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 // yet to decide these names. A round leaves them to it: what own's rules give back is own's act and ends a hold (S7.5),
 // and what a round brings is the tenant's. An item that cannot be read, or is behind the first ones, makes none wait.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(law.DelegationWorkPrefix), clientv3.WithPrefix(), clientv3.WithLimit(maxBelow))
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
+		clientv3.WithLimit(maxBelow))
 	if err != nil {
 		return false, err
 	}
@@ -277,8 +280,8 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 		if out.Plan.Zone.Holding.Gains(at) {
 			return nil, nil
 		}
-		if owner, ok := at.Rel(z.FQDN()); ok && !law.Base(owner).IsApex() {
-			at, _ = law.Base(owner).In(z.FQDN())
+		if owner, ok := at.Rel(z.FQDN()); ok && !rules.Base(owner).IsApex() {
+			at, _ = rules.Base(owner).In(z.FQDN())
 			exact = false
 		}
 		work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
@@ -303,7 +306,7 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	}
 	ask.Cascade = true
 	w := box.com.WriteOf("zones", o, mod)
-	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
+	w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }
 	out, err := box.com.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -138,7 +139,7 @@ func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, pl
 		Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: box.mem.Layout.Key(k), Expected: mod,
 		Hint: box.mem.Layout.Zone(place.Namespace, place.Name),
 		Ask: func(seen *law.Seen) law.Outcome {
-			return law.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, box.mem.Now().Unix())
+			return zones.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, box.mem.Now().Unix())
 		},
 		Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) { return nil, nil, nil },
 	})

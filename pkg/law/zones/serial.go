@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package law
+package zones
 
 import (
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
@@ -46,9 +48,38 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 }
 
 // repairSerial makes the step of a repair: another serial of the same content.
-func (d *zoneDecision) repairSerial(change *ZoneChange, z *Zone, next serial.Serial) {
+func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next serial.Serial) {
 	after, held := *z, *change.Holding
 	after.Serial, after.N, held.Repaired = next, z.N+1, d.ask.Now.Unix()
 	change.Zone, change.Holding = &after, &held
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
+}
+
+// Remember is what a zone leaves behind under its name (S6.8).
+func Remember(z *law.Zone) *law.LastSerial {
+	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
+}
+
+// findLastSerial returns the last serial of a name, under any zone, as it is remembered. Else it returns the floor of
+// a restored store, which lacks zones that are not in its backup: a zone there that begins at its minimumSerial may
+// have begun there before. 0: there is none.
+func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
+	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
+	d.AskAll(keys)
+	last, floor := law.Get[law.LastSerial](d.Reading, keys[0]), law.Get[law.LastSerial](d.Reading, keys[1])
+	switch {
+	case last != nil:
+		return last, last.Serial
+	case floor == nil:
+		return nil, 0
+	}
+	from = floor.Serial
+	if minimum != nil {
+		least := serial.Serial(*minimum)
+		jumped := least + serial.Serial(floor.Jump)
+		if jumped += (from - jumped) % serial.RestoreStep; least.Ahead(from) || jumped.Ahead(from) {
+			from = jumped
+		}
+	}
+	return nil, max(from, 1)
 }

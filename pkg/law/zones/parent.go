@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package law
+package zones
 
 import (
 	"fmt"
@@ -9,45 +9,47 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
 )
 
 // ParentAsk is a cascade's request to decide anew which zone is the parent of a standing zone. No client made it, so
 // it is never refused, but for Later where the zone ends and too many others do.
 type ParentAsk struct {
-	Zone *Zone
+	Zone *law.Zone
 	// Spec is what its object asks for.
 	Spec *ZoneSpec
 	// Says is the message of its condition Delegated now.
 	Says string
 	// Work is the cascade.
-	Work   *Work
+	Work   *law.Work
 	Now    time.Time
 	WorkID string
 }
 
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.4–S3.11). Plan.Zone is nil when nothing changes.
-func DecideParent(seen *Seen, ask ParentAsk) Outcome {
-	return decide(seen, func(r *reading) (*Plan, *Refusal) {
-		d := &zoneDecision{reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+func DecideParent(seen *law.Seen, ask ParentAsk) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		d := &zoneDecision{Reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
 		return d.decideParent(&ask)
 	})
 }
 
-func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
-	z, work, plan := ask.Zone, ask.Work, &Plan{}
-	holding := get[Holding](d.reading, HoldingKey(z.View, z.FQDN()))
+func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
+	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
+	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
 		return plan, nil // it is gone, and that has a cascade of its own
 	}
-	x := d.parentOf(z.View, z.FQDN(), z.Namespace, holding)
+	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 	var endsAt int64
 	if x.withdrawn {
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
 		if from := holding.Parent; work.Purge != "" {
-			grace = defaultGrace
+			grace = records.DefaultGrace
 		} else if newly && from != nil && from.UID != x.parent.UID {
-			was := get[Zone](d.reading, ZoneKey(from.Namespace, from.Name))
+			was := law.Get[law.Zone](d.Reading, law.ZoneKey(from.Namespace, from.Name))
 			if was == nil || was.UID != from.UID || was.Pending {
 				return plan, nil // that zone went, and the cascade which says how decides (S3.5)
 			}
@@ -55,39 +57,40 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*Plan, *Refusal) {
 		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came
 		// by a zone between it did not take.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
-		w, release := d.noteWithdrawal(plan, withdrawing{zone: x.parent, namespace: z.Namespace, child: true, newly: newly,
-			taken: taken, grace: grace, cause: work.Cause(), now: ask.Now})
+		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
+			Child: true, Newly: newly,
+			Taken: taken, Grace: grace, Cause: work.Cause(), Now: ask.Now})
 		if release || work.Ends {
-			return d.endZone(&Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.uncounted())
+			return d.endZone(&law.Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.Uncounted())
 		}
 		endsAt = w.EndsAt()
 	}
-	d.sayRenamed(x.cond, ask.Spec, z)
+	sayRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
 		// The parent stays. Only what is said of the zone may differ.
 		if ask.Says != x.cond.Message {
-			plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
+			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
 		return plan, nil
 	}
 	if moved && holding.Parent != nil {
-		plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+		plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
-		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
-	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
+	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
+	plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: &h})
 	return plan, nil
 }
 
 // parentage is what stands above a zone.
 type parentage struct {
 	// parent encloses it; nil: standalone.
-	parent *Zone
+	parent *law.Zone
 	// delegates says that the rules of the parent list the zone.
 	delegates bool
 	// ds says that the parent is to contain the DS of the zone (S6.16).
@@ -95,11 +98,11 @@ type parentage struct {
 	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.5).
 	withdrawn bool
 	enclosed  string
-	cond      *Condition
+	cond      *law.Condition
 }
 
 // noteIn notes it in the holding of the zone.
-func (x *parentage) noteIn(h *Holding) {
+func (x *parentage) noteIn(h *law.Holding) {
 	h.Parent, h.Withdrawn, h.Enclosed, h.DS = nil, "", x.enclosed, x.ds
 	if x.delegates || x.withdrawn {
 		h.Parent = &x.parent.Ref
@@ -111,62 +114,65 @@ func (x *parentage) noteIn(h *Holding) {
 
 // parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.4–S3.11). has is the holding of
 // the zone.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) *parentage {
-	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
+func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
+	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
 	if !ok {
 		return standalone
 	}
-	_, above := r.findEnclosing(view, up)
+	_, above := r.FindEnclosing(view, up)
 	if above == nil {
 		return standalone
 	}
-	p := r.zoneOf(above)
-	given := r.ruledFor(p, ns)
-	x := &parentage{parent: p, delegates: given.RuleSet().DelegatesZone(fqdn, ns), ds: given.RuleSet().delegatesDS(fqdn, ns), enclosed: p.UID}
+	p := r.ZoneOf(above)
+	given := r.RuledFor(p, ns)
+	x := &parentage{parent: p, delegates: given.RuleSet().DelegatesZone(fqdn, ns), ds: given.RuleSet().DelegatesDS(fqdn, ns),
+		enclosed: p.UID}
 	owner, _ := fqdn.Rel(p.FQDN())
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
-		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+
+		x.cond = &law.Condition{Status: "False", Reason: law.ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+
 			"delegate it (%s)", p.FQDN(), hint)}
 		return x
 	}
 	if !x.delegates {
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
-		x.cond = &Condition{Status: "True", Reason: ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it no more: "+
+		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it "+
+			"no more: "+
 			"it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
 	}
-	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
+	x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
 	return x
 }
 
 // sayRenamed adds to the condition of a zone that the zone of its zoneRef has another name than it had when this one
 // was made, if its namespace knows that zone (S1.6, S1.8): the zone keeps its name, and the status that follows from
 // it.
-func (r *reading) sayRenamed(cond *Condition, spec *ZoneSpec, z *Zone) {
+func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return
 	}
-	target := get[Zone](r, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
-	if target == nil || target.Pending || !r.zoneKnownTo(target, z.Namespace) {
+	target := law.Get[law.Zone](r, law.ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+	if target == nil || target.Pending || !r.ZoneKnownTo(target, z.Namespace) {
 		return
 	}
 	would, err := name.ParseIn(spec.DomainName, target.FQDN())
 	if err != nil || would == z.FQDN() && target.View == z.View {
 		return
 	}
-	given := r.ruledFor(target, z.Namespace)
+	given := r.RuledFor(target, z.Namespace)
 	var first string
 	if rel, ok := would.Rel(target.FQDN()); ok && !given.RuleSet().DelegatesZone(would, z.Namespace) {
 		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)
 	}
 	switch cond.Reason {
-	case ReasonStandalone, ReasonDelegated, ReasonNotDelegated:
-		cond.Reason = ReasonParentRenamed
+	case law.ReasonStandalone, law.ReasonDelegated, law.ReasonNotDelegated:
+		cond.Reason = law.ReasonParentRenamed
 	}
 	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.6; "+
 		"to make it anew as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
-		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), inView(target.View), would, first, z.Name, z.Namespace, z.Name, z.Name)
+		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), law.InView(target.View), would, first, z.Name, z.Namespace,
+		z.Name, z.Name)
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package law
+package records
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
@@ -30,12 +31,12 @@ const MaxNameServerNames = 24
 
 // apexNames returns the holding with the hosts that the apex names after a step, where its owner is after; the same
 // holding where these stay. own says that the record is of the zone's own namespace.
-func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *Holding {
+func apexNames(h *law.Holding, gone, come *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (gone == nil || !gone.Owner.IsApex()) && (come == nil || !come.Owner.IsApex()) {
 		return h
 	}
 	out := *h
-	for i, c := range []*Contribution{gone, come} {
+	for i, c := range []*law.Contribution{gone, come} {
 		if c == nil || !c.Owner.IsApex() {
 			continue
 		}
@@ -44,7 +45,7 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 		}
 		for _, v := range c.Values {
 			at, had := slices.BinarySearch(out.ApexNS, v.Text)
-			switch has := after.hasValue(v.Type, DigestOf(v.Text)); {
+			switch has := after.HasValue(v.Type, law.DigestOf(v.Text)); {
 			case v.Type != rdata.NS || had == has:
 			case has:
 				out.ApexNS = slices.Insert(slices.Clone(out.ApexNS), at, v.Text)
@@ -59,28 +60,8 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 	return &out
 }
 
-// updateNameServers updates what depends on the zone's name servers where the step touches them: the pending cut of
-// the parent and the Servable condition.
-func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) {
-	z := x.zone
-	apexNS, address := false, false
-	hosts := apexHosts(z, x.holding)
-	for _, c := range []*Contribution{x.gone, x.come} {
-		if c == nil {
-			continue
-		}
-		apexNS = apexNS || c.Owner.IsApex() && c.Type == rdata.NS
-		address = address || (c.Type == rdata.A || c.Type == rdata.AAAA || c.Type == rdata.CNAME) && slices.Contains(hosts, c.Owner)
-	}
-	if !apexNS && !address {
-		return
-	}
-	plan.oweCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
-	change.Servable = judgeServable(x.reading, z, change.Holding, x.owners)
-}
-
 // apexHosts are the hosts of the zone's name servers at or below its apex.
-func apexHosts(z *Zone, h *Holding) []name.Rel {
+func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	hosts := slices.Clone(z.MadeNames)
 	for _, text := range h.ApexNS {
 		v := rdata.Value{Type: rdata.NS, Text: text}
@@ -106,28 +87,31 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// judgeServable returns the Servable condition of a zone of which a write changes owners.
-func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) *Condition {
+// JudgeServable returns the Servable condition of a zone of which a write changes owners.
+func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
-		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}
+		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +
+			"spec.nameServers or add NS records at @"}
 	}
 	hosts := apexHosts(z, h)
 	if n := namesOf(hosts); n > MaxNameServerNames {
-		return &Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the name servers in the zone and between them and its apex, and at most %d are looked at: name fewer, or hosts in another zone", n, MaxNameServerNames)}
+		return &law.Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the "+
+			"name servers in the zone and between them and its apex, and at most %d are looked at: name fewer, or hosts in "+
+			"another zone", n, MaxNameServerNames)}
 	}
-	var ks []Key
+	var ks []law.Key
 	for _, host := range hosts {
 		for at, ok := host, true; ok && (at == host || !at.IsApex()); at, ok = at.Parent() {
 			if owners.after(at) == nil {
-				ks = append(ks, OwnerKey(z.UID, at))
+				ks = append(ks, law.OwnerKey(z.UID, at))
 			}
 		}
 	}
-	r.askAll(ks)
-	stands := func(at name.Rel) *Owner {
+	r.AskAll(ks)
+	stands := func(at name.Rel) *law.Owner {
 		o := owners.after(at)
 		if o == nil {
-			o = get[Owner](r, OwnerKey(z.UID, at))
+			o = law.Get[law.Owner](r, law.OwnerKey(z.UID, at))
 		}
 		return o
 	}
@@ -138,41 +122,26 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) *Condit
 		// (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
-			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v OwnerValue) bool { return v.Type == rdata.NS })
+			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })
 		}
 		if inChild {
 			continue
 		}
 		o := stands(host)
-		if o.hasType(rdata.CNAME) {
-			return &Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a CNAME (RFC 2181 §10.3): give it addresses instead", host)}
+		if o.HasType(rdata.CNAME) {
+			return &law.Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a "+
+				"CNAME (RFC 2181 §10.3): give it addresses instead", host)}
 		}
-		made := slices.ContainsFunc(z.madeAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
-		if !made && !o.hasType(rdata.A) && !o.hasType(rdata.AAAA) {
+		made := slices.ContainsFunc(z.MadeAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
+		if !made && !o.HasType(rdata.A) && !o.HasType(rdata.AAAA) {
 			missing = append(missing, host.String())
 		}
 	}
 	if len(missing) > 0 {
-		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone, or in a delegated child zone: " + listSome(missing)}
+		return &law.Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA " +
+			"in the zone, or in a delegated child zone: " + listSome(missing)}
 	}
-	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}
-}
-
-// warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:
-// the Zone is stored, and its Ready stays False.
-func (d *zoneDecision) warnOfAddresses(plan *Plan, change *ZoneChange) {
-	z, before := change.Zone, d.ask.Before
-	if d.ask.Cascade || change.Servable.Reason != ReasonNameServerWithoutAddress {
-		return
-	}
-	if before != nil {
-		kept := z.Header
-		kept.NameServers = before.Header.NameServers
-		if before.FQDN() == z.FQDN() && z.Header.Equal(kept) {
-			return
-		}
-	}
-	plan.Warnings = append(plan.Warnings, change.Servable.Message+"; the zone is Ready when each has one: give it spec.nameServers[].addresses, or write A or AAAA Records (S6.15)")
+	return &law.Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}
 }
 
 // maxListed bounds the octets of names in a condition, since the zone's object should not grow by them (S6.15).

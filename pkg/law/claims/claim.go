@@ -1,0 +1,264 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claims
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// Claimant is a tenant that asks for a name of a zone.
+type Claimant struct {
+	*law.Reading
+	Zone      *law.Zone
+	Holding   *law.Holding
+	Namespace string
+	// admission is by which kind of rule it asks, and rule is that rule where it is shared.
+	Admission rules.Admission
+	Rule      *rules.Rule
+	// ownerAt is what stands at a name, without what asks.
+	OwnerAt func(name.Rel) *law.Owner
+}
+
+// joins reports whether a claim is of the tenant that asks: of its namespace, or of one to which the same shared rule
+// gives the name (S4.13).
+func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
+	if x.Namespace == c.Namespace {
+		return true
+	}
+	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
+}
+
+// claimsAt reports whether another tenant claims a name, and returns the namespace's own claim; nil: it has none.
+func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
+	o := c.OwnerAt(n)
+	if o == nil {
+		return nil, false
+	}
+	for i, x := range o.Claims {
+		switch {
+		case x.Namespace == c.Zone.Namespace || !x.Names():
+		case x.Namespace == c.Namespace:
+			mine = &o.Claims[i]
+		default:
+			others = others || !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
+		}
+	}
+	return mine, others
+}
+
+// RefuseClaim decides whether the tenant may claim a base name by a record at owner (S4.8 to S4.13).
+func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
+	mine, _ := c.claimsAt(base)
+	at := c.NameOf(base)
+	switch {
+	case mine == nil:
+	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared, mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
+		return nil // it claims the name already
+	case mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // and this record what is below it, too
+		return c.refuseBelow(base, c.othersBelow)
+	}
+	if refusal := c.RefuseGlue(owner); refusal != nil {
+		return refusal
+	}
+	own := c.isOwnName(base)
+	if slices.Contains(c.Zone.MadeNames, base) {
+		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (S4.16; choose another "+
+			"name)", at,
+			c.Zone.FQDN())
+	}
+	if own {
+		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for a rule "+
+			"with shared: "+
+			"true that names %q)", at, c.Zone.FQDN(), rules.PatternFor(base))
+	}
+	if refusal := c.RefuseOthers(base); refusal != nil {
+		return refusal
+	}
+	if c.Admission == rules.AdmittedLiteral || base.IsApex() {
+		return nil
+	}
+	if up, ok := c.FindAbove(base); ok {
+		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
+			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base))
+	}
+	if refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {
+		return refusal
+	}
+	return c.refuseBelow(base, c.ownBelow)
+}
+
+// RefuseOthers refuses a name that another tenant claims.
+func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
+	if _, others := c.claimsAt(n); !others {
+		return nil
+	}
+	return c.forbid("%s of zone %s is claimed by another namespace (S4.8; choose another name, or ask the zone's owner for a rule with "+
+		"shared: true that gives it to both)", c.NameOf(n), c.Zone.FQDN())
+}
+
+// refuseBelow refuses a name for what is strictly below it: a claimed name comes with all below it.
+func (c *Claimant) refuseBelow(n name.Rel, what func(name.Rel) string) *law.Refusal {
+	below := what(n)
+	if below == "" {
+		return nil
+	}
+	return c.forbid("%s of zone %s has %s below it, and a claimed name comes with all below it (S4.8, S4.9; choose another name, or ask "+
+		"the zone's owner for a rule with pattern %q)", c.NameOf(n), c.Zone.FQDN(), below, rules.PatternFor(n))
+}
+
+func (c *Claimant) forbid(format string, args ...any) *law.Refusal {
+	return law.NewForbidden(law.ReasonNameHeld, format, args...)
+}
+
+func (c *Claimant) NameOf(n name.Rel) name.Name {
+	at, err := n.In(c.Zone.FQDN())
+	if err != nil {
+		return c.Zone.FQDN()
+	}
+	return at
+}
+
+// RefuseGlue refuses a name at or below NS records, where the tenant is not the only namespace that claims the name of
+// these: an address there answers for all that is delegated (S4.11).
+func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
+	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		o := c.OwnerAt(up)
+		if !o.HasType(rdata.NS) {
+			continue
+		}
+		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Names() })
+		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
+			return !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
+		}) {
+			return c.forbid("%s lies at or below the NS records at %s, which are not of namespace %q alone (S4.11; their namespace can "+
+				"write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
+		}
+	}
+	return nil
+}
+
+// isOwnName reports whether a name that the tenant does not claim is the zone's own namespace's, for records of the
+// kind that asks (S4.10, S4.12, S4.13, S4.16).
+func (c *Claimant) isOwnName(n name.Rel) bool {
+	z := c.Zone
+	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
+	switch c.Admission {
+	case rules.AdmittedLiteral:
+		return server || records
+	case rules.AdmittedShared:
+		if !server && c.Rule.NamesShared(n, z.FQDN()) {
+			return false
+		}
+	}
+	return server || records || z.RuleSet().ListsShared(n) || c.namesOwnHost(func(host name.Rel) bool { return host == n })
+}
+
+// namesOwnHost reports whether the apex names a host that no tenant claims (S4.10) and that is one of some names.
+func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
+	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !of(n) })
+	var ks []law.Key
+	for _, host := range hosts {
+		ks = append(ks, law.OwnerKey(c.Zone.UID, host))
+	}
+	c.AskAll(ks)
+	for _, host := range hosts {
+		o := c.OwnerAt(host)
+		own = own || o == nil || !slices.ContainsFunc(o.Claims, func(x law.Claim) bool { return x.Namespace != c.Zone.Namespace })
+	}
+	return own
+}
+
+// FindAbove finds the nearest name above that a tenant claims, where another one does.
+func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
+	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims,
+			func(x law.Claim) bool { return x.Namespace != c.Zone.Namespace }) {
+			_, others := c.claimsAt(up)
+			return up, others
+		}
+	}
+	return up, false
+}
+
+// othersBelow says what another namespace has strictly below a name; "": nothing. Claims by literal rules are in
+// no namespace's way above (S4.12).
+func (c *Claimant) othersBelow(n name.Rel) string {
+	z, at := c.Zone, c.NameOf(n)
+	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
+	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, n)); below != nil {
+		if slices.ContainsFunc(below.Claims, func(x law.Claim) bool {
+			return x.Namespace != z.Namespace && x.Plain+x.Shared > 0 &&
+				!c.joins(x, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
+		}) {
+			return "names of another namespace"
+		}
+	}
+	if c.zonesBelow(at, func(b *law.ZoneBelow) bool { return b.FQDN != at }) {
+		return "a zone of another namespace"
+	}
+	return ""
+}
+
+// ownBelow says whether the zone's own namespace has a name strictly below one; "": none.
+func (c *Claimant) ownBelow(n name.Rel) string {
+	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n))
+	own := below != nil && slices.ContainsFunc(below.Claims, func(x law.Claim) bool { return x.Namespace == c.Zone.Namespace && x.Names() })
+	if own || c.ownNamesIn(func(host name.Rel) bool { return host != n && rules.Encloses(n, host) }) {
+		return "names of the zone's own namespace"
+	}
+	return ""
+}
+
+// ownNamesIn reports whether one of some names is the zone's own namespace's without a record there: a server of the
+// zone, a host that its apex names, or a name that a rule lists as shared.
+func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
+	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedNames(), func(n name.Rel) bool {
+		return c.Admission == rules.AdmittedShared && c.Rule.NamesShared(n, c.Zone.FQDN())
+	})
+	return slices.ContainsFunc(c.Zone.MadeNames, of) || slices.ContainsFunc(listed, of) || c.namesOwnHost(of)
+}
+
+// zonesBelow reports whether a zone of another namespace stands at or below a name, that which is true for. Zones below
+// a zone of the tenant are its own matter.
+func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
+	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
+	if below == nil {
+		return false
+	}
+	var last name.Name
+	for i := range below.Zones {
+		b := &below.Zones[i]
+		if b.UID == c.Zone.UID || !last.IsZero() && last.Encloses(b.FQDN) {
+			continue
+		}
+		last = b.FQDN
+		others = others || b.Namespace != c.Namespace && c.Zone.FQDN().Encloses(b.FQDN) && which(b)
+	}
+	return others
+}
+
+// CutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
+// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (S4.15). An
+// underscore name has the claims of its base name, of which they count where there is data.
+func (c *Claimant) CutsOff(owner name.Rel) bool {
+	z, at := c.Zone, c.NameOf(owner)
+	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
+	foreign := func(x law.Claim) bool { return x.Namespace != c.Namespace }
+	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, owner))
+	has := c.OwnerAt(owner)
+	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
+		return true
+	}
+	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) &&
+		(rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.Names > 0) {
+		return true
+	}
+	return c.zonesBelow(at, func(*law.ZoneBelow) bool { return true }) ||
+		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
+}

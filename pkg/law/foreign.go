@@ -1,0 +1,75 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Foreign is what other namespaces have in a zone (S8.1).
+type Foreign struct {
+	Count      int64
+	Namespaces []string
+	// Names are the first of them.
+	Names []name.Name
+	// More says that not all was looked at.
+	More bool
+}
+
+// FirstKeys bounds how much is looked at for Foreign, and FirstNames how many names it has.
+const (
+	FirstKeys  = 1000
+	FirstNames = 5
+)
+
+// Add counts what a namespace has at a name, in a zone of own.
+func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
+	if namespace == own {
+		return
+	}
+	f.Count += count
+	if !slices.Contains(f.Namespaces, namespace) {
+		f.Namespaces = append(f.Namespaces, namespace)
+	}
+	if !at.IsZero() && len(f.Names) < FirstNames && !slices.Contains(f.Names, at) {
+		f.Names = append(f.Names, at)
+	}
+}
+
+// AddZone counts a zone below for a fact of KindForeignZones, if the zone of that delegates it, or has withdrawn the
+// rule for it.
+func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
+	if h.Parent != nil && h.Parent.UID == k.Object {
+		f.Add(k.Namespace, h.Namespace, 1, at)
+	}
+}
+
+// DescribeFirst says what it is, and the first names, as "2 records of 1 other namespace (a.example.)".
+func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
+	plural := func(n int64, word string) string {
+		if n == 1 {
+			return "1 " + word
+		}
+		return fmt.Sprintf("%d %ss", n, word)
+	}
+	out := plural(f.Count, kind) + " of " + plural(int64(len(f.Namespaces)), "other namespace")
+	if f.More {
+		out = "at least " + out
+	}
+	if first == nil || len(first.Names) == 0 {
+		return out
+	}
+	var names []string
+	for _, n := range first.Names {
+		names = append(names, n.String())
+	}
+	if f.Count > int64(len(names)) {
+		names = append(names, "...")
+	}
+	return out + " (" + strings.Join(names, ", ") + ")"
+}

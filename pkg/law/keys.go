@@ -1,0 +1,102 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
+func RulesKey(zone, namespace string) Key {
+	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
+}
+
+// WorkKey asks for an outbox item: *Work.
+func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
+
+// Kind says what a Key asks for and which Go type its fact has.
+type Kind uint8
+
+const (
+	// KindHolding asks which zone holds (View, Name): *Holding.
+	KindHolding Kind = iota + 1
+	// KindZone asks for the zone object (Namespace, Object): *Zone.
+	KindZone
+	// KindOwner asks what stands at Owner in the zone with uid Zone: *Owner.
+	KindOwner
+	// KindCount asks how many records Namespace has in the zone with uid Zone: *Count.
+	KindCount
+	// KindMember asks how the record (Namespace, Object) was admitted at Owner in the zone with uid Zone: *Member.
+	KindMember
+	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow.
+	KindOwnersBelow
+	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
+	KindZonesBelow
+	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial. Without a
+	// name it is the one that names begin with after a restore, where the store remembers none of theirs.
+	KindLastSerial
+	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
+	KindCut
+	// KindRules asks which rules Delegations give Namespace in the zone with uid Zone: *NamespaceRules.
+	KindRules
+	// KindWork asks for the outbox item with the id Object: *Work.
+	KindWork
+	// KindWithdrawal asks for the time that Namespace has left in the zone with uid Object: *Withdrawal.
+	KindWithdrawal
+	// KindForeignRecords asks how many records other namespaces than Namespace have in the zone with uid Zone:
+	// *Foreign.
+	KindForeignRecords
+	// KindForeignNames asks at which names these are, as far as the first FirstKeys of all records show it: *Foreign.
+	// Name is that of the zone.
+	KindForeignNames
+	// KindForeignZones asks which of the first FirstKeys zones below (View, Name) the zone with uid Object delegates to
+	// other namespaces than Namespace: *Foreign.
+	KindForeignZones
+)
+
+// Key names one fact. The fields a Kind does not use are zero, so that equal
+// questions are equal keys.
+type Key struct {
+	Kind      Kind
+	Zone      string
+	View      string
+	Name      name.Name
+	Owner     name.Rel
+	Namespace string
+	Object    string
+}
+
+// There is one constructor for each kind.
+func HoldingKey(view string, fqdn name.Name) Key {
+	return Key{Kind: KindHolding, View: view, Name: fqdn}
+}
+func ZoneKey(namespace, object string) Key {
+	return Key{Kind: KindZone, Namespace: namespace, Object: object}
+}
+func OwnerKey(zone string, owner name.Rel) Key { return Key{Kind: KindOwner, Zone: zone, Owner: owner} }
+func OwnersBelowKey(zone string, owner name.Rel) Key {
+	return Key{Kind: KindOwnersBelow, Zone: zone, Owner: owner}
+}
+func ZonesBelowKey(view string, n name.Name) Key {
+	return Key{Kind: KindZonesBelow, View: view, Name: n}
+}
+func LastSerialKey(view string, fqdn name.Name) Key {
+	return Key{Kind: KindLastSerial, View: view, Name: fqdn}
+}
+func CutKey(parent, child string) Key { return Key{Kind: KindCut, Zone: parent, Object: child} }
+func CountKey(zone, namespace string) Key {
+	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
+}
+func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
+	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
+}
+
+// FloorKey asks for the serial that names begin with after a restore.
+var FloorKey = Key{Kind: KindLastSerial}
+
+// WithdrawalKey asks for what a namespace has left in the zone with that uid: *Withdrawal. Zones below change it
+// together with their own object, so it stands for itself, and is compared by its own revision.
+func WithdrawalKey(zone, namespace string) Key {
+	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
+}

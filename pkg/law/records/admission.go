@@ -1,0 +1,291 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/claims"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// admitRecord decides whether the zone takes what comes beside what others have there: admission (S4), coexistence
+// (S5.6) and the tenant's limit (S5.8).
+func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
+	if refusal := x.refuseLocked(); refusal != nil {
+		return refusal
+	}
+	z, come, ns := x.zone, x.come, x.ask.Namespace
+	by, refusal := x.findAdmission()
+	var evicts string
+	if refusal != nil && x.mayEvict() { // what else is in its way refuses it before the other one loses the name
+		evicts, by, refusal = x.claimedBy, rules.Admitted{Admission: rules.AdmittedLiteral}, nil
+	}
+	if refusal == nil && ns != z.Namespace {
+		refusal = x.refuseCutOff()
+	}
+	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS {
+		refusal = x.refuseSigning()
+	}
+	if refusal == nil {
+		refusal = x.refuseTurn()
+	}
+	if refusal != nil {
+		return refusal
+	}
+	x.rule = by.Text
+	x.member = &law.Member{UID: x.ask.After.UID, Admission: by.Admission, Created: x.ask.After.Created}
+
+	if refusal := x.checkOwner(); refusal != nil {
+		return refusal
+	}
+	if evicts == "" { // else it is decided when the name is free
+		refusal := x.checkCoexistence(plan)
+		if x.conflicts = refusal != nil; x.conflicts {
+			return refusal
+		}
+	}
+	records := x.records
+	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
+		return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its "+
+			"limits.recordsPerNamespace is %d (delete "+
+			"some, or ask the zone's owner for more)", ns, records, z.FQDN(), max)
+	}
+	if evicts != "" {
+		x.evicts = evicts
+		return nil
+	}
+	x.warnOfMixing(by.Admission, plan)
+	x.warnOfHosts(plan)
+	return nil
+}
+
+// findAdmission finds the rule that lets the record in (S4.17). A record that stands keeps its kind of rule while it
+// has one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it.
+func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
+	z, come, ns := x.zone, x.come, x.ask.Namespace
+	n := x.place.fqdn
+	grants := z.RuleSet().FindGrants(n, come.Type, ns)
+	if len(grants) == 0 {
+		return rules.Admitted{}, notDelegated(z, n, come.Owner, come.Type, ns)
+	}
+	if ns == z.Namespace {
+		return rules.AdmitOwn(come.Owner, &grants[0]), nil
+	}
+	base := rules.Base(come.Owner)
+	var refusal *law.Refusal
+	for _, kind := range rules.Kinds {
+		for i := range grants {
+			g := &grants[i]
+			if z.RuleSet().KindOf(g, come.Owner, ns) != kind {
+				continue
+			}
+			c := x.claimant(kind, g.Rule)
+			var why *law.Refusal
+			switch {
+			case kind == rules.AdmittedUnderscore:
+			case !x.keepsClaim(base, kind):
+				why = c.RefuseClaim(come.Owner, base)
+			case kind == rules.AdmittedShared: // its namespaces are those that the rule has now
+				why = c.RefuseOthers(base)
+			}
+			if why == nil {
+				return rules.Admitted{Admission: kind, Text: g.Text}, nil
+			}
+			refusal = why // that of the widest rule says most
+		}
+	}
+	if refusal == nil {
+		return rules.Admitted{}, baseNotDelegated(z, n, come.Owner, come.Type, ns)
+	}
+	return rules.Admitted{}, x.noteClaim(base, refusal)
+}
+
+// claimant is the record's namespace as it asks for the name by a kind of rule.
+func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
+	c := &claims.Claimant{Reading: x.Reading, Zone: x.zone, Holding: x.holding, Namespace: x.ask.Namespace, Admission: kind,
+		OwnerAt: x.ownerAt}
+	if kind == rules.AdmittedShared {
+		c.Rule = rule
+	}
+	return c
+}
+
+// keepsClaim reports whether the record stands at a base name by such a rule already.
+func (x *delta) keepsClaim(base name.Rel, kind rules.Admission) bool {
+	return x.memberBefore != nil && rules.Base(x.gone.Owner) == base && x.memberBefore.Admission == kind
+}
+
+// noteClaim notes which namespace has the base name that the record is refused, for those that wait for it (S2.14).
+func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
+	if o := x.ownerAt(base); o != nil {
+		for _, c := range o.Claims {
+			if c.Namespace != x.ask.Namespace && c.Names() && (x.claimedBy == "" || x.claimedBy == x.zone.Namespace) {
+				x.claimedBy = c.Namespace
+			}
+		}
+	}
+	return refusal
+}
+
+// warnOfMixing warns where values of several namespaces come together, and where the zone's own namespace writes at a
+// name that a tenant claims, or below one (S4.18).
+func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
+	z, come := x.zone, x.come
+	base := rules.Base(come.Owner)
+	if base.IsApex() || slices.Contains(z.MadeNames, base) {
+		return
+	}
+	warn := func(format string, args ...any) { plan.Warnings = append(plan.Warnings, fmt.Sprintf(format, args...)) }
+	tenant := func(c law.Claim) bool { return c.Namespace != z.Namespace }
+	own := x.ask.Namespace == z.Namespace
+	switch o := x.ownerAt(base); {
+	case own && o != nil && slices.ContainsFunc(o.Claims, tenant):
+		warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (S4.18)", base, z.FQDN())
+		return
+	case own:
+		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			if o := x.ownerAt(up); o != nil && slices.ContainsFunc(o.Claims, tenant) {
+				warn("%s of zone %s lies below %s, which another namespace claims with all below it (S4.18)", base, z.FQDN(), up)
+				return
+			}
+		}
+	case a != rules.AdmittedUnderscore && o.IsOwn(z):
+		warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
+		return
+	}
+	if x.others.HasType(come.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(come.Owner)) {
+		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
+	}
+}
+
+// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that no namespace has (S4.18).
+// It looks at the first maxHosts of them.
+func (x *delta) warnOfHosts(plan *law.Plan) {
+	z, come := x.zone, x.come
+	cut := come.Type == rdata.NS && !come.Owner.IsApex()
+	if x.ask.Cascade || !come.Owner.IsApex() && !cut {
+		return
+	}
+	own := x.ask.Namespace == z.Namespace
+	var list law.Holding
+	list.CountHosts(come, 1)
+	if cut || own && come.Type == rdata.NS {
+		for _, v := range come.Values {
+			list.ApexNS = append(list.ApexNS, v.Host())
+		}
+	}
+	hosts := list.HostsNamedByApex(z)
+	hosts = hosts[:min(len(hosts), maxHosts)]
+	var ks []law.Key
+	for _, host := range hosts {
+		ks = append(ks, law.OwnerKey(z.UID, host))
+	}
+	x.AskAll(ks)
+	for _, host := range hosts {
+		o := x.ownerAt(host)
+		tenant := o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool {
+			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
+		})
+		at, _ := host.In(z.FQDN())
+		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
+		case tenant:
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace claims: it says where that "+
+				"leads (S4.18)", come.Type, x.place.fqdn, at))
+		case free && (cut && !rules.Encloses(come.Owner, host) || !cut && !own) && !slices.Contains(z.MadeNames, host):
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace has: the one that first writes an "+
+				"address there says where it leads; write one (S4.18)", come.Type, x.place.fqdn, at))
+		}
+	}
+}
+
+// refuseCutOff refuses an NS below the apex, or a DNAME, of a tenant that would cut off what another namespace has
+// (S4.15). A cascade does not refuse a record that stands, since the zone's own namespace may have put names below it
+// meanwhile.
+func (x *delta) refuseCutOff() *law.Refusal {
+	p, come := x.place, x.come
+	if come.Type != rdata.DNAME && (come.Type != rdata.NS || come.Owner.IsApex()) || x.standsAlready() {
+		return nil
+	}
+	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(come.Owner) {
+		return nil
+	}
+	return law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
+		"%s (S4.15; "+
+		"choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
+}
+
+// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16): a validating resolver would take that
+// zone for forged. A cascade does not refuse one that stands.
+func (x *delta) refuseSigning() *law.Refusal {
+	p := x.place
+	if x.standsAlready() {
+		return nil
+	}
+	child := law.Get[law.Holding](x.Reading, law.HoldingKey(p.view, p.fqdn))
+	if child == nil || child.Namespace == x.ask.Namespace {
+		return nil
+	}
+	return law.NewForbidden(law.ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it "+
+		"validates (S4.16; the "+
+		"owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
+}
+
+func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {
+	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", rules.PatternFor(owner))
+	if rules.MustName(t, namespace == z.Namespace) {
+		hint += fmt.Sprintf(" that names type %s", t)
+	}
+	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (%s)", z.FQDN(), t,
+		n, namespace, hint)
+}
+
+func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {
+	base := rules.Base(owner)
+	at, err := base.In(z.FQDN())
+	if err != nil {
+		at = z.FQDN()
+	}
+	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", rules.PatternFor(base))
+	switch underscore := slices.ContainsFunc(owner.Labels(), rules.IsUnderscore); {
+	case underscore && base.IsApex():
+		hint = fmt.Sprintf("its owner can add a delegation with pattern %q", owner)
+	case underscore:
+		hint += fmt.Sprintf(", or with %q", owner)
+	case base.IsApex():
+		hint = "its owner can write it"
+	}
+	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which "+
+		"that speaks (S4.7; %s)",
+		z.FQDN(), t, n, namespace, at, hint)
+}
+
+// checkCoexistence refuses what may not stand beside what (S5.6).
+func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
+	owner, t := x.come.Owner, x.come.Type
+	present := x.presentTypes()
+	if refusal := x.checkBeside(present); refusal != nil {
+		return refusal
+	}
+	below, refusal := x.checkAbove()
+	if refusal != nil {
+		return refusal
+	}
+	switch {
+	case t == rdata.DNAME:
+		if refusal := x.checkBelow(); refusal != nil {
+			return refusal
+		}
+	case t == rdata.NS && !owner.IsApex():
+		x.warnOfCut(present, plan)
+	}
+	x.warnOfOcclusion(below, plan)
+	x.warnOfValues(plan)
+	x.warnOfDots(plan)
+	return nil
+}

@@ -1,0 +1,258 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// refuseConflict is the refusal of what may not stand beside other data, or at such a name.
+func (x *delta) refuseConflict(format string, args ...any) *law.Refusal {
+	return law.NewInvalid("spec.domainName", x.ask.After.DomainName, law.ReasonCNAMEConflict, format, args...)
+}
+
+// checkOwner refuses data that may not stand at its owner, whatever else does.
+func (x *delta) checkOwner() *law.Refusal {
+	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	switch {
+	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
+		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.6)", t, fqdn)
+	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with one and no DNSKEY
+		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
+			t, fqdn)
+	case rules.IsWildcard(owner) && (t == rdata.NS || t == rdata.DNAME):
+		return x.refuseConflict("%s cannot stand at a wildcard (S5.6)", t)
+	}
+	refusal := checkHosts(x.come, x.zone.FQDN(), fqdn)
+	if refusal != nil && refusal.Value == nil {
+		refusal.Value = x.ask.After.DomainName
+	}
+	return refusal
+}
+
+// presentTypes are the types of the other data at the owner: of records, and of the zone itself.
+func (x *delta) presentTypes() []rdata.Type {
+	present := x.others.Types()
+	for _, s := range x.zone.MadeAt(x.come.Owner) {
+		if !slices.Contains(present, s.Type) {
+			present = append(present, s.Type)
+		}
+	}
+	return present
+}
+
+// checkBeside refuses what may not stand beside the types that are present at its owner.
+func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
+	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	for _, other := range present {
+		switch {
+		case other == t:
+		case t == rdata.CNAME:
+			return x.refuseConflict("CNAME cannot stand beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
+		case other == rdata.CNAME:
+			return x.refuseConflict("%s cannot stand beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
+		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
+			return x.refuseConflict("NS and DNAME cannot stand together at %s (S5.7)", fqdn)
+		}
+	}
+	if t.Single() {
+		if n, _ := x.mergeOwner().CountDistinct(t); n > 1 {
+			refusal := refuseSeveral(t, fqdn, n)
+			refusal.Value = x.ask.After.DomainName
+			return refusal
+		}
+	}
+	return nil
+}
+
+// mergeOwner returns the owner with what comes, without the sizes of its values.
+func (x *delta) mergeOwner() *law.Owner {
+	out := x.others.Clone()
+	out.AddContribution(x.come, make([]int, len(x.come.Values)))
+	return out
+}
+
+// checkAbove refuses what would lie below a DNAME. below says that the record lies below NS records.
+func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
+	owner, fqdn := x.come.Owner, x.place.fqdn
+	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		o := x.storedOwner(up)
+		if o.HasType(rdata.DNAME) {
+			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn,
+				x.nameOf(up))
+		}
+		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
+	}
+	return below, nil
+}
+
+// checkBelow refuses a DNAME above names that it would replace.
+func (x *delta) checkBelow() *law.Refusal {
+	z, owner, fqdn := x.zone, x.come.Owner, x.place.fqdn
+	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
+	stands := below != nil && below.Names > 0 ||
+		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
+	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.11).
+	if stands || x.hasZonesBelow() {
+		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
+	}
+	return nil
+}
+
+// hasZonesBelow reports whether a zone stands strictly below the record's name.
+func (x *delta) hasZonesBelow() bool {
+	fqdn := x.place.fqdn
+	below := law.Get[law.ZonesBelow](x.Reading, law.ZonesBelowKey(x.place.view, fqdn))
+	return below != nil && slices.ContainsFunc(below.Zones, func(b law.ZoneBelow) bool { return b.FQDN != fqdn })
+}
+
+// warnOfCut warns of NS records that occlude what stands at their owner or below it.
+func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
+	owner, fqdn := x.come.Owner, x.place.fqdn
+	below, zones := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, owner)), x.hasZonesBelow()
+	after := x.mergeOwner()
+	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
+		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
+	})
+	if below != nil && below.Names > 0 || zones || beside {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
+			"and glue addresses (S5.6)", fqdn))
+	}
+}
+
+// warnOfOcclusion warns of data that NS records at its owner, or above it (below), occlude.
+func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
+	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
+	switch {
+	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
+	case below && (t == rdata.A || t == rdata.AAAA) && !rules.IsWildcard(owner):
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, "+
+			"for NS records of zone %s that name it (S5.6)", t, fqdn, x.zone.FQDN()))
+	case below || beside:
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn))
+	}
+}
+
+// refuseSeveral refuses more than one value of a type that a name may have once.
+func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
+	return law.NewInvalid("spec.domainName", nil, law.ReasonCNAMEConflict, "there can be one %s at %s, not %d (S5.6; keep one "+
+		"value)", t, fqdn, n)
+}
+
+// refuseManyTypes refuses one more type at a name: BIND takes no zone with it by transfer.
+func refuseManyTypes(fqdn name.Name) *law.Refusal {
+	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, "+
+		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
+}
+
+// isGlue reports whether data of type t at owner is an address of one of the name
+// servers that cut has, written absolute or relative to the zone.
+func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
+	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
+		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
+}
+
+// warnOfValues warns of what S5.2 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
+// aliases.
+func (x *delta) warnOfValues(plan *law.Plan) {
+	z, p, come, others := x.zone, x.place, x.come, x.others
+	if ttl := others.RRsetTTL(come.Type); ttl != nil {
+		mine := come.TTL
+		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.2)",
+				come.Type, p.fqdn))
+		}
+	}
+	for _, v := range come.Values {
+		if others.HasValue(come.Type, law.DigestOf(v.Text)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, "+
+				"until the last record with it goes (S5.2)", come.Type, v.Text, p.fqdn))
+		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.HasValue(come.Type, law.DigestOf(abs)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
+				"two values in the hash (S6.7)", come.Type, v.Text, p.fqdn, abs))
+		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.HasValue(come.Type, law.DigestOf(rel)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
+				"two values in the hash (S6.7)", come.Type, v.Text, p.fqdn, rel))
+		}
+		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
+			continue
+		}
+		target, ok := v.Target(z.FQDN())
+		if !ok {
+			continue
+		}
+		if rel, ok := target.Rel(z.FQDN()); ok {
+			if o := x.storedOwner(rel); o.HasType(rdata.CNAME) {
+				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.6, RFC 2181 §10.3)",
+					come.Type, p.fqdn, target))
+			}
+		}
+	}
+}
+
+// relativeData is rdata whose last field is an absolute name in the zone, spelled
+// relative to it: MX, SRV, NS, CNAME, PTR and DNAME are like that.
+func relativeData(text string, zone name.Name) (string, bool) {
+	i := strings.LastIndexByte(text, ' ') + 1
+	switch host := text[i:]; {
+	case host == zone.String():
+		return text[:i] + "@", true
+	case strings.HasSuffix(host, "."+zone.String()):
+		return text[:i] + strings.TrimSuffix(host, "."+zone.String()), true
+	}
+	return "", false
+}
+
+// checkLimits refuses a write beyond the limits of S5.8 at one name. A name above a limit may stay so and shrink.
+// This does not hold for types: servers refuse a zone with more.
+func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
+	z, come := x.zone, x.come
+	t := come.Type
+	values, octets := after.CountDistinct(t)
+	var was, wasOctets, wasTypes, wasAll int
+	if before != nil {
+		was, wasOctets = before.CountDistinct(t)
+		wasTypes, wasAll = z.TypesAt(come.Owner, before.Types()), len(before.Values)
+	}
+	types := z.TypesAt(come.Owner, after.Types())
+	for _, s := range z.MadeAt(come.Owner) {
+		if s.Type == t {
+			values, was = values+len(s.Data), was+len(s.Data)
+			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
+		}
+	}
+	owner, _ := come.Owner.In(z.FQDN())
+	octets += values * (owner.WireLen() + 10)
+	wasOctets += was * (owner.WireLen() + 10)
+	if types > law.MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.SharesType(come)) {
+		return refuseManyTypes(owner)
+	}
+	most, beside := law.MaxValuesInRRset, ""
+	if t == rdata.DS {
+		most, beside = most-law.MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", law.MaxDS)
+	}
+	var why string
+	switch {
+	case values > most && values > was:
+		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.8)", t, owner,
+			values, law.MaxValuesInRRset, beside)
+	case len(after.Values) > law.MaxValuesAtName && len(after.Values) > wasAll:
+		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.8; "+
+			"give the Records of an RRset one ttl)", owner, law.MaxValuesAtName)
+	case octets > law.MaxRRsetOctets && octets > wasOctets:
+		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.8)", t, owner, octets, law.MaxRRsetOctets)
+	}
+	if why == "" {
+		return nil
+	}
+	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "%s", why)
+}

@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// CutAsk is the request to count a child's NS, glue and DS anew, as Owed says.
+type CutAsk struct {
+	Parent *law.Zone
+	Owed   law.PendingCut
+	// Holding is that of the child, Cut are the NS and glue that the child has, and DS its DS; nil where the parent
+	// does not delegate it.
+	Holding *law.Holding
+	Cut     *law.CountedCut
+	DS      []string
+	Now     time.Time
+	By      string
+	// Work is the id of the cascade that brings the parent's records to the child, "" for none: a step that is made
+	// meanwhile unsettles the parent (S7.2). WorkBy is the namespace that caused the cascade.
+	Work, WorkBy string
+	// Own says that the child is the parent's own namespace's, and in no other zone now: what comes and goes is that
+	// namespace's act (S7.5).
+	Own bool
+}
+
+// DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
+func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
+}
+
+func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
+	p := ask.Parent
+	holding := d.HoldingOf(p)
+	key := law.CutKey(p.UID, ask.Owed.Child.UID)
+	before := law.Get[law.CountedCut](d, key)
+	var counts *law.CountedCut
+	if ask.Holding != nil {
+		counts = ask.Holding.Counts(ask.Cut, ask.DS)
+	}
+	plan := &law.Plan{}
+	df, writes, owners := cutDiff(d, p, before, counts)
+	if df.empty() && len(writes) == 0 {
+		return plan, nil
+	}
+	plan.Writes = append(writes, law.Write{Key: key, Value: cutFact(counts)})
+	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, ask.Now.Unix())
+	change := &law.ZoneChange{Zone: p, Holding: marked}
+	if !df.empty() {
+		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
+			return nil, r
+		}
+	}
+	change.CountDeletions(plan, p, p, law.Taken{Own: ask.Own}, ask.Now.Unix())
+	c := JudgeServable(d, change.Zone, change.Holding, owners)
+	change.Servable = c
+	plan.Zone = change
+	if change.Holding != holding {
+		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(p.View, p.FQDN()), Value: change.Holding})
+	}
+	return plan, nil
+}
+
+// cutFact is what is stored of c.
+func cutFact(c *law.CountedCut) any {
+	if c == nil {
+		return nil
+	}
+	return c
+}
+
+// rrset names an RRset of a zone.
+type rrset struct {
+	owner name.Rel
+	t     rdata.Type
+}
+
+// cutDiff returns how the definition of p changes when it counts after instead of before, the writes of owners that
+// say so, and the owners. A value that p's own records also give stays one value.
+func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
+	var sets []rrset
+	data := map[rrset][]string{}
+	var owners ownerChanges
+	count := func(c *law.CountedCut, n int) {
+		if c == nil {
+			return
+		}
+		for _, s := range c.Sets {
+			k := rrset{s.Owner, s.Type}
+			if _, ok := data[k]; !ok {
+				sets = append(sets, k)
+			}
+			data[k] = append(data[k], s.Data...)
+			o := owners.after(s.Owner)
+			if o == nil {
+				stored := law.Get[law.Owner](d, law.OwnerKey(p.UID, s.Owner))
+				o = stored.Clone()
+				owners = append(owners, ownerChange{s.Owner, stored, o})
+			}
+			o.CountCut(s, n)
+		}
+	}
+	var ks []law.Key
+	for _, c := range []*law.CountedCut{before, after} {
+		if c != nil {
+			for _, s := range c.Sets {
+				ks = append(ks, law.OwnerKey(p.UID, s.Owner))
+			}
+		}
+	}
+	d.AskAll(ks)
+	count(before, -1)
+	count(after, 1)
+	df := &Diff{}
+	for _, k := range sets {
+		o := &owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.at == k.owner })]
+		slices.Sort(data[k])
+		df.compareSet(o, k.t, slices.Compact(data[k]))
+	}
+	slices.SortFunc(df.removed, content.Row.Compare)
+	slices.SortFunc(df.added, content.Row.Compare)
+	df.sortTTLs()
+	var writes []law.Write
+	for _, o := range owners {
+		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
+			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.at), Value: ownerFact(o.after)})
+		}
+	}
+	return df, writes, owners
+}
+
+func sameOwnerValue(x, y law.OwnerValue) bool {
+	return law.CompareOwnerValues(x, y) == 0 && x.Count == y.Count
+}

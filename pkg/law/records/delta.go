@@ -1,0 +1,229 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// ownStep says what the step of a record counts for.
+func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
+	if t.Own = x.isOwnStep(); t.Own {
+		t.NameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
+		t.BackNameServers = x.come != nil && x.come.Owner.IsApex() && x.come.Type == rdata.NS
+	}
+	return t
+}
+
+// isOwnStep reports whether the step is an act of the zone's own namespace: its client's, or of a cascade that it
+// caused. Such a cascade also brings what is no act of that namespace: records that come from another zone, and those
+// of others that waited until a name was free. Only what a rule lets in or out counts, and what lies in another zone
+// from now on does not go.
+func (x *delta) isOwnStep() bool {
+	ask, z := &x.ask, x.zone
+	switch {
+	case ask.Uncounted:
+		return false
+	case !ask.Cascade:
+		return ask.Namespace == z.Namespace
+	case ask.WorkBy != z.Namespace:
+		return false
+	case x.gone == nil:
+		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
+	case ask.After == nil || x.come != nil:
+		return true
+	}
+	at, err := x.gone.Owner.In(z.FQDN())
+	if err != nil {
+		return true
+	}
+	_, h := x.FindEnclosing(z.View, at)
+	return h != nil && h.UID == z.UID
+}
+
+// delta is what the write of one record changes in one zone. changeZone fills it in this order: read the facts, judge
+// what comes, account for both contributions, plan the writes. A step reads what the steps before it
+// left here and changes no fact.
+type delta struct {
+	*recordDecision
+	zone    *law.Zone
+	holding *law.Holding
+	// place is where the record is to stand in the zone; nil: it leaves the zone.
+	place *place
+	// gone is the contribution that leaves the zone, come the one that comes; nil: none does.
+	gone, come *law.Contribution
+	// owners has those of gone and come, each once, that of gone first. After these named ones it has the owners above
+	// them that the write changes, too.
+	owners ownerChanges
+	named  int
+	// count is stored, and records is the number of the namespace's records in the zone afterwards.
+	count   *law.Count
+	records int64
+	// memberBefore and member are the record's place in the zone, and rule is the pattern that admits it.
+	memberBefore, member *law.Member
+	rule                 string
+	// others is the owner of come without the record.
+	others *law.Owner
+	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.13).
+	evicts string
+
+	// conflicts says that what comes may not stand beside what is at its name or above it.
+	conflicts bool
+	// claimedBy is the namespace that has the base name which what comes is refused: a tenant, else the zone's own; "":
+	// none has it.
+	claimedBy string
+
+	diff Diff
+	keys keys
+}
+
+// readFacts asks for what most decisions need, in one round, and puts it into the delta.
+func (x *delta) readFacts() {
+	x.AskAll(x.firstKeys(make([]law.Key, 0, 8)))
+	for i := range x.owners {
+		o := &x.owners[i]
+		o.before = x.storedOwner(o.at)
+		o.after = o.before.Clone()
+	}
+	if x.count = law.Get[law.Count](x.Reading, law.CountKey(x.zone.UID, x.ask.Namespace)); x.count != nil {
+		x.records = x.count.Records
+	}
+}
+
+// firstKeys adds the keys of the facts that most decisions need.
+func (x *delta) firstKeys(ks []law.Key) []law.Key {
+	z := x.zone
+	if x.gone != nil {
+		ks = append(ks, law.MemberKey(z.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
+	}
+	comesCut := x.come != nil && x.come.Type == rdata.NS && !x.come.Owner.IsApex()
+	for _, o := range x.owners {
+		owner := o.at
+		ks = append(ks, law.OwnerKey(z.UID, owner))
+		if comesCut && x.come.Owner == owner { // all that it occludes
+			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
+		}
+		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+			ks = append(ks, law.OwnerKey(z.UID, up))
+		}
+	}
+	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
+}
+
+// takeOut takes the contribution that goes out of what stands at its owner.
+func (x *delta) takeOut() {
+	if x.gone == nil {
+		return
+	}
+	x.memberBefore = law.Get[law.Member](x.Reading, law.MemberKey(x.zone.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
+	if x.memberBefore == nil {
+		x.ReadAnew() // the object says it is a member: facts of two moments
+	}
+	x.owners.after(x.gone.Owner).RemoveContribution(x.gone)
+	x.changeUpper(rules.Base(x.gone.Owner)).CountClaim(x.ask.Namespace, x.ask.Namespace == x.zone.Namespace, x.memberBefore.Admission, -1)
+	x.records--
+}
+
+// writeKeys writes the zone's keys.
+func (x *delta) writeKeys() {
+	uid := x.zone.UID
+	for _, o := range x.owners {
+		x.keys.put(law.OwnerKey(uid, o.at), ownerFact(o.after))
+	}
+	var count any
+	if x.records > 0 {
+		count = &law.Count{Records: x.records}
+	}
+	x.keys.put(law.CountKey(uid, x.ask.Namespace), count)
+	if x.gone != nil {
+		x.keys.put(law.MemberKey(uid, x.gone.Owner, x.ask.Namespace, x.ask.Name), nil)
+	}
+	if x.member != nil {
+		x.keys.put(law.MemberKey(uid, x.come.Owner, x.ask.Namespace, x.ask.Name), x.member)
+	}
+}
+
+// changesNothing reports whether a cascade decides a record anew that stays as it is.
+func (x *delta) changesNothing() bool {
+	return x.ask.Cascade && x.memberBefore != nil && x.member != nil && x.gone.Owner == x.come.Owner && x.diff.empty() &&
+		*x.memberBefore == *x.member
+}
+
+// storedOwner is what is stored of an owner that is known already.
+func (x *delta) storedOwner(owner name.Rel) *law.Owner {
+	return law.Get[law.Owner](x.Reading, law.OwnerKey(x.zone.UID, owner))
+}
+
+// ownerAt is what stands at a name without the record, which is known already.
+func (x *delta) ownerAt(n name.Rel) *law.Owner {
+	if o := x.owners.after(n); o != nil {
+		return o
+	}
+	return x.storedOwner(n)
+}
+
+// changeUpper returns an owner above that the write changes, too.
+func (x *delta) changeUpper(owner name.Rel) *law.Owner {
+	if o := x.owners.after(owner); o != nil {
+		return o
+	}
+	before := x.storedOwner(owner)
+	x.owners = append(x.owners, ownerChange{owner, before, before.Clone()})
+	return x.owners[len(x.owners)-1].after
+}
+
+// nameOf is the name of an owner that stands in the zone, and is short enough for that.
+func (x *delta) nameOf(owner name.Rel) name.Name {
+	n, _ := owner.In(x.zone.FQDN())
+	return n
+}
+
+// refuseLocked refuses a change at a name that moves here, or above such a name, for now. The zone's own namespace
+// changes what is above, but for a DNAME: only that would keep names below from coming. What the zone's rules do not
+// allow is refused for that. A cascade brings what stood, here or where it comes from; what waits goes on waiting.
+func (x *delta) refuseLocked() *law.Refusal {
+	z, p := x.zone, x.place
+	if x.ask.Cascade && (x.ask.Stood || !x.isNew()) {
+		return nil
+	}
+	base, err := rules.Base(x.come.Owner).In(z.FQDN())
+	above := err == nil && (x.ask.Namespace != z.Namespace || x.come.Type == rdata.DNAME) && x.holding.HasLockedBelow(base)
+	if !above && !x.holding.HasLockedAt(p.fqdn) || len(z.RuleSet().FindGrants(p.fqdn, x.come.Type, x.ask.Namespace)) == 0 {
+		return nil
+	}
+	return law.RefuseMoving(p.fqdn, z.FQDN())
+}
+
+// standsAlready reports whether a cascade decides a record anew that stands.
+func (x *delta) standsAlready() bool { return x.ask.Cascade && x.stands() }
+
+// stands reports whether the record has its name and type in the zone.
+func (x *delta) stands() bool {
+	b := x.ask.Before
+	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.come.Owner && b.Type == x.come.Type
+}
+
+// isNew reports whether the record is not yet in the zone, so taking it in adds one.
+func (x *delta) isNew() bool {
+	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
+}
+
+// keys collects the writes of one zone's keys, the last value of each.
+type keys []law.Write
+
+func (k *keys) put(key law.Key, v any) {
+	for i := range *k {
+		if (*k)[i].Key == key {
+			(*k)[i].Value = v
+			return
+		}
+	}
+	if *k == nil {
+		*k = make(keys, 0, 8)
+	}
+	*k = append(*k, law.Write{Key: key, Value: v})
+}

@@ -1,0 +1,168 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"cmp"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// checkType refuses a type that Records cannot have.
+func checkType(c *law.Contribution) *law.Refusal {
+	if err := c.Type.CheckRecord(); err != nil {
+		return law.NewInvalid("spec.type", c.Type.String(), law.ReasonValidationFailed, "%v", err)
+	}
+	return nil
+}
+
+// packValues returns the wire lengths of a contribution's rdata in a zone. It refuses rdata where a name in it is too
+// long there, and rdata that some server does not load (S5.11).
+func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
+	sizes := make([]int, len(c.Values))
+	for i, v := range c.Values {
+		wire, err := v.Pack(zone)
+		if err != nil {
+			return nil, law.NewInvalid("spec.values", v.Text, law.ReasonNameTooLong, "%v", err)
+		}
+		if err := rdata.CheckLoadable(v.Type, wire); err != nil {
+			return nil, law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "%s %v (S5.11)", v.Type, err)
+		}
+		sizes[i] = len(wire)
+	}
+	return sizes, nil
+}
+
+// ownerChange is what stands at one owner before a write and after it.
+type ownerChange struct {
+	at            name.Rel
+	before, after *law.Owner
+}
+
+// ownerChanges lists the owners that a write concerns, each once.
+type ownerChanges []ownerChange
+
+// after is the owner at a name after the write, nil where the write does not concern it.
+func (l ownerChanges) after(at name.Rel) *law.Owner {
+	for i := range l {
+		if l[i].at == at {
+			return l[i].after
+		}
+	}
+	return nil
+}
+
+// ownerFact is the stored form of an owner: nothing at all for an owner without data.
+func ownerFact(o *law.Owner) any {
+	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Claims) == 0 {
+		return nil
+	}
+	return o
+}
+
+// Diff collects how the definition changes between two states of owners.
+type Diff struct {
+	removed, added []content.Row
+	ttls           []content.TTLChange
+}
+
+// compareSet adds what differs in one RRset. texts are the values that may have come or gone, each once.
+func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
+	for _, text := range texts {
+		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, law.DigestOf(text)
+		switch was, is := o.before.DefinesValue(t, dg), o.after.DefinesValue(t, dg); {
+		case was && !is:
+			d.removed = append(d.removed, row)
+		case !was && is:
+			d.added = append(d.added, row)
+		}
+	}
+	was, is := o.before.DefinedTTL(t), o.after.DefinedTTL(t)
+	if (was == nil) != (is == nil) || was != nil && *was != *is {
+		d.ttls = append(d.ttls, content.TTLChange{Owner: o.at, Type: t, Before: was, After: is})
+	}
+}
+
+// compareOwner adds what differs at one owner, for the values of the contributions that go and come. Other values
+// cannot have changed.
+func (d *Diff) compareOwner(o *ownerChange, gone, come *law.Contribution) {
+	var types []rdata.Type
+	texts := map[rdata.Type][]string{}
+	for _, c := range []*law.Contribution{gone, come} {
+		if c == nil || c.Owner != o.at {
+			continue
+		}
+		if !slices.Contains(types, c.Type) {
+			types = append(types, c.Type)
+		}
+		for _, v := range c.Values {
+			if !slices.Contains(texts[c.Type], v.Text) {
+				texts[c.Type] = append(texts[c.Type], v.Text)
+			}
+		}
+	}
+	for _, t := range types {
+		d.compareSet(o, t, texts[t])
+	}
+	d.sortTTLs()
+}
+
+func (d *Diff) sortTTLs() {
+	slices.SortFunc(d.ttls, func(x, y content.TTLChange) int {
+		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
+	})
+}
+
+// rrsetGrowth is the growth of the number of RRsets.
+func (d *Diff) rrsetGrowth() (n int) {
+	for _, t := range d.ttls {
+		if t.Before == nil {
+			n++
+		}
+		if t.After == nil {
+			n--
+		}
+	}
+	return n
+}
+
+func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
+
+// applyTo returns the content state after the changes (S6.7).
+func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
+	return StateAfter(state, d.removed, d.added, d.ttls)
+}
+
+// StateAfter is the content state after rows and RRset TTLs changed (S6.7).
+// Error: state is no valid encoding.
+func StateAfter(state sethash.State, removed, added []content.Row, ttls []content.TTLChange) (sethash.State, error) {
+	var minus, plus []sethash.Element
+	for _, r := range removed {
+		minus = append(minus, r.Element())
+	}
+	for _, r := range added {
+		plus = append(plus, r.Element())
+	}
+	for _, t := range ttls {
+		if t.Before != nil {
+			minus = append(minus, content.TTLElement(t.Owner, t.Type, *t.Before))
+		}
+		if t.After != nil {
+			plus = append(plus, content.TTLElement(t.Owner, t.Type, *t.After))
+		}
+	}
+	return state.Update(minus, plus)
+}
+
+func ownerCut(o *law.Owner) []law.OwnerValue {
+	if o == nil {
+		return nil
+	}
+	return o.Cut
+}

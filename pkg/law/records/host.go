@@ -1,0 +1,97 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"net/netip"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// BIND loads no zone file, unless told to, with an address or an MX at a name
+// that is no host name, or with certain rdata that names one (check-names,
+// RFC 952, RFC 1123 §2.1): one such record would stop the zone for all (S5.11).
+
+// needsHost reports whether the owner of a record of the type must be a host name.
+func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
+
+// ownerIsHost reports whether an owner is a host name. A wildcard is one where the name after its "*" is. At
+// gc._msdcs Active Directory puts the addresses of its global catalogs, which BIND accepts.
+func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
+	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
+		return name.IsHost(rest)
+	}
+	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
+}
+
+// hostField returns which field of the rdata must be a host name, or the name of a mailbox; -1 for none.
+func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox bool) {
+	switch t {
+	case rdata.NS:
+		return 0, false
+	case rdata.MX, rdata.AFSDB:
+		return 1, false
+	case rdata.SRV:
+		return 3, false
+	case rdata.RP:
+		return 0, true
+	case rdata.SVCB, rdata.HTTPS:
+		if len(fields) > 0 && fields[0] != "0" {
+			return 1, false
+		}
+	case rdata.PTR:
+		if isReverse(fqdn) {
+			return 0, false
+		}
+	}
+	return -1, false
+}
+
+func isReverse(fqdn name.Name) bool {
+	labels := fqdn.Labels()
+	n := len(labels)
+	return n >= 2 && (labels[n-1] == "arpa" && (labels[n-2] == "in-addr" || labels[n-2] == "ip6") || labels[n-1] == "int" &&
+		labels[n-2] == "ip6")
+}
+
+// checkHosts refuses what BIND would refuse the zone for.
+func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
+	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
+		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s stands at host names only, and %s is none: "+
+			"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1; use another name)", c.Type, fqdn)
+	}
+	for _, v := range c.Values {
+		text, err := v.Resolve(zone)
+		if err != nil {
+			continue // packValues says why
+		}
+		fields := strings.Fields(text)
+		at, mailbox := hostField(c.Type, fqdn, fields)
+		if at < 0 || at >= len(fields) {
+			continue
+		}
+		switch field := fields[at]; {
+		case mailbox && !content.IsMailbox(field):
+			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "%s names a mailbox, and %s is none: the "+
+				"labels after the first are letters, digits and inner hyphens (S5.11, RFC 1035 §8)", c.Type, field)
+		case c.Type == rdata.NS && IsAddress(field):
+			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "NS names a host, and %s is an address, for "+
+				"which named-compilezone refuses the zone (S5.11; name the host, and give it an A record)", field)
+		case !mailbox && !name.IsHost(field):
+			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "%s names a host, and %s is no host name: "+
+				"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", c.Type, field)
+		}
+	}
+	return nil
+}
+
+// IsAddress reports whether a host name reads as an IPv4 address.
+func IsAddress(host string) bool {
+	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
+	return err == nil
+}

@@ -1,0 +1,334 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// DecideRecord decides a write of one record (S1–S5).
+func DecideRecord(seen *law.Seen, ask RecordAsk) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()
+		if plan != nil && plan.Zone != nil {
+			plan.Zone.Zone = plan.Zone.Zone.WithoutGiven()
+		}
+		return plan, refusal
+	})
+}
+
+func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
+	ask := &d.ask
+	plan := &law.Plan{OrphanBefore: ask.Waits}
+	home, homeHolding := d.findHome()
+	d.home = home
+	if ask.After == nil {
+		return d.leaveHome(plan, home, homeHolding)
+	}
+	if !ask.Cascade && !ask.SamePlace && home == nil && (ask.Stood || ask.Before != nil) {
+		return nil, &law.Refusal{Kind: law.Later, Reason: law.ReasonMoving, Message: "the record moves from one zone to another, and " +
+			"stays under its name (S1.7; try again when that is done, or delete it and make it anew)"}
+	}
+	p, refusal := d.locateRecord(ask.After)
+	if refusal == nil && p.zone != nil && p.zone.Terminating && (home == nil || home.UID != p.zone.UID) {
+		refusal = law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
+	}
+	if refusal != nil {
+		if !ask.Cascade {
+			return nil, refusal
+		}
+		return d.leaveUnadopted(plan, home, homeHolding, p, refusal, "")
+	}
+	if p.zone != nil && ask.After.Terminating && (home == nil || home.UID != p.zone.UID) {
+		p.zone, p.holding = nil, nil
+		p.reason, p.message = law.ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.6)"
+	}
+	if home != nil && !ask.Cascade && (p.zone == nil || home.UID != p.zone.UID) {
+		return nil, d.refuseMove(home, p)
+	}
+	if p.zone == nil {
+		plan.Orphan = ask.waitingAt(p)
+		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: p.message}
+		if !ask.Cascade {
+			plan.Warnings = append(plan.Warnings, p.message)
+		}
+		return d.leaveHome(plan, home, homeHolding)
+	}
+	if home != nil && home.UID != p.zone.UID {
+		// A transaction changes one zone (I1): the record leaves now, and the next step takes it in.
+		plan.Orphan = ask.waitingAt(p)
+		plan.Orphan.Moves = true
+		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
+			p.zone.FQDN())}
+		return d.leaveHome(plan, home, homeHolding)
+	}
+	return d.changeZone(plan, p.zone, p.holding, p, home)
+}
+
+// refuseMove says why the record, which stands in home, cannot be changed so that it would be at p.
+func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
+	switch {
+	case !d.ask.SamePlace:
+		return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonInvalid,
+			"the record stands in zone %s, and stays there under whatever name (S1.7; to have it elsewhere, delete it and make it anew)",
+			home.FQDN())
+	case p.zone != nil:
+		return &law.Refusal{Kind: law.Later, Reason: law.ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from "+
+			"zone %s (S2.10; "+
+			"try again when that is done)", p.zone.FQDN(), home.FQDN())}
+	default:
+		return law.NewForbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
+			"that changes"))
+	}
+}
+
+// leaveHome takes the record out of the zone that it stands in, if it does in any.
+func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.Holding) (*law.Plan, *law.Refusal) {
+	if home == nil {
+		return plan, nil
+	}
+	return d.changeZone(plan, home, holding, nil, nil)
+}
+
+// leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
+// waits for (S2.14): of that, awaited is the namespace that has the name, else it is "".
+func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHolding *law.Holding, p *place, why *law.Refusal,
+	awaited string) (*law.Plan,
+	*law.Refusal) {
+	r := d.ask.After
+	if p == nil {
+		p = &place{view: r.View}
+		if r.Absolute() {
+			p.fqdn, _ = name.Parse(r.DomainName)
+		} else if r.ZoneRef != nil {
+			if z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name)); z != nil && !z.Pending {
+				p.view = z.View
+				p.fqdn, _ = name.ParseIn(r.DomainName, z.FQDN())
+			}
+		}
+	}
+	plan.Orphan = d.ask.waitingAt(p)
+	if awaited != "" {
+		plan.Orphan.KeptOut = awaited
+	}
+	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
+	return d.leaveHome(plan, home, homeHolding)
+}
+
+// changeZone takes the record's contribution out of zone z where it stands there (ask.Before) and puts the new one in
+// (p, unless nil): one step of z. home is the zone that the record stands in, nil for none.
+func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
+	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
+	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else it stands nowhere yet, or in a zone that is gone
+		x.gone = &b.Contribution
+		x.owners = append(x.owners, ownerChange{at: x.gone.Owner})
+	}
+	if p != nil {
+		come := d.ask.After.ContributionAt(p.owner)
+		x.come = &come
+		if x.gone == nil || x.gone.Owner != x.come.Owner {
+			x.owners = append(x.owners, ownerChange{at: x.come.Owner})
+		}
+	}
+	x.named = len(x.owners)
+	x.readFacts()
+	x.takeOut()
+	if x.come != nil {
+		refusal, awaited := x.judgeComing(plan), ""
+		if refusal != nil {
+			if awaited = x.awaitedClaim(refusal); awaited != "" {
+				refusal = x.explainWait(refusal, awaited)
+			}
+		}
+		switch {
+		case refusal != nil && !d.ask.Cascade && awaited == "":
+			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
+				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
+			}
+			return nil, refusal
+		case refusal != nil && home != nil && refusal.Kind == law.Forbidden:
+			return d.withdrawRecord(plan, holding, p, refusal)
+		case refusal != nil:
+			plan.Warnings = nil
+			if !d.ask.Cascade {
+				plan.Warnings = []string{refusal.Message}
+			}
+			return d.leaveUnadopted(plan, home, holding, p, refusal, awaited)
+		}
+		if x.evicts != "" {
+			return x.awaitEviction(plan, x.evicts), nil
+		}
+	}
+	if x.member != nil {
+		x.changeUpper(rules.Base(x.come.Owner)).CountClaim(d.ask.Namespace, d.ask.Namespace == z.Namespace, x.member.Admission, 1)
+	}
+	for i := range x.named {
+		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
+	}
+	x.writeKeys()
+	after := apexNames(holding, x.gone, x.come, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
+	if x.changesNothing() { // nothing to write, and the zone need not be touched
+		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
+		plan.Record.Stays = true
+		return plan, nil
+	}
+	return x.planStep(plan, after)
+}
+
+// judgeComing decides whether the zone takes in what comes, and puts it at its owner.
+func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
+	come := x.come
+	if refusal := checkType(come); refusal != nil {
+		return refusal
+	}
+	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
+	x.others = o.after
+	refusal := x.admitRecord(plan)
+	if refusal != nil || x.evicts != "" {
+		return refusal
+	}
+	sizes, refusal := packValues(x.zone.FQDN(), come)
+	if refusal != nil {
+		return refusal
+	}
+	o.after.AddContribution(come, sizes)
+	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
+		return refusal
+	}
+	x.records++
+	return nil
+}
+
+// planStep writes the step of the zone into the plan, and what it owes elsewhere. holding is that of the zone
+// afterwards, without the mark of the cascade that makes the step.
+func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
+	z, ask := x.zone, &x.ask
+	plan.Writes = x.keys // the first writes of the plan
+	plan.Rule = x.rule
+	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix())}
+	if !x.diff.empty() {
+		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
+		if r := AdvanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {
+			return nil, r
+		}
+	}
+	t := x.ownStep(change.Holding)
+	last := z
+	if ask.Set != nil {
+		last = ask.Set // no content between two writes of one step is ever delivered
+	}
+	change.CountDeletions(plan, z, last, t, ask.Now.Unix())
+	x.updateNameServers(plan, change)
+	if change.Holding != x.holding {
+		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: change.Holding})
+	}
+	plan.Zone = change
+	if x.place != nil {
+		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() &&
+			(change.Servable == nil || change.Servable.Status == "True"))
+	}
+	return plan, nil
+}
+
+// adoptedPlacement says that the record stands in the zone, which is z after the write.
+func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
+	return &law.Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: law.ReasonAdopted,
+		HasClass: x.zone.HasClass, Served: served,
+		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
+}
+
+// withdrawRecord decides about a record that stands in its zone, and that the rules of that allow no more (S2.5). It
+// stays until its period is over, as it is.
+func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
+	z, ask := d.home, &d.ask
+	plan.Warnings = nil
+	if base := rules.Base(ask.Before.Owner); ask.Yields.IsZero() || ask.Yields != base {
+		w, release := NoteWithdrawal(d.Reading, plan, Withdrawing{Zone: z, Namespace: ask.Namespace, Newly: ask.Before.EndsAt == 0,
+			Taken: ask.Before.EndsAt == 0 && ask.WorkBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
+		if !release {
+			plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
+				Reason: law.ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
+			return plan, nil
+		}
+		ask.Uncounted = ask.Uncounted || w.Uncounted()
+	} else {
+		ask.Uncounted = true // another's record takes its place
+	}
+	if d.absent != "" {
+		refusal = law.NewForbidden(law.ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)
+		p = &place{view: ask.After.View} // as of a zone that there is not (S1.8)
+		if ask.After.Absolute() {
+			p.fqdn, _ = name.Parse(ask.After.DomainName)
+		}
+	}
+	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
+}
+
+// updateNameServers updates what depends on the zone's name servers where the step touches them: the pending cut of
+// the parent and the Servable condition.
+func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
+	z := x.zone
+	apexNS, address := false, false
+	hosts := apexHosts(z, x.holding)
+	for _, c := range []*law.Contribution{x.gone, x.come} {
+		if c == nil {
+			continue
+		}
+		apexNS = apexNS || c.Owner.IsApex() && c.Type == rdata.NS
+		address = address || (c.Type == rdata.A || c.Type == rdata.AAAA || c.Type == rdata.CNAME) && slices.Contains(hosts, c.Owner)
+	}
+	if !apexNS && !address {
+		return
+	}
+	plan.OweCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
+	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
+}
+
+// locateRecord finds the zone of a record (S2.1, S2.3).
+func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
+	p := &place{view: r.View}
+	target, refusal := d.resolveName(p, r)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if p.reason != "" {
+		return p, nil
+	}
+	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
+		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS stands at a delegation, in the "+
+			"parent of %s, "+
+			"not at the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
+	}
+	start, ok := p.fqdn, true
+	if r.Type == rdata.DS {
+		if start, ok = start.Parent(); !ok {
+			p.reason, p.message = law.ReasonNoEnclosingZone, "the root has no parent that could hold a DS"
+			return p, nil
+		}
+	}
+	at, holding := d.FindEnclosing(p.view, start)
+	if holding == nil {
+		p.reason = law.ReasonNoEnclosingZone
+		p.message = fmt.Sprintf("no zone%s encloses %s yet; the record is adopted when one does", law.InView(p.view), p.fqdn)
+		return p, nil
+	}
+	z := d.ZoneOf(holding)
+	if target != nil && z.UID != target.UID {
+		return nil, law.NewForbidden(law.ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
+			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
+	}
+	p.owner, _ = p.fqdn.Rel(z.FQDN())
+	given := d.RuledFor(z, r.Namespace)
+	p.zone, p.holding = given, holding
+	return p, nil
+}

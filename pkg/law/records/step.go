@@ -1,0 +1,50 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"time"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// stepOf returns the number of the step that a change of z belongs to: the next one, or that of the writes since set.
+func stepOf(z, set *law.Zone) uint64 {
+	if set != nil && z.N > set.N {
+		return z.N
+	}
+	return z.N + 1
+}
+
+// AdvanceZone fills change with the next serial, state and journal step of z (I3). Where an earlier write of the same
+// step, since set, has taken the serial, this write has that serial too, and its step says what it adds.
+func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
+	state, err := df.applyTo(sethash.State(z.State))
+	if err != nil {
+		return &law.Refusal{Kind: law.Invalid, Field: "status.contentState", Reason: law.ReasonInvalid,
+			Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
+	}
+	n, from, next, used := stepOf(z, set), z.Serial, z.Serial, false
+	if n == z.N {
+		from = set.Serial
+	} else {
+		next, used = law.NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
+	}
+	if used {
+		h := *change.Holding
+		m := *z.MinimumSerial
+		h.MinimumConsumed = &m
+		change.Holding = &h
+	}
+	after := *z
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed),
+		z.RRsets+df.rrsetGrowth(), n
+	change.Zone = &after
+	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls,
+		Record: record, By: by, Time: now.Unix()}
+	return nil
+}

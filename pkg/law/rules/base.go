@@ -1,0 +1,49 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+func Encloses(up, sub name.Rel) bool {
+	for r, ok := sub, true; ok; r, ok = r.Parent() {
+		if r == up {
+			return true
+		}
+	}
+	return false
+}
+
+// Base is the base name of an owner (S4.8): the labels after the last one that
+// is "*" or begins with "_".
+func Base(owner name.Rel) name.Rel {
+	labels := owner.Labels()
+	for i := len(labels) - 1; i >= 0; i-- {
+		if labels[i] == "*" || IsUnderscore(labels[i]) {
+			for ; i >= 0; i-- {
+				owner, _ = owner.Parent()
+			}
+			return owner
+		}
+	}
+	return owner
+}
+
+func IsUnderscore(label string) bool { return strings.HasPrefix(label, "_") }
+
+func IsWildcard(owner name.Rel) bool {
+	s := owner.String()
+	return s == "*" || strings.HasPrefix(s, "*.")
+}
+
+// PatternFor is the pattern that a zone's owner would add for one name.
+func PatternFor(owner name.Rel) string {
+	if owner.IsApex() {
+		return "@"
+	}
+	return owner.String()
+}

@@ -1,0 +1,143 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+type storedRule struct {
+	Namespaces []string       `json:"n,omitempty"`
+	Records    []storedRecord `json:"r,omitempty"`
+	Zones      []string       `json:"z,omitempty"`
+	DS         bool           `json:"d,omitempty"`
+}
+
+type storedRecord struct {
+	Pattern string   `json:"p"`
+	Types   []string `json:"t,omitempty"`
+	Shared  bool     `json:"s,omitempty"`
+}
+
+// MarshalJSON writes the stored form of a rule, with its patterns as text.
+func (r Rule) MarshalJSON() ([]byte, error) {
+	s := storedRule{Namespaces: r.Namespaces, DS: r.DS}
+	for i := range r.Records {
+		rr := &r.Records[i]
+		record := storedRecord{Pattern: rr.Text, Shared: rr.Shared}
+		for _, t := range rr.Types {
+			record.Types = append(record.Types, t.String())
+		}
+		s.Records = append(s.Records, record)
+	}
+	for _, p := range r.Zones {
+		s.Zones = append(s.Zones, p.String())
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Rule) UnmarshalJSON(data []byte) error {
+	var s storedRule
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*r = Rule{Namespaces: s.Namespaces, DS: s.DS}
+	for _, record := range s.Records {
+		p, err := pattern.Parse(record.Pattern)
+		if err != nil {
+			return err
+		}
+		rr := RecordRule{Pattern: p, Text: record.Pattern, Shared: record.Shared}
+		for _, text := range record.Types {
+			t, err := rdata.ParseType(text)
+			if err != nil {
+				return err
+			}
+			rr.Types = append(rr.Types, t)
+		}
+		r.Records = append(r.Records, rr)
+	}
+	for _, text := range s.Zones {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return err
+		}
+		r.Zones = append(r.Zones, p)
+	}
+	return nil
+}
+
+// Rule is one delegation of a zone (S4.2), parsed.
+type Rule struct {
+	Records []RecordRule
+	Zones   []pattern.Pattern
+	// Namespaces it is for; none: any.
+	Namespaces []string
+	// DS has the zone contain the DS of the child zones that the rule allows (S6.16).
+	DS bool
+}
+
+// RecordRule allows types at the names a pattern matches.
+type RecordRule struct {
+	Pattern pattern.Pattern
+	// Text is the pattern as written.
+	Text string
+	// Types none: see S4.5.
+	Types  []rdata.Type
+	Shared bool
+}
+
+// namedOnly are the types that another namespace gets only from a rule that names them (S4.5). A type by number is so
+// for every namespace: no server validates its octets before they reach a server that knows the type.
+var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
+
+func (r *Rule) CoversNamespace(namespace string) bool {
+	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
+}
+
+// Text is the same for rules that say the same: it is what is stored of one, which has all of it (S4.3).
+func (r *Rule) Text() string {
+	text, err := r.MarshalJSON()
+	if err != nil {
+		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // its fields are text and lists of text
+	}
+	return string(text)
+}
+
+func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
+	if len(r.Types) > 0 {
+		return slices.Contains(r.Types, t)
+	}
+	return !MustName(t, own)
+}
+
+// MustName reports whether only a rule that names the type allows it (S4.5).
+func MustName(t rdata.Type, own bool) bool {
+	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
+}
+
+// NamesShared reports whether the rule names a name of the zone literally, with shared: true.
+func (r *Rule) NamesShared(owner name.Rel, zone name.Name) bool {
+	at, err := owner.In(zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })
+}
+
+// SharesName reports whether the rule gives a name of the zone, of whatever type, with shared: true.
+func (r *Rule) SharesName(owner name.Rel, zone name.Name) bool {
+	at, err := owner.In(zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Match(at, zone) })
+}
+
+// SharesBelow reports whether one pattern of the rule with shared: true matches all names below one.
+func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
+	at, err := owner.In(zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
+}

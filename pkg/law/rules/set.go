@@ -1,0 +1,213 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// Admission says by which kind of rule a record was admitted.
+type Admission string
+
+const (
+	// AdmittedUnderscore is by a rule that names every underscore label literally. A record of the zone's own namespace
+	// at such a name is so, too.
+	AdmittedUnderscore Admission = "underscore"
+	// AdmittedShared is by a rule with shared: true.
+	AdmittedShared Admission = "shared"
+	// AdmittedLiteral is by a rule that names the very name.
+	AdmittedLiteral Admission = "literal"
+	// AdmittedPlain is by any other rule. All other records of the zone's own namespace are so, too.
+	AdmittedPlain Admission = "plain"
+)
+
+// Set is the rules by which a zone decides about one namespace.
+type Set struct {
+	Zone name.Name
+	// Own is the zone's own namespace.
+	Own string
+	// Lists are those of the Zone, and those that Delegations give the namespace.
+	Lists [2][]Rule
+}
+
+// Grant is one rule that allows a (name, type, namespace).
+type Grant struct {
+	Text       string
+	Rule       *Rule
+	Shared     bool
+	underscore bool // names each underscore label of the name literally (S4.14)
+	Literal    bool // names the name literally
+}
+
+// FindGrants lists the rules of the zone that allow the record (S4.1–S4.6).
+func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
+	var out []Grant
+	own := namespace == s.Own
+	for _, rules := range s.Lists {
+		for i := range rules {
+			r := &rules[i]
+			if !r.CoversNamespace(namespace) {
+				continue
+			}
+			for j := range r.Records {
+				rr := &r.Records[j]
+				if !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
+					continue
+				}
+				out = append(out, Grant{
+					Text:       rr.Text,
+					Rule:       r,
+					Shared:     rr.Shared,
+					underscore: rr.Pattern.NamesUnderscore(n, s.Zone),
+					Literal:    rr.Pattern.Names(n, s.Zone),
+				})
+			}
+		}
+	}
+	return out
+}
+
+// AllowsRecord reports whether the rules of z allow the namespace a record: a rule lists it, and its base name or its
+// underscore label (S4.8). Whether another namespace has the name is another question.
+func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
+	owner, ok := n.Rel(s.Zone)
+	grants := s.FindGrants(n, t, namespace)
+	if !ok || len(grants) == 0 || namespace == s.Own {
+		return ok && len(grants) > 0
+	}
+	at, err := Base(owner).In(s.Zone)
+	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
+}
+
+// ListsShared reports whether a rule with shared: true names a name literally: then it is the zone's own namespace's
+// (S4.10).
+func (s *Set) ListsShared(owner name.Rel) bool {
+	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
+}
+
+// ListSharedNames returns the names that rules with shared: true list literally (S4.8).
+func (s *Set) ListSharedNames() []name.Rel {
+	var out []name.Rel
+	for i := range s.Lists[0] {
+		for j := range s.Lists[0][i].Records {
+			rr := &s.Lists[0][i].Records[j]
+			if !rr.Shared {
+				continue
+			}
+			if n, ok := rr.Pattern.Only(s.Zone); ok {
+				if rel, ok := n.Rel(s.Zone); ok {
+					out = append(out, rel)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). A tenant's zone at an
+// underscore name speaks for its base name and all below, so the rule names that label literally (S4.19). Rules of
+// Delegations count in a zone of reading.ruledFor.
+func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
+	owner, ok := n.Rel(s.Zone)
+	if ok && namespace != s.Own && Base(owner) != owner {
+		return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, s.Zone) })
+	}
+	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) })
+}
+
+// DelegatesDS reports whether such a rule has z contain the DS of that zone (S6.16).
+func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
+	for _, rules := range s.Lists {
+		if slices.ContainsFunc(rules, func(r Rule) bool {
+			return r.DS && r.CoversNamespace(namespace) && slices.ContainsFunc(r.Zones,
+				func(p pattern.Pattern) bool { return p.Match(n, s.Zone) })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// NamesZone reports whether a rule that allows the zone names it literally.
+func (s *Set) NamesZone(n name.Name, namespace string) bool {
+	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, s.Zone) })
+}
+
+func (s *Set) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
+	for _, rules := range s.Lists {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return r.CoversNamespace(namespace) && slices.ContainsFunc(r.Zones, matches) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// AllowsName reports whether a rule of z allows the namespace some type at n.
+func (s *Set) AllowsName(n name.Name, namespace string) bool {
+	for _, rules := range s.Lists {
+		if slices.ContainsFunc(rules, func(r Rule) bool {
+			return r.CoversNamespace(namespace) && slices.ContainsFunc(r.Records,
+				func(rr RecordRule) bool { return rr.Pattern.Match(n, s.Zone) })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// NamesFor reports whether a rule of z names n literally for the namespace, for some type. Where that rule went, the
+// records that it let in excuse each other no more (S4.17).
+func (s *Set) NamesFor(n name.Name, namespace string) bool {
+	for _, rules := range s.Lists {
+		if slices.ContainsFunc(rules, func(r Rule) bool {
+			return r.CoversNamespace(namespace) &&
+				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, s.Zone) })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// Admitted says how a record is let in, and by which pattern.
+type Admitted struct {
+	Admission Admission
+	Text      string
+}
+
+// kinds are the kinds of rules that admit a record of a tenant, the first that passes does (S4.17).
+var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
+
+// KindOf is the kind of a grant for a tenant's record at owner (S4.7); "": its base name is not allowed.
+func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
+	base := Base(owner)
+	switch {
+	case g.underscore:
+		return AdmittedUnderscore
+	case g.Shared && (owner == base || g.Rule.SharesName(base, s.Zone)):
+		return AdmittedShared
+	case owner == base && g.Literal:
+		return AdmittedLiteral
+	case owner == base:
+		return AdmittedPlain
+	}
+	if at, err := base.In(s.Zone); err != nil || !s.AllowsName(at, namespace) {
+		return ""
+	}
+	return AdmittedPlain
+}
+
+// AdmitOwn admits a record of the zone's own namespace, which claims refuse nothing (S4.9).
+func AdmitOwn(owner name.Rel, g *Grant) Admitted {
+	for _, label := range owner.Labels() {
+		if IsUnderscore(label) {
+			return Admitted{AdmittedUnderscore, g.Text}
+		}
+	}
+	return Admitted{AdmittedPlain, g.Text}
+}

@@ -1,0 +1,106 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"iter"
+)
+
+// Seen holds the facts that a decision knows so far. A nil value is a fact, too: nothing stands there. A decision
+// knows some ten facts, so they are a list. A name of 120 labels, or hosts of such names, take hundreds of facts:
+// beyond FewKeys an index finds them.
+type Seen struct {
+	// Look puts a fact that is at hand into Seen, and reports whether it was at hand. With it a decision goes on
+	// until it lacks a fact that has to be read. It may be nil.
+	Look func(Key) bool
+
+	facts []fact
+	index map[Key]int
+}
+
+// FewKeys is the number of keys up to which a search through a list is cheapest.
+const FewKeys = 32
+
+type fact struct {
+	key   Key
+	value any
+	// used says that the last decision rests on the fact.
+	used bool
+}
+
+// NewSeen returns a Seen with room for the facts of an ordinary decision.
+func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
+
+// Forget removes all facts and keeps the room.
+func (s *Seen) Forget() {
+	clear(s.facts)
+	s.facts, s.index = s.facts[:0], nil
+}
+
+func (s *Seen) findFact(k Key) *fact {
+	if s.index != nil {
+		if i, ok := s.index[k]; ok {
+			return &s.facts[i]
+		}
+		return nil
+	}
+	for i := range s.facts {
+		if s.facts[i].key == k {
+			return &s.facts[i]
+		}
+	}
+	return nil
+}
+
+// lookUp finds a fact for a decision, which takes what is at hand.
+func (s *Seen) lookUp(k Key) *fact {
+	f := s.findFact(k)
+	if f == nil && s.Look != nil && s.Look(k) {
+		f = s.findFact(k)
+	}
+	return f
+}
+
+// Get returns a fact; false: it is not known.
+func (s *Seen) Get(k Key) (any, bool) {
+	if f := s.findFact(k); f != nil {
+		return f.value, true
+	}
+	return nil, false
+}
+
+// Put adds or replaces a fact.
+func (s *Seen) Put(k Key, v any) {
+	if f := s.findFact(k); f != nil {
+		f.value = v
+		return
+	}
+	s.facts = append(s.facts, fact{key: k, value: v})
+	switch n := len(s.facts); {
+	case s.index != nil:
+		s.index[k] = n - 1
+	case n > FewKeys:
+		s.index = make(map[Key]int, 4*n)
+		for i := range s.facts {
+			s.index[s.facts[i].key] = i
+		}
+	}
+}
+
+// Used reports whether the last decision rests on the fact. Other facts were at hand and made no difference.
+func (s *Seen) Used(k Key) bool {
+	f := s.findFact(k)
+	return f != nil && f.used
+}
+
+// All lists the facts in the order in which they became known.
+func (s *Seen) All() iter.Seq2[Key, any] {
+	return func(yield func(Key, any) bool) {
+		for i := range s.facts {
+			if !yield(s.facts[i].key, s.facts[i].value) {
+				return
+			}
+		}
+	}
+}

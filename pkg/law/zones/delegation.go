@@ -1,0 +1,259 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zones
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.3).
+const MaxDelegatedOctets = 32 << 10
+
+// DelegationWorkPrefix begins the ids of the outbox items of Delegations.
+const DelegationWorkPrefix = "delegation-"
+
+// DelegationWorkID is the id of the outbox item of a Delegation. All its writes owe this one item, however fast they
+// come.
+func DelegationWorkID(namespace, name string) string {
+	return DelegationWorkPrefix + namespace + "." + name
+}
+
+// DelegationSpec is what a Delegation asks for. Its zone is in its own namespace.
+type DelegationSpec struct {
+	Zone string
+	Rule rules.Rule
+	// ReleaseNow is as in ZoneSettings.
+	ReleaseNow []string
+}
+
+// DelegationAsk is the request to decide a write of one Delegation.
+type DelegationAsk struct {
+	law.Ref
+	// Before is what the Delegation asked for, and In the uid of the zone that it is in force in, "" for none.
+	Before *DelegationSpec
+	In     string
+	// Waits is where it waits now.
+	Waits *law.Waiting
+	// After is what it shall be; nil when it goes.
+	After *DelegationSpec
+	// Terminating says that the Delegation's namespace is being deleted, so records that it let in stay until the
+	// zone goes (S8.2).
+	Terminating bool
+	// Cascade says that no client made this request, so a refusal becomes the reason why the Delegation is not in
+	// force. Covered says that the cascade itself decides anew all that the rules may concern.
+	Cascade, Covered bool
+	Now              time.Time
+	// WorkID is the id of the outbox item that releases what the rules allow no more.
+	WorkID string
+}
+
+// DecideDelegation decides a write of one Delegation (S4.3).
+func DecideDelegation(seen *law.Seen, ask DelegationAsk) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		return (&delegationDecision{r, ask}).decideDelegation()
+	})
+}
+
+type delegationDecision struct {
+	*law.Reading
+	ask DelegationAsk
+}
+
+func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
+	ask := &d.ask
+	plan := &law.Plan{OrphanBefore: ask.Waits}
+	spec := ask.After
+	if spec == nil {
+		spec = ask.Before
+	}
+	z := law.Get[law.Zone](d.Reading, law.ZoneKey(ask.Namespace, spec.Zone))
+	if z == nil || z.Pending { // what it gave there is purged with the zone's keys
+		if ask.After != nil {
+			what := fmt.Sprintf("zone %s/%s does not exist", ask.Namespace, spec.Zone)
+			if z != nil {
+				what = fmt.Sprintf("zone %s/%s is pending", ask.Namespace, spec.Zone)
+			}
+			d.waitForZone(plan, law.ReasonZoneNotFound, what+"; the rules are in force as soon as it stands")
+		}
+		return plan, nil
+	}
+	holding := d.HoldingOf(z)
+	var before, after *rules.Rule
+	if ask.Before != nil && ask.In == z.UID {
+		before = &ask.Before.Rule
+	}
+	if ask.After != nil {
+		after = &ask.After.Rule
+	}
+	changed, refusal := d.writeRules(plan, z, before, after)
+	if refusal != nil {
+		if !ask.Cascade || before != nil {
+			return nil, refusal
+		}
+		plan.Writes = nil
+		d.waitForZone(plan, refusal.Reason, refusal.Message)
+		return plan, nil
+	}
+	h := *holding
+	if (before == nil) != (after == nil) {
+		if h.Delegations++; after == nil {
+			h.Delegations -= 2
+		}
+	}
+	if after != nil {
+		plan.Delegation = &law.DelegationPlacement{Zone: &z.Ref, Reason: law.ReasonAccepted,
+			Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
+		if !ask.Cascade {
+			warnOfDeadPatterns(plan, z, *after)
+		}
+	}
+	if len(changed) == 0 {
+		d.releaseNow(plan, z)
+		return plan, nil
+	}
+	if !ask.Covered && !z.Terminating {
+		if refusal := d.oweScans(plan, z, changed, before, after); refusal != nil {
+			return nil, refusal
+		}
+	}
+	d.releaseNow(plan, z)
+	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h}
+	if (before == nil) != (after == nil) {
+		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: &h})
+	}
+	return plan, nil
+}
+
+// releaseNow ends the periods of the namespaces that the write names for that.
+func (d *delegationDecision) releaseNow(plan *law.Plan, z *law.Zone) {
+	if before, after := d.ask.Before, d.ask.After; before != nil && after != nil {
+		records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, after.ReleaseNow, d.ask.WorkID, d.ask.Now)
+	}
+}
+
+func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string) {
+	plan.Orphan = &law.Waiting{Zone: &law.Ref{Namespace: d.ask.Namespace, Name: d.ask.After.Zone}}
+	plan.Delegation = &law.DelegationPlacement{Reason: reason, Message: message}
+	if !d.ask.Cascade {
+		plan.Warnings = append(plan.Warnings, message)
+	}
+}
+
+// writeRules writes the rules of each namespace, and returns the namespaces for which they change.
+func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
+	var namespaces []string
+	for _, r := range []*rules.Rule{before, after} {
+		if r != nil {
+			namespaces = append(namespaces, r.Namespaces...)
+		}
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	ks := make([]law.Key, 0, len(namespaces))
+	for _, ns := range namespaces {
+		ks = append(ks, law.RulesKey(z.UID, ns))
+	}
+	d.AskAll(ks)
+	for i, ns := range namespaces {
+		have := law.Get[law.NamespaceRules](d.Reading, ks[i])
+		next := &law.NamespaceRules{}
+		octets, was := 0, 0
+		if have != nil {
+			for _, r := range have.List {
+				was += r.CountOctets()
+				if r.Name != d.ask.Name {
+					next.List, octets = append(next.List, r), octets+r.CountOctets()
+				}
+			}
+		}
+		if after != nil && slices.Contains(after.Namespaces, ns) {
+			rule := law.DelegatedRule{Name: d.ask.Name, UID: d.ask.UID, Rule: *after}
+			next.List, octets = append(next.List, rule), octets+rule.CountOctets()
+			slices.SortFunc(next.List, func(x, y law.DelegatedRule) int { return strings.Compare(x.Name, y.Name) })
+		}
+		if have == nil && len(next.List) == 0 || have != nil && sameRules(have.List, next.List) {
+			continue
+		}
+		if octets > MaxDelegatedOctets && octets > was {
+			return nil, &law.Refusal{Kind: law.Invalid, Field: "spec.namespaces", Value: ns, Reason: law.ReasonLimitExceeded,
+				Message: fmt.Sprintf(
+					"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.4; "+
+						"replace several patterns by one with *, or delegate a child zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)}
+		}
+		changed = append(changed, ns)
+		var value any
+		if len(next.List) > 0 {
+			value = next
+		}
+		plan.Writes = append(plan.Writes, law.Write{Key: ks[i], Value: value})
+	}
+	return changed, nil
+}
+
+func sameRules(x, y []law.DelegatedRule) bool {
+	return slices.EqualFunc(x, y, func(x, y law.DelegatedRule) bool {
+		return x.Name == y.Name && x.UID == y.UID && x.Rule.Text() == y.Rule.Text()
+	})
+}
+
+// maxOwed bounds the scans and the namespaces that one Delegation owes. Where the Delegation changes faster than that
+// is carried out, the next change waits.
+const maxOwed = 128
+
+// oweScans owes another decision about the records that the change may concern (S2.5): those of the namespaces whose
+// rules changed. A standing item is extended, not put twice.
+// It does not unsettle the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's
+// records.
+func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, before, after *rules.Rule) *law.Refusal {
+	ask := &d.ask
+	id := DelegationWorkID(ask.Namespace, ask.Name)
+	standing := law.Get[law.Work](d.Reading, law.WorkKey(id))
+	w := &law.Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
+		Since: ask.Now.Unix(), Unmarked: true}
+	if standing != nil {
+		*w = *standing
+		w.Scans = slices.Clone(w.Scans)
+		w.Times++ // the server that carries it out begins again
+	}
+	w.Left = ""
+	if ask.Terminating {
+		w.Left = ask.Namespace
+	}
+	add := func(s law.Scan) {
+		for i := range w.Scans {
+			x := w.Scans[i]
+			if x.Namespaces = s.Namespaces; !reflect.DeepEqual(x, s) {
+				continue
+			}
+			all := append(slices.Clone(w.Scans[i].Namespaces), s.Namespaces...)
+			slices.Sort(all)
+			w.Scans[i].Namespaces = slices.Compact(all)
+			return
+		}
+		w.Scans = append(w.Scans, s)
+	}
+	target := &law.Ref{Namespace: z.Namespace, Name: z.Name}
+	add(law.Scan{Kind: law.ScanNamespaces, Zone: z.UID, View: z.View, Name: z.FQDN(), Target: target, Namespaces: changed})
+	if before != nil && len(before.Zones) > 0 || after != nil && len(after.Zones) > 0 {
+		add(law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN(), Namespaces: changed})
+	}
+	namespaces := 0
+	for i := range w.Scans {
+		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
+	}
+	if len(w.Scans) > maxOwed || namespaces > maxOwed {
+		return &law.Refusal{Kind: law.Later, Message: "the last changes of this Delegation are still being carried out; " +
+			"change it again when they are through"}
+	}
+	plan.Work = w
+	return nil
+}

@@ -1,0 +1,195 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zones
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// undottedServers warns of relative name servers of two labels or more that the zone gives no address, but for those
+// it had before.
+func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
+	if d.ask.Cascade {
+		return
+	}
+	for i, ns := range z.Header.NameServers {
+		if name.IsAbsolute(ns.Name) || len(ns.Addresses) > 0 {
+			continue
+		}
+		if before != nil && slices.ContainsFunc(before.Header.NameServers,
+			func(old content.NameServer) bool { return old.Name == ns.Name && len(old.Addresses) == 0 }) {
+			continue
+		}
+		fqdn, err := name.ParseIn(ns.Name, z.FQDN())
+		if err != nil {
+			continue // validation says why
+		}
+		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
+			plan.Warnings = append(plan.Warnings, records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name,
+				fqdn, "S5.1"))
+		}
+	}
+}
+
+// undottedZone warns of the name of a child zone that repeats the name of the zone it is relative to.
+func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
+	text := d.ask.After.DomainName
+	if d.ask.Cascade || name.IsAbsolute(text) {
+		return
+	}
+	written, err := name.ParseRel(text)
+	if err != nil {
+		return // validation says why
+	}
+	origin, ok := fqdn, true
+	for range written.Labels() {
+		origin, ok = origin.Parent()
+		if !ok {
+			return
+		}
+	}
+	if records.RepeatsOrigin(written, origin) {
+		plan.Warnings = append(plan.Warnings, records.UndottedWarning("spec.domainName:", text, fqdn, "S1.1"))
+	}
+}
+
+// hostsNamed refuses name servers and names for the SOA that are no host names.
+func hostsNamed(z *law.Zone) *law.Refusal {
+	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil &&
+		!name.IsHost(text) {
+		return law.NewInvalid("spec.primaryNameServer", z.Header.PrimaryNameServer, law.ReasonInvalid,
+			"%s is no host name: labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", text)
+	}
+	if text, err := content.ContactName(z.Header.Contact, z.FQDN()); z.Header.Contact != "" && err == nil && !content.IsMailbox(text) {
+		return law.NewInvalid("spec.contact", z.Header.Contact, law.ReasonInvalid, "%s names no mailbox: the labels after the "+
+			"first are letters, digits and inner hyphens (S5.11, RFC 1035 §8; write a mail address)", text)
+	}
+	for i, ns := range z.Header.NameServers {
+		n, err := content.HostName(ns.Name, z.FQDN())
+		if err != nil {
+			continue // validation says why
+		}
+		if records.IsAddress(n) {
+			return law.NewInvalid("spec.nameServers", ns.Name, law.ReasonInvalid, "nameServers[%d] is the address %s: name the "+
+				"host, and list the address in its addresses (S5.11)", i, n)
+		}
+		if !name.IsHost(n) {
+			return law.NewInvalid("spec.nameServers", ns.Name, law.ReasonInvalid, "nameServers[%d] is %s, which is no host name: "+
+				"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", i, n)
+		}
+	}
+	return nil
+}
+
+// nameServersFree refuses spec.nameServers at names that another namespace has,
+// or that cannot carry addresses (S6.2).
+func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
+	for _, host := range z.MadeNames {
+		if before != nil && slices.Contains(before.MadeNames, host) {
+			continue
+		}
+		ks := []law.Key{law.OwnerKey(z.UID, host)}
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			ks = append(ks, law.OwnerKey(z.UID, up))
+		}
+		d.AskAll(ks)
+		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, host))
+		if o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Namespace != z.Namespace }) {
+			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s; a zone's "+
+				"own name servers are "+
+				"its own namespace's (S4.16; have its records removed, or use another host name)", host)
+		}
+		if o.HasType(rdata.CNAME) && !host.IsApex() {
+			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "there is a CNAME at %s, and a name "+
+				"server needs addresses (S5.6)", host)
+		}
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			if o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up)); o.HasType(rdata.DNAME) {
+				return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "%s lies below a DNAME (S5.7)", host)
+			}
+		}
+	}
+	return d.nameServersFit(z, before, h)
+}
+
+// nameServersFit holds the limits of S5.8 for the RRsets that spec.nameServers
+// makes together with the records there. An RRset above them may shrink.
+func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
+	if before == nil || !before.Header.Equal(z.Header) {
+		if r := hostsNamed(z); r != nil {
+			return r
+		}
+	}
+	for _, s := range z.Made {
+		was := 0
+		var o *law.Owner
+		if before != nil {
+			if i := slices.IndexFunc(before.Made, func(t content.RRset) bool { return s.Compare(t) == 0 }); i >= 0 {
+				was = len(before.Made[i].Data)
+			}
+			if len(s.Data) <= was {
+				continue
+			}
+			o = law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, s.Owner))
+			if z.TypesAt(s.Owner, o.Types()) > law.MaxTypesAtName && z.TypesAt(s.Owner, o.Types()) > before.TypesAt(s.Owner, o.Types()) {
+				return law.NewInvalid("spec.nameServers", nil, law.ReasonLimitExceeded, "%s would have more than %d types with "+
+					"those of records (S5.8)", s.Owner, law.MaxTypesAtName)
+			}
+		}
+		values := len(s.Data)
+		if o != nil {
+			n, _ := o.CountDistinct(s.Type)
+			values += n
+		}
+		if values > law.MaxValuesInRRset {
+			return law.NewInvalid("spec.nameServers", nil, law.ReasonLimitExceeded, "%s at %s would have %d values with those of "+
+				"records; an RRset has at most %d, or BIND refuses the whole zone (S5.8)", s.Type, s.Owner, values, law.MaxValuesInRRset)
+		}
+	}
+	return nil
+}
+
+// warnOfDeadPatterns warns of patterns that no name in the zone can match (S4.6).
+func warnOfDeadPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
+	warn := func(p pattern.Pattern) {
+		if !p.CanMatch(z.FQDN()) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("pattern %q can match no name in zone %s (S4.6)", p, z.FQDN()))
+		}
+	}
+	for _, r := range rules {
+		for _, rr := range r.Records {
+			warn(rr.Pattern)
+		}
+		for _, p := range r.Zones {
+			warn(p)
+		}
+	}
+}
+
+// warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:
+// the Zone is stored, and its Ready stays False.
+func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
+	z, before := change.Zone, d.ask.Before
+	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {
+		return
+	}
+	if before != nil {
+		kept := z.Header
+		kept.NameServers = before.Header.NameServers
+		if before.FQDN() == z.FQDN() && z.Header.Equal(kept) {
+			return
+		}
+	}
+	plan.Warnings = append(plan.Warnings, change.Servable.Message+"; the zone is Ready when each has one: give it "+
+		"spec.nameServers[].addresses, or write A or AAAA Records (S6.15)")
+}

@@ -1,0 +1,236 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zones
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/claims"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// refuseLocked refuses a zone at, above or below names that move to the zone that encloses it. One made anew at the
+// very name joins the move (joinMove), where it is of that zone's own namespace or of the one that had the name: in a
+// zone of another one its rules would decide what becomes of others' Records (S4.15).
+func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
+	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
+		return nil
+	}
+	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
+	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.StandingWork) bool {
+		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
+	}) {
+		return nil
+	}
+	return law.RefuseMoving(s.fqdn, s.parent.FQDN())
+}
+
+// locateZone finds the name of the zone and the zone that encloses it (S1.1, S3.1). Whether it may stand there is
+// another question (checkPlace).
+func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
+	s := &zonePlace{view: d.ask.After.View}
+	target, refusal := d.resolveName(s)
+	if refusal != nil || s.pending {
+		return s, refusal
+	}
+	up, ok := s.fqdn.Parent()
+	if !ok {
+		return s, nil // the root
+	}
+	at, holding := d.FindEnclosing(s.view, up)
+	if holding == nil {
+		return s, nil
+	}
+	p := d.ZoneOf(holding)
+	if target != nil && p.UID != target.UID {
+		return nil, law.NewForbidden(law.ReasonNotDelegated, "%s lies in the longer zone %s, and zoneRef names %s (refer to the "+
+			"longer zone)", s.fqdn,
+			at, target.FQDN())
+	}
+	s.parent, s.parentHolding = p, holding
+	s.owner, _ = s.fqdn.Rel(p.FQDN())
+	return s, nil
+}
+
+// resolveName finds the name and the view of the zone. target is the zone of its zoneRef; without one that its
+// namespace knows it is pending.
+func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
+	spec := d.ask.After
+	if spec.ZoneRef == nil {
+		n, err := name.Parse(spec.DomainName)
+		if err != nil {
+			return nil, law.NewInvalid("spec.domainName", spec.DomainName, law.ReasonInvalid, "%v", err)
+		}
+		s.fqdn = n
+		return nil, nil
+	}
+	z := law.Get[law.Zone](d.Reading, law.ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+	if z == nil || z.Pending || !d.ZoneKnownTo(z, spec.Namespace) {
+		s.pending = true
+		return nil, nil
+	}
+	if spec.View != "" && spec.View != z.View {
+		return nil, law.NewInvalid("spec.view", spec.View, law.ReasonInvalid, "%s", law.ViewOf(z))
+	}
+	s.view = z.View
+	n, err := name.ParseIn(spec.DomainName, z.FQDN())
+	if err != nil {
+		return nil, law.NewInvalid("spec.domainName", spec.DomainName, law.ReasonNameTooLong, "%v", err)
+	}
+	if !z.FQDN().Encloses(n) || n == z.FQDN() {
+		return nil, law.NewInvalid("spec.domainName", spec.DomainName, law.ReasonInvalid, "is not below %s, the zone that zoneRef "+
+			"names (S1.1)",
+			z.FQDN())
+	}
+	s.fqdn = n
+	return z, nil
+}
+
+// createRole is the command that makes a Role for establishing one zone (S3.3).
+func createRole(namespace, resourceName string) string {
+	role := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
+			return c
+		}
+		return '-'
+	}, resourceName)
+	if resourceName == "." {
+		role = "root"
+	}
+	return fmt.Sprintf("kubectl create role establish-%s -n %s --verb=create --resource=zones.kubi.zone/establish --resource-name=%s", role,
+		namespace, resourceName)
+}
+
+// checkPlace decides whether a zone may be made at its place (S1.5, S3.1, S3.3, S4.15).
+func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
+	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
+	if held != nil && held.UID != d.ask.After.UID {
+		return &law.Refusal{Kind: law.Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: law.ReasonNameHeld,
+			Message: fmt.Sprintf("a zone%s with this name exists already (S1.5)", law.InView(s.view))}
+	}
+	if s.parent == nil {
+		return d.checkEstablish(s)
+	}
+	p, refusal := d.checkRules(s)
+	if refusal != nil {
+		return refusal
+	}
+	ks := []law.Key{law.OwnerKey(p.UID, s.owner), law.OwnersBelowKey(p.UID, s.owner), law.ZonesBelowKey(s.view, s.fqdn)}
+	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
+		ks = append(ks, law.OwnerKey(p.UID, up))
+	}
+	d.AskAll(ks)
+	if refusal = d.checkForeignNames(s, p); refusal != nil {
+		return refusal
+	}
+	o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, s.owner))
+	if refusal = d.checkOwner(s, p, o); refusal != nil {
+		return refusal
+	}
+	if refusal = d.checkAbove(s, p); refusal != nil {
+		return refusal
+	}
+	if below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(p.UID, s.owner)); below != nil {
+		s.taken = below.Names
+	}
+	if o != nil && len(o.Values) > 0 {
+		s.taken++
+	}
+	if s.taken > 0 && !d.ask.Cascade {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over the records of %d names at or below %s as far as its "+
+			"delegations allow them; the others are released (S3.10)", s.taken, s.fqdn))
+	}
+	return nil
+}
+
+// checkEstablish refuses a standalone zone without the right to establish it (S3.3).
+func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
+	if d.ask.MayEstablish {
+		return nil
+	}
+	resource, namespace := s.fqdn.String(), d.ask.After.Namespace
+	if resource != "." {
+		resource = resource[:len(resource)-1]
+	}
+	if s.view != "" {
+		resource = s.view + ":" + resource
+	}
+	return law.NewForbidden(law.ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create "+
+		"zones.kubi.zone/establish with resourceName %q in namespace %q (S3.3; ask an administrator for a delegating zone above it, "+
+		"or for that right: %s, and a RoleBinding of it)",
+		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
+}
+
+// checkRules refuses a zone that the zone above does not delegate, or not now, and returns that one with its rules for
+// the namespace (S3.1).
+func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
+	p, ns := s.parent, d.ask.After.Namespace
+	if p.Terminating {
+		return nil, law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
+	}
+	p = d.RuledFor(p, ns)
+	if !p.RuleSet().DelegatesZone(s.fqdn, ns) {
+		return nil, law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner "+
+			"can add a delegation "+
+			"with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+	}
+	return p, nil
+}
+
+// checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
+// below a name which another one claims (S4.19). What its delegation answers for is decided as for a record (S4.11).
+func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
+	ns := d.ask.After.Namespace
+	if ns == p.Namespace {
+		return nil
+	}
+	c := &claims.Claimant{Reading: d.Reading, Zone: p, Holding: s.parentHolding, Namespace: ns, Admission: rules.AdmittedPlain,
+		OwnerAt: func(n name.Rel) *law.Owner {
+			o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, n))
+			return o
+		}}
+	others := c.CutsOff(s.owner)
+	if others {
+		return law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
+			"would take over (S4.15; "+
+			"choose a name of your own)", s.fqdn, p.FQDN())
+	}
+	if up, ok := c.FindAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
+		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone "+
+			"%s (S4.19; choose a "+
+			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.NameOf(up), p.FQDN(), s.owner)
+	}
+	up, _ := s.owner.Parent()
+	return c.RefuseGlue(up)
+}
+
+// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.9).
+func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
+	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
+		if o.HasType(t) {
+			return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict,
+				"zone %s has %s at %s (S3.9; remove it first)",
+				p.FQDN(), t, s.fqdn)
+		}
+	}
+	return nil
+}
+
+// checkAbove refuses a zone below a DNAME of the zone p above it (S5.6): no server loads its NS there.
+func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
+	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
+		o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, up))
+		if o.HasType(rdata.DNAME) {
+			at, _ := up.In(p.FQDN())
+			return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
+				"which replaces every name below it (S5.7)", s.fqdn, at)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zones
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// checkForeign refuses to delete a zone that has records or child zones of other namespaces, but where the annotation
+// names it (S8.1). From deletionTimestamp on it takes in nothing more, so the request that sets it is judged, and the
+// removal that follows is not.
+func (d *zoneDecision) checkForeign() *law.Refusal {
+	z := d.ask.Before
+	if d.ask.Annotated || z.Terminating {
+		return nil
+	}
+	keys := []law.Key{
+		{Kind: law.KindForeignRecords, Zone: z.UID, Namespace: z.Namespace},
+		{Kind: law.KindForeignZones, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID},
+	}
+	d.AskAll(keys)
+	records, zones := law.Get[law.Foreign](d.Reading, keys[0]), law.Get[law.Foreign](d.Reading, keys[1])
+	var has []string
+	if records != nil && records.Count > 0 {
+		names := law.Get[law.Foreign](d.Reading, law.Key{Kind: law.KindForeignNames, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace})
+		has = append(has, records.DescribeFirst("record", names))
+	}
+	switch {
+	case zones != nil && zones.Count > 0:
+		has = append(has, zones.DescribeFirst("child zone", zones))
+	case zones != nil && zones.More:
+		has = append(has, fmt.Sprintf("more than %d zones below it, whose namespaces were not all looked at", law.FirstKeys))
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they have left, or delete it with them in it: "+
+		"kubectl annotate zone %s -n %s kubi.zone/delete=%s, and delete it again)", z.FQDN(), strings.Join(has, ", and "), z.Name,
+		z.Namespace, z.UID)
+}
+
+// removeZone frees the name and leaves the records to the cascade (S8.1, S8.2).
+func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
+	z := d.ask.Before
+	holding := d.HoldingOf(z)
+	plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Gone: true}
+	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
+}
+
+// vacateName frees the name of a zone that stands no longer, and owes the release of what it had. most bounds such
+// cascades of its namespace that stand against the zone which gains its name.
+func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
+	ask, z := &d.ask, d.ask.Before
+	by := cmp.Or(d.by, z.Namespace)
+	last := Remember(z)
+	var locks name.Name
+	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // some of it may be between this zone and the one that it came from
+		last.Zone, locks = z.UID, z.FQDN()
+	}
+	plan.Writes = append(plan.Writes,
+		law.Write{Key: law.HoldingKey(z.View, z.FQDN())},
+		law.Write{Key: law.LastSerialKey(z.View, z.FQDN()), Value: last})
+	plan.Work = &law.Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID,
+		Ends: holding.Withdrawn != "", Scans: []law.Scan{
+			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex},
+			{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()},
+		}}
+	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+	at, gaining := d.findAbove(z.View, z.FQDN())
+	// The zones below (S3.4), and what waits there, which the zone kept out or which refers to a shorter one (S2.5,
+	// S2.7).
+	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
+		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
+	recountParent(plan, z.View, at, gaining)
+	if gaining != nil && gaining.CountGained(by) >= most {
+		return nil, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("the records of %d zones that were removed before from "+
+			"namespace %q still "+
+			"go to zone %s; remove this one when they are through", most, by, at)}
+	}
+	if gaining != nil {
+		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())
+		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, at), Value: h})
+		plan.Work.Zones = []law.Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
+	}
+	return plan, nil
+}
+
+// recountParent owes the cut of the zone with the holding h, which loses names to a zone below it or gains them.
+// Another zone may now give the address of a name server of h, or h itself again (S6.1).
+func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
+	if h != nil && h.Parent != nil {
+		plan.OweCut(h.Parent, h.Ref, view, fqdn)
+	}
+}
+
+// findAbove finds the longest zone strictly above a name.
+func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *law.Holding) {
+	up, ok := n.Parent()
+	if !ok {
+		return name.Name{}, nil
+	}
+	return d.FindEnclosing(view, up)
+}

@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zones
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+)
+
+// DecideUnlocked ends the lock of a cascade in one zone that it touches: all that stood has come (S2.11). Plan.Zone is
+// nil where there is none.
+func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		z, h := r.StandingAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && !w.Locks.IsZero() }) {
+			return plan, nil
+		}
+		after := *h
+		after.Works = slices.Clone(h.Works)
+		for i := range after.Works {
+			if after.Works[i].ID == id {
+				after.Works[i].Locks = name.Name{}
+			}
+		}
+		plan.Zone = &law.ZoneChange{Zone: z, Holding: &after}
+		plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
+		return plan, nil
+	})
+}
+
+// DecideDue notes how long servers ran since a withdrawal, and owes the release when its period is over. counted is
+// the withdrawal when the server began to count, and passed the number of seconds since then. The plan is empty where
+// another server has noted it, or it began anew.
+func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
+	now int64) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		key := law.WithdrawalKey(place.UID, namespace)
+		w := law.Get[law.Withdrawal](r, key)
+		z, _ := r.StandingAt(place)
+		if w == nil || *w != counted || z == nil {
+			return plan, nil
+		}
+		next := *w
+		next.Passed = min(next.Grace, next.Passed+passed)
+		plan.Writes = []law.Write{{Key: key, Value: &next}}
+		if next.Over() {
+			plan.Work = records.ReleaseWork(z, []string{namespace}, workID, now)
+		}
+		return plan, nil
+	})
+}
+
+// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew
+// meanwhile stays.
+func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		var keys []law.Key
+		for _, ns := range work.Releases[:min(len(work.Releases), records.MaxReleases)] {
+			keys = append(keys, law.WithdrawalKey(work.Releasing, ns))
+		}
+		r.AskAll(keys)
+		for _, key := range keys {
+			if w := law.Get[law.Withdrawal](r, key); w != nil && w.Over() {
+				plan.Writes = append(plan.Writes, law.Write{Key: key})
+			}
+		}
+		return plan, nil
+	})
+}
+
+// DecideEnded decides that what an ended zone had is released: from now on a rule may make it anew. now is in unix
+// seconds.
+func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		place := work.Ended
+		z := law.Get[law.Zone](r, law.ZoneKey(place.Namespace, place.Name))
+		last := law.Get[law.LastSerial](r, law.LastSerialKey(place.View, place.FQDN))
+		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
+			return plan, nil // it was deleted
+		}
+		after := *z
+		after.Ending = false
+		plan.Zone = &law.ZoneChange{Zone: &after}
+		if last != nil && last.Zone == z.UID {
+			kept := *last
+			kept.Zone = ""
+			plan.Writes = []law.Write{{Key: law.LastSerialKey(place.View, place.FQDN), Value: &kept}}
+		}
+		scan := law.Scan{Kind: law.ScanPending, Target: z.ZoneRef}
+		if z.ZoneRef == nil {
+			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
+		}
+		plan.Work = &law.Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN),
+			View: place.View, By: work.By,
+			Since: now, Scans: []law.Scan{scan}}
+		return plan, nil
+	})
+}
+
+// DecideThrough takes the mark of a finished cascade from one zone it touched
+// (S7.2). Plan.Zone is nil when the zone is gone or not marked.
+func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		z, h := r.StandingAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id }) {
+			return plan, nil
+		}
+		after := h.WithoutWork(id)
+		plan.Zone = &law.ZoneChange{Zone: z, Holding: after}
+		plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: after}}
+		return plan, nil
+	})
+}
+
+// DecideOverdue lets a zone be delivered although cascades stand against it.
+func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		z, h := r.StandingAt(place)
+		if z == nil || !h.OverdueAt(now) {
+			return plan, nil
+		}
+		after := *h
+		after.Overdue = true
+		if !h.IsWaived(now) {
+			after.Waived = now + law.Waiver
+		}
+		plan.Zone = &law.ZoneChange{Zone: z, Holding: &after}
+		plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
+		return plan, nil
+	})
+}

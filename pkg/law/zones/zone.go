@@ -1,0 +1,275 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zones
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
+)
+
+// endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.7). from is
+// the zone that encloses it. Later: too many go at once, and it ends when others are through.
+func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
+	z := d.ask.Before
+	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
+	if plan == nil || refusal != nil {
+		return nil, refusal
+	}
+	for i := range plan.PendingCuts {
+		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
+			cut.Own = cut.Own || counted
+		}
+	}
+	// The namespace of the rules pays. The mark in the zone above is of the child's namespace: how long that zone waits
+	// must not depend on how much another namespace has put there (S7.2).
+	plan.Work.By = from.Namespace
+	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
+	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
+		"and the time it had "+
+		"after that is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
+	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
+	return plan, nil
+}
+
+// DecideZone decides a write of one zone (S3, S6, S8). A zone that stands keeps its name, whatever became of the zone
+// that it refers to (S1.6, S3.3).
+func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
+	})
+}
+
+func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
+	ask := &d.ask
+	plan := &law.Plan{OrphanBefore: ask.Waits}
+	if ask.After == nil {
+		if ask.Before.Pending {
+			return plan, nil
+		}
+		if refusal := d.checkForeign(); refusal != nil {
+			return nil, refusal
+		}
+		return d.removeZone(plan)
+	}
+	if ask.Before != nil && ask.Before.Pending && ask.After.Terminating {
+		return d.stayPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
+	}
+	if ask.Before != nil && ask.Before.Ending {
+		return d.stayPending(plan, law.ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn "+
+			"from where "+
+			"it was delivered (S3.7); it is decided like a new zone after that"), nil
+	}
+	if ask.Before != nil && !ask.Before.Pending {
+		if ask.After.Terminating {
+			if refusal := d.checkForeign(); refusal != nil {
+				return nil, refusal
+			}
+		}
+		if ask.Renames != "" {
+			var value any
+			if ask.Renames == "spec.domainName" {
+				value = ask.After.DomainName
+			}
+			return nil, law.NewInvalid(ask.Renames, value, law.ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.6; "+
+				"to rename it, "+
+				"delete it and make it anew under this object's name: Records with relative names follow, "+
+				"but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
+		}
+		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+	}
+	s, refusal := d.locateZone()
+	if refusal != nil {
+		if ask.Cascade {
+			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		}
+		return nil, refusal
+	}
+	if s.pending {
+		message := law.AbsentMessage(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
+		if !ask.Cascade {
+			plan.Warnings = append(plan.Warnings, message)
+		}
+		return d.stayPending(plan, law.ReasonZoneNotFound, message), nil
+	}
+	return d.makeZone(plan, s)
+}
+
+// makeZone makes a new zone, or lets a pending one stand.
+func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
+	ask, spec := &d.ask, d.ask.After
+	refusal := d.checkPlace(plan, s)
+	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
+	if refusal == nil {
+		refusal = s.refuseLocked(spec.Namespace, last)
+	}
+	if refusal != nil {
+		if !ask.Cascade {
+			return nil, refusal
+		}
+		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+	}
+	z := d.wantedZone(s)
+	if refusal := d.nameServersFit(z, nil, nil); refusal != nil {
+		if ask.Cascade {
+			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		}
+		return nil, refusal
+	}
+	d.undottedZone(plan, s.fqdn)
+	d.undottedServers(plan, z, nil)
+	warnOfDeadPatterns(plan, z, z.Rules...)
+	z.Serial = from
+	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
+	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s)}
+	var losing string
+	var locks name.Name
+	scans := []law.Scan{{Kind: law.ScanReferring, Target: &law.Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
+	if s.parent != nil {
+		if losing = s.parent.UID; s.taken > 0 {
+			locks = s.fqdn
+		}
+		scans = append(scans, law.Scan{Kind: law.ScanMembers, Zone: losing, Owner: s.owner})
+		plan.OweCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
+		recountParent(plan, s.view, s.parent.FQDN(), s.parentHolding)
+	}
+	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
+		Name: s.fqdn})
+	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
+	d.joinMove(plan, change, s, last)
+	if r := d.advanceHeader(change, z, nil); r != nil {
+		return nil, r
+	}
+	if last != nil {
+		plan.Writes = append(plan.Writes, law.Write{Key: law.LastSerialKey(s.view, s.fqdn)})
+	}
+	return d.finishPlan(plan, change)
+}
+
+// wantedZone is the zone as its spec wants it, without serial and content.
+func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
+	spec := d.ask.After
+	z := &law.Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
+	z.Header.FQDN = s.fqdn
+	z.Complete()
+	return z
+}
+
+// setParent writes the parent into the holding and returns the Delegated condition (S6.13).
+func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
+	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
+	if s.parent == nil {
+		h.Parent = nil
+		return &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}
+	}
+	h.DS = d.RuledFor(s.parent, d.ask.After.Namespace).RuleSet().DelegatesDS(s.fqdn, d.ask.After.Namespace)
+	h.Enclosed = s.parent.UID
+	h.Parent = &s.parent.Ref
+	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
+}
+
+// oweWork adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
+func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
+	scans []law.Scan) {
+	ask := &d.ask
+	ns := change.Zone.Namespace
+	by := cmp.Or(d.by, ns)
+	plan.Work = &law.Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: by, Since: ask.Now.Unix(),
+		Zones: []law.Place{{Ref: change.Zone.Ref, View: s.view, FQDN: s.fqdn}}}
+	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
+}
+
+// joinMove has a zone that is made at the name of one that was removed take in the records of that one, as long as
+// they have not been let go. They move here instead of where they were moving (S2.10).
+func (d *zoneDecision) joinMove(plan *law.Plan, change *law.ZoneChange, s *zonePlace, last *law.LastSerial) {
+	if last == nil || last.Zone == "" || last.Zone == change.Zone.UID {
+		return
+	}
+	h := *change.Holding
+	h.Works = append(slices.Clone(h.Works), law.StandingWork{ID: plan.Work.ID, Losing: last.Zone, Locks: s.fqdn, Since: d.ask.Now.Unix(),
+		Own: true})
+	change.Holding = &h
+	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanMembers, Zone: last.Zone, Owner: name.Apex})
+}
+
+// advanceHeader makes the step of a header change. before is nil for a new zone.
+func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before *content.Header) *law.Refusal {
+	if r := records.AdvanceZone(change, z, nil, &records.Diff{}, d.ask.Now, nil, d.ask.By); r != nil {
+		return r
+	}
+	header := z.Header
+	change.Step.HeaderBefore, change.Step.HeaderAfter = before, &header
+	if before == nil {
+		change.Step.From = 0 // the zone begins here, whatever its name was served with before
+	}
+	return nil
+}
+
+func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.Plan, *law.Refusal) {
+	change.ReleaseHold(plan, d.ask.Now.Unix())
+	c := records.JudgeServable(d.Reading, change.Zone, change.Holding, nil)
+	change.Servable = c
+	d.warnOfAddresses(plan, change)
+	plan.Zone = change
+	plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(change.Zone.View, change.Zone.FQDN()), Value: change.Holding})
+	return plan, nil
+}
+
+// amendZone changes a zone that keeps its name.
+func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
+	ask := &d.ask
+	before := ask.Before
+	holding := d.HoldingOf(before)
+	z := d.wantedZone(s)
+	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows,
+		before.RRsets
+	z.Deletions = before.Deletions
+	h := *holding
+	change := &law.ZoneChange{Zone: z, Holding: &h}
+	change.PublishDeletions(plan, before, ask.Now.Unix())
+	z = change.Zone
+	if refusal := d.nameServersFree(z, before, &h); refusal != nil {
+		return nil, refusal
+	}
+	d.undottedServers(plan, z, before)
+	if namespaces, changed := law.ChangedRules(before, z); changed {
+		warnOfDeadPatterns(plan, z, z.Rules...)
+		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []law.Scan{
+			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
+			{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
+			{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: s.view, Name: s.fqdn,
+				Namespaces: namespaces},
+			{Kind: law.ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
+		})
+	}
+	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
+	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
+		*h.MinimumConsumed != *z.MinimumSerial)
+	switch {
+	case !z.Header.Equal(before.Header):
+		header := before.Header
+		if r := d.advanceHeader(change, z, &header); r != nil {
+			return nil, r
+		}
+		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+	case raised: // S6.11
+		if r := records.AdvanceZone(change, z, nil, &records.Diff{}, ask.Now, nil, ask.By); r != nil {
+			return nil, r
+		}
+	case ask.Behind != nil && h.Held == nil: // it would not be told
+		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
+			d.repairSerial(change, z, next)
+		}
+	}
+	if h.DS && !slices.Equal(z.DS, before.DS) {
+		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+	}
+	return d.finishPlan(plan, change)
+}
