@@ -22,6 +22,6 @@
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files alone.
 //
-// Read load.go first, then plan.go, which decides without a server what a zone file becomes. import.go is the import
+// Read run.go first, then plan.go, which decides without a server what a zone file becomes. import.go is the import
 // into an existing Zone, prune.go the removal of left-over Records.
 package load

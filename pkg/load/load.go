@@ -17,14 +17,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
-
-	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"k8s.io/client-go/restmapper"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
@@ -108,87 +108,6 @@ func (r *Result) Add(more Result) {
 	r.Held += more.Held
 }
 
-// Loader loads sources, one after another.
-type Loader struct {
-	cfg      Config
-	typed    versioned.Interface
-	dynamic  dynamic.Interface
-	mapping  mapper
-	warnings *warnings
-	reports  reports
-	report   sync.Mutex
-	// workers is how many writes are under way at a time.
-	workers int
-
-	// scopes are those of this run.
-	scopes     map[string]*scope
-	scopeOrder []*scope
-	// applied are the Zones that manifests have.
-	applied map[types.NamespacedName]bool
-}
-
-// New makes a Loader. It does not connect to the server yet.
-func New(cfg Config) (*Loader, error) {
-	heard := &warnings{}
-	client := rest.CopyConfig(cfg.Client)
-	client.QPS = -1 // the bound is maxWorkers
-	client.WarningHandlerWithContext = heard
-	binary := rest.CopyConfig(client)
-	// JSON takes a tenth more of the time that a Record needs in the server and in this process.
-	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
-	typed, err := versioned.NewForConfig(binary)
-	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	any, err := dynamic.NewForConfig(client)
-	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	mapping, err := newLazyMapper(client)
-	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	return newLoader(cfg, typed, any, mapping, heard), nil
-}
-
-func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
-	if cfg.FieldManager == "" {
-		cfg.FieldManager = FieldManager
-	}
-	if cfg.Interval == 0 {
-		cfg.Interval = defaultInterval
-	}
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
-		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool)}
-}
-
-// Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error
-// ends the whole run: the server does not answer, or ctx is done.
-func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
-	files, err := source.Files()
-	if err != nil {
-		return Result{}, err
-	}
-	var result Result
-	if len(files.Manifests) > 0 {
-		one, err := l.loadManifests(ctx, source, files.Manifests)
-		l.reportHidden()
-		result.Add(one)
-		if err != nil {
-			return result, err
-		}
-	}
-	for _, path := range files.Zones {
-		one, err := l.loadZoneFile(ctx, path, source)
-		l.reportHidden()
-		result.Add(one)
-		if err := l.reportFailed(ctx, &result, path, err); err != nil {
-			return result, err
-		}
-	}
-	return result, nil
-}
-
 // reportFailed reports and counts a file that failed with err. It returns an error that ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
@@ -208,15 +127,6 @@ func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
-}
-
-func (l *Loader) say(format string, arguments ...any) {
-	if l.cfg.Report == nil {
-		return
-	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
 // runWorkers calls do for every index of weights, in at most that many goroutines, and reports progress. The first
@@ -355,4 +265,18 @@ func (w *warnings) takeLines() []string {
 		lines = append(lines, "warning: "+text)
 	}
 	return lines
+}
+
+// mapper finds the resource of a kind.
+type mapper interface {
+	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
+}
+
+// newLazyMapper asks the server for its kinds when the first one is needed.
+func newLazyMapper(client *rest.Config) (mapper, error) {
+	asked, err := discovery.NewDiscoveryClientForConfig(client)
+	if err != nil {
+		return nil, err
+	}
+	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked)), nil
 }

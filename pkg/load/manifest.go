@@ -23,66 +23,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
-
-// mapper finds the resource of a kind.
-type mapper interface {
-	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
-}
-
-// newLazyMapper asks the server for its kinds when the first one is needed.
-func newLazyMapper(client *rest.Config) (mapper, error) {
-	asked, err := discovery.NewDiscoveryClientForConfig(client)
-	if err != nil {
-		return nil, err
-	}
-	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked)), nil
-}
-
-// manifest is one object of a file.
-type manifest struct {
-	path   string
-	object *unstructured.Unstructured
-	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
-	owner   string
-	created time.Time
-}
-
-// newManifest keeps of an object what the loader needs, and drops the fields that the server sets.
-func newManifest(path string, o *unstructured.Unstructured) *manifest {
-	m := &manifest{path: path, object: o.DeepCopy(), created: o.GetCreationTimestamp().Time}
-	if m.owner, _, _ = unstructured.NestedString(o.Object, "status", "fqdn"); m.owner == "" {
-		m.owner, _, _ = unstructured.NestedString(o.Object, "spec", "domainName")
-	}
-	dropServerFields(m.object)
-	return m
-}
-
-func (m *manifest) refusal(reason, fix string) Refusal {
-	return ObjectRefusal(m.path, m.object, reason, fix)
-}
-
-// ObjectRefusal is the refusal of an object.
-func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string) Refusal {
-	return Refusal{Path: path, Text: describeObject(o), Reason: reason, Fix: fix}
-}
-
-func describeObject(o *unstructured.Unstructured) string {
-	kind := strings.ToLower(o.GetKind())
-	if namespace := o.GetNamespace(); namespace != "" {
-		return kind + " " + namespace + "/" + o.GetName()
-	}
-	return kind + " " + o.GetName()
-}
 
 func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
 	var result Result
@@ -364,14 +310,6 @@ func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 			yield(first, document)
 		}
 	}
-}
-
-// dropServerFields removes the fields that a server sets and an export contains.
-func dropServerFields(o *unstructured.Unstructured) {
-	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
-		unstructured.RemoveNestedField(o.Object, "metadata", field)
-	}
-	unstructured.RemoveNestedField(o.Object, "status")
 }
 
 // sortParentsFirst sorts zones by the number of labels, as far as the manifests tell, so that parents come before their

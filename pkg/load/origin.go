@@ -10,14 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// ParseOrigin reads the name of a zone: absolute, with or without the trailing dot.
-func ParseOrigin(text string) (name.Name, error) {
-	if !name.IsAbsolute(text) {
-		text += "."
-	}
-	return name.Parse(text)
-}
-
 // originGuess is the origin of a zone file as its name tells: NAME.zone, NAME.db or db.NAME. The reader asks for it if
 // neither the file nor the caller gives an origin.
 type originGuess struct {

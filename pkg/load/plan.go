@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -384,3 +386,39 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	}
 	return r
 }
+
+// fqdn is the absolute owner, relative if the absolute one would be too long.
+func (s *set) fqdn(origin name.Name) string {
+	fqdn, err := s.owner.In(origin)
+	if err != nil {
+		return s.owner.String()
+	}
+	return fqdn.String()
+}
+
+func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + s.typ.String() }
+
+// escapeUnprintable makes text safe for a terminal: control characters and invalid UTF-8 are written as escapes.
+func escapeUnprintable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case !unprintable(r):
+			b.WriteRune(r)
+		case r < utf8.RuneSelf:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }

@@ -6,125 +6,23 @@ package load
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 // maxLeftNamed bounds how many left-over Records a report names.
 const maxLeftNamed = 5
-
-// scope is what the zone files of one run describe completely: a Zone and a namespace. A Record that the same field
-// manager made there before, and no file has, is left over.
-type scope struct {
-	zone types.NamespacedName
-	// readable: a file was put into the Zone, and this user may read it.
-	readable bool
-	wanted   map[rrset]bool
-	// existing are the Records before the last file was put.
-	existing *existingRecords
-	// to is where the files go; nil before the first one.
-	to *destination
-
-	// paths are the files.
-	paths []string
-	// doubt is why the files are not complete; then nothing is left over.
-	doubt string
-
-	mutex   sync.Mutex
-	refused []refusedPut
-}
-
-// what the report calls the scope.
-func (s *scope) what() string { return "zone " + s.zone.String() }
-
-// refusedPut is a write that was refused and may succeed when left-over Records are removed.
-type refusedPut struct {
-	refusal Refusal
-	lines   int
-	// owner is the name in DNS.
-	owner string
-	put   func(ctx context.Context) (Result, *Refusal, error)
-}
-
-func (s *scope) addRefused(r refusedPut) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.refused = append(s.refused, r)
-}
-
-// zoneScope finds or makes the scope of a Zone and a namespace.
-func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
-	key := zone.String() + " " + namespace
-	s := l.scopes[key]
-	if s == nil {
-		s = &scope{zone: zone, wanted: make(map[rrset]bool)}
-		l.scopes[key] = s
-		l.scopeOrder = append(l.scopeOrder, s)
-	}
-	return s
-}
-
-// addFile adds the RRsets of a file.
-func (s *scope) addFile(path string, p *plan, to *destination) {
-	s.paths, s.to = append(s.paths, path), to
-	for _, set := range p.sets {
-		if fqdn, err := set.owner.In(to.fqdn); err == nil {
-			s.wanted[rrset{fqdn.String(), set.typ}] = true
-		}
-	}
-	switch {
-	case p.unread > 0:
-		s.doubt = fmt.Sprintf("%d lines of %s could not be read", p.unread, path)
-	case len(p.sets) == 0:
-		s.doubt = path + " has no record"
-	}
-}
-
-// listRecords lists the Records that were in the Zone before the last file was put.
-func (s *scope) listRecords() []*v1alpha1.Record {
-	var found []*v1alpha1.Record
-	for _, r := range s.existing.byName {
-		if isIn(r, s.to.zone) {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
-// hasRecord reports whether a file has the RRset of a Record.
-func (s *scope) hasRecord(r *v1alpha1.Record) bool {
-	fqdn, err := name.Parse(r.Status.FQDN)
-	if err != nil {
-		fqdn, err = name.ParseIn(r.Spec.DomainName, s.to.fqdn)
-	}
-	typ, typErr := rdata.ParseType(r.Spec.Type)
-	return err != nil || typErr != nil || s.wanted[rrset{fqdn.String(), typ}]
-}
-
-// isIn reports that the zone has adopted the record, or that the record names it.
-func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
-	if by := r.Status.ZoneRef; by != nil {
-		return by.Namespace == zone.Namespace && by.Name == zone.Name
-	}
-	ref := r.Spec.ZoneRef
-	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
-}
 
 // madeBy reports whether this field manager has set fields of the spec by create and patch, and which other managers
 // have. A Record with other managers is theirs.
@@ -362,108 +260,4 @@ func (l *Loader) retryRefused(ctx context.Context, s *scope, owners map[string]b
 	}
 	s.refused = nil
 	return nil
-}
-
-// showPlan passes one line on to Config.Plan.
-func (l *Loader) showPlan(format string, arguments ...any) {
-	if l.cfg.Plan == nil {
-		return
-	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Plan(escapeUnprintable(fmt.Sprintf(format, arguments...)))
-}
-
-// recordLine formats a Record as a line of a plan.
-func recordLine(r *v1alpha1.Record) string {
-	line := cmp.Or(r.Status.FQDN, r.Spec.DomainName)
-	if r.Spec.TTL != nil {
-		line += fmt.Sprintf(" %d", *r.Spec.TTL)
-	}
-	return line + " " + r.Spec.Type + " " + strings.Join(valuesOf(&r.Spec), ", ")
-}
-
-func valuesOf(spec *v1alpha1.RecordSpec) []string {
-	if spec.RData != "" {
-		return append([]string{spec.RData}, spec.Values...)
-	}
-	return spec.Values
-}
-
-// recordChange formats the change of a Record as the end of a line of a plan.
-func recordChange(have, want *v1alpha1.RecordSpec) string {
-	ttl := func(t *int32) string {
-		if t == nil {
-			return "that of the zone"
-		}
-		return fmt.Sprint(*t)
-	}
-	var said []string
-	if ttl(have.TTL) != ttl(want.TTL) {
-		said = append(said, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
-	}
-	before, after := valuesOf(have), valuesOf(want)
-	for _, value := range after {
-		if !slices.Contains(before, value) {
-			said = append(said, "with "+value)
-		}
-	}
-	for _, value := range before {
-		if !slices.Contains(after, value) {
-			said = append(said, "without "+value)
-		}
-	}
-	return strings.Join(said, ", ")
-}
-
-// objectLine formats an object of a manifest as a line of a plan.
-func objectLine(what string, o *unstructured.Unstructured) string {
-	line := what + ":"
-	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values"} {
-		if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); found {
-			line += fmt.Sprintf(" %v", value)
-		}
-	}
-	return strings.TrimSuffix(line, ":")
-}
-
-// objectChange lists the fields that an apply changes, empty if it changes nothing but the status.
-func objectChange(before, after *unstructured.Unstructured) string {
-	before, after = before.DeepCopy(), after.DeepCopy()
-	fields := make(map[string][2]any)
-	for i, o := range []*unstructured.Unstructured{before, after} {
-		set := func(field string, value any) {
-			pair := fields[field]
-			pair[i] = value
-			fields[field] = pair
-		}
-		dropServerFields(o)
-		for part, content := range o.Object {
-			inner, ok := content.(map[string]any)
-			if !ok {
-				set(part, content)
-			}
-			for key, value := range inner {
-				set(part+"."+key, value)
-			}
-		}
-	}
-	var said []string
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if pair := fields[field]; !equality.Semantic.DeepEqual(pair[0], pair[1]) {
-			said = append(said, fmt.Sprintf("%s %s instead of %s", field, asJSON(pair[1]), asJSON(pair[0])))
-		}
-	}
-	return strings.Join(said, ", ")
-}
-
-func asJSON(value any) string {
-	if value == nil {
-		return "nothing"
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err.Error()
-	}
-	return shorten(string(text))
 }

@@ -141,29 +141,6 @@ func namedHosts(sets []*set, origin name.Name) map[name.Rel]bool {
 	return out
 }
 
-func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + s.typ.String() }
-
-// fqdn is the absolute owner, relative if the absolute one would be too long.
-func (s *set) fqdn(origin name.Name) string {
-	fqdn, err := s.owner.In(origin)
-	if err != nil {
-		return s.owner.String()
-	}
-	return fqdn.String()
-}
-
-// existingRecords are the Records that exist already.
-type existingRecords struct {
-	byName map[string]*v1alpha1.Record
-	// adopted are those that the zone has adopted, whichever client made them.
-	adopted map[rrset][]*v1alpha1.Record
-}
-
-type rrset struct {
-	fqdn string
-	typ  rdata.Type
-}
-
 // listRecords lists the Records of the namespace that name the zone or are adopted by it.
 func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
 	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
@@ -187,55 +164,6 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 		do(r)
 		return nil
 	})
-}
-
-func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.NamespacedName) {
-	if t.byName[record.Name] != nil {
-		return
-	}
-	t.byName[record.Name] = record
-	by := record.Status.ZoneRef
-	typ, err := rdata.ParseType(record.Spec.Type)
-	if err != nil || by == nil || by.Namespace != zone.Namespace || by.Name != zone.Name || record.DeletionTimestamp != nil {
-		return
-	}
-	key := rrset{record.Status.FQDN, typ}
-	t.adopted[key] = append(t.adopted[key], record)
-}
-
-// coversSet reports that adopted Records have every value of s, and the TTL that they are served with. No second Record
-// is made beside one made by hand.
-func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
-	fqdn, err := s.owner.In(to.fqdn)
-	if err != nil {
-		return 0, false
-	}
-	held := make(map[string]bool)
-	for i, record := range t.adopted[rrset{fqdn.String(), s.typ}] {
-		for _, text := range append([]string{record.Spec.RData}, record.Spec.Values...) {
-			if value, err := rdata.Parse(s.typ, text); err == nil {
-				if resolved, err := value.Resolve(to.fqdn); err == nil {
-					held[resolved] = true
-				}
-			}
-		}
-		own := record.Spec.TTL
-		if own == nil {
-			own = to.ttl
-		}
-		if own == nil {
-			return 0, false
-		}
-		if i == 0 || uint32(*own) < ttl {
-			ttl = uint32(*own)
-		}
-	}
-	for _, text := range s.data {
-		if !held[text] {
-			return 0, false
-		}
-	}
-	return ttl, true
 }
 
 func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destination, there *existingRecords) (Result, error) {

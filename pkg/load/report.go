@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -19,31 +17,6 @@ const (
 	maxAlike = 5
 	maxKinds = 20
 )
-
-// escapeUnprintable makes text safe for a terminal: control characters and invalid UTF-8 are written as escapes.
-func escapeUnprintable(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == '\n':
-			b.WriteString(`\n`)
-		case !unprintable(r):
-			b.WriteRune(r)
-		case r < utf8.RuneSelf:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }
 
 // alike counts the reports of a file that differ in line, names and numbers alone.
 type alike struct {
@@ -170,4 +143,14 @@ func (l *Loader) reportHidden() {
 	for _, line := range append(l.reports.takeHidden(), l.warnings.takeLines()...) {
 		l.say("%s", line)
 	}
+}
+
+// showPlan passes one line on to Config.Plan.
+func (l *Loader) showPlan(format string, arguments ...any) {
+	if l.cfg.Plan == nil {
+		return
+	}
+	l.report.Lock()
+	defer l.report.Unlock()
+	l.cfg.Plan(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }

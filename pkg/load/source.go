@@ -137,3 +137,11 @@ func IsManifest(path string) bool {
 func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
+
+// ParseOrigin reads the name of a zone: absolute, with or without the trailing dot.
+func ParseOrigin(text string) (name.Name, error) {
+	if !name.IsAbsolute(text) {
+		text += "."
+	}
+	return name.Parse(text)
+}

@@ -260,3 +260,15 @@ func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said.ZoneRef, said.DomainName, said.WithdrawalGracePeriod = nil, want.DomainName, want.WithdrawalGracePeriod
 	return equality.Semantic.DeepEqual(said, want)
 }
+
+// zoneScope finds or makes the scope of a Zone and a namespace.
+func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
+	key := zone.String() + " " + namespace
+	s := l.scopes[key]
+	if s == nil {
+		s = &scope{zone: zone, wanted: make(map[rrset]bool)}
+		l.scopes[key] = s
+		l.scopeOrder = append(l.scopeOrder, s)
+	}
+	return s
+}

@@ -4,13 +4,9 @@
 package rdata
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/netip"
-	"strconv"
 )
 
 // decoder reads wire rdata from the front. After an error it has no octets left and reads zeros, so that its callers
@@ -52,100 +48,6 @@ func (d *decoder) takeRest(least int) []byte {
 	rest := d.rest
 	d.rest = nil
 	return rest
-}
-
-// decodeWire appends the canonical text of wire rdata. It checks the octets as strictly as encodeText checks text: they
-// may come from "\# length hex".
-func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
-	f := formatOf(t)
-	if f == nil {
-		text = append(text, `\# `...)
-		text = strconv.AppendInt(text, int64(len(wire)), 10)
-		if len(wire) > 0 {
-			text = append(text, ' ')
-		}
-		return appendUpperHex(text, wire), nil
-	}
-	d := newDecoder(wire, mark)
-	for i, field := range f.fields {
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		if field.kind == kindGateway {
-			text = d.readGateway(text, wire[gatewayType])
-		} else {
-			text = d.readField(field.kind, text)
-		}
-		if *d.err != nil {
-			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[field.kind], *d.err)
-		}
-	}
-	if len(d.rest) > 0 {
-		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
-	}
-	// A last field that may be absent leaves its blank behind.
-	if n := len(text); n > 0 && text[n-1] == ' ' {
-		text = text[:n-1]
-	}
-	return text, nil
-}
-
-// readField appends the text of the next field, which is of kind k.
-func (d *decoder) readField(k kind, text []byte) []byte {
-	switch k {
-	case kindUint8, kindAlgorithm:
-		return strconv.AppendUint(text, uint64(d.take(1)[0]), 10)
-	case kindUint16, kindCertificateType:
-		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(d.take(2))), 10)
-	case kindUint32, kindSeconds:
-		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(d.take(4))), 10)
-	case kindName:
-		return d.readName(text)
-	case kindIPv4:
-		return d.readAddress(text, 4)
-	case kindIPv6:
-		return d.readAddress(text, 16)
-	case kindString:
-		return appendString(text, d.readString())
-	case kindTag:
-		octets := d.readString()
-		if err := checkTag(string(octets)); err != nil {
-			d.fail(err)
-		}
-		for _, c := range octets {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			text = append(text, c)
-		}
-		return text
-	case kindOctets:
-		return appendString(text, d.takeRest(0))
-	case kindStrings:
-		text = appendString(text, d.readString())
-		for len(d.rest) > 0 {
-			text = appendString(append(text, ' '), d.readString())
-		}
-		return text
-	case kindHex:
-		return appendUpperHex(text, d.takeRest(1))
-	case kindBase64:
-		return base64.StdEncoding.AppendEncode(text, d.takeRest(1))
-	case kindEUI48:
-		return appendGroups(text, d.take(6), 1, '-')
-	case kindEUI64:
-		return appendGroups(text, d.take(8), 1, '-')
-	case kindLocator64:
-		return appendGroups(text, d.take(8), 2, ':')
-	case kindTypes:
-		return d.readTypes(text)
-	case kindParams:
-		return d.readParams(text)
-	case kindLOC:
-		return d.readLOC(text)
-	}
-	d.fail(fmt.Errorf("no reader for %s", kindWords[k]))
-	return text
 }
 
 // appendGroups appends octets in hex, with a separator between groups of size octets.

@@ -19,34 +19,6 @@ import (
 // noMark: the wire form has no relative names.
 const noMark = 0
 
-// encodeText appends the uncompressed wire rdata that the text of one value stands for. Relative names end in top, the
-// wire form of an absolute name; without one they are refused.
-func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
-	text = trimBlanks(text)
-	if isGeneric(text) {
-		return encodeGeneric(text, wire)
-	}
-	f := formatOf(t)
-	if f == nil {
-		return nil, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, "+
-			"as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
-	}
-	if from != zoneFile && t.isText() && text != "" && text[0] != '"' {
-		return encodeBareText(strings.TrimRight(text, " \t"), wire)
-	}
-	var space [16]token
-	tokens, err := splitFields(f, text, from, space[:0])
-	if err != nil {
-		return nil, err
-	}
-	return f.encodeFields(tokens, top, wire)
-}
-
-// isGeneric reports that a text without blanks at its ends is in the generic form (RFC 3597 §5).
-func isGeneric(text string) bool {
-	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
-}
-
 // chooseMark returns a top label of one octet for relative names, as the wire form of an absolute name, and that octet:
 // one that text does not contain, neither raw nor escaped. By it decodeWire tells relative names from absolute ones,
 // and strings that look like names are left alone.
@@ -61,30 +33,6 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 		}
 	}
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
-}
-
-// encodeGeneric reads "\# length hex…" (RFC 3597 §5).
-func encodeGeneric(text string, wire []byte) ([]byte, error) {
-	var space [8]token
-	fields, err := splitText(text, syntax{}, space[:0])
-	if err != nil {
-		return nil, err
-	}
-	if len(fields) < 2 {
-		return nil, errors.New("\\# takes the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)")
-	}
-	length, err := parseUint(fields[1], 16)
-	if err != nil {
-		return nil, fmt.Errorf("length after \\#: %w", err)
-	}
-	start := len(wire)
-	if wire, err = appendHex(wire, fields[2:]); err != nil {
-		return nil, err
-	}
-	if n := len(wire) - start; n != int(length) {
-		return nil, fmt.Errorf("\\# announces %d octets and %d follow; correct the length", length, n)
-	}
-	return wire, nil
 }
 
 // appendStrings appends text as character-strings of at most 255 octets each
@@ -104,104 +52,6 @@ func appendStrings(wire []byte, text string) []byte {
 			return wire
 		}
 	}
-}
-
-// encodeFields appends the fields of a value.
-func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) {
-	start := len(wire)
-	for i, field := range f.fields {
-		if i >= len(tokens) {
-			break // what may be empty, as checkCount has verified
-		}
-		var err error
-		if k := field.kind; tokens[i].quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindTag {
-			err = fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(tokens[i].text), kindWords[k])
-		} else if k == kindGateway {
-			wire, err = appendGateway(wire, wire[start+gatewayType], tokens[i].text, top)
-		} else {
-			wire, err = appendField(wire, k, tokens[i:], top)
-		}
-		if err != nil && field.name != "" {
-			return nil, fmt.Errorf("%s: %w", field.name, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return wire, nil
-}
-
-// appendField appends the field that the first of the tokens is, or that all of them are.
-func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error) {
-	first := tokens[0]
-	switch k {
-	case kindUint8:
-		value, err := parseUint(first, 8)
-		return append(wire, byte(value)), err
-	case kindUint16:
-		value, err := parseUint(first, 16)
-		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
-	case kindUint32:
-		value, err := parseUint(first, 32)
-		return binary.BigEndian.AppendUint32(wire, uint32(value)), err
-	case kindAlgorithm:
-		value, err := parseMnemonic(first, algorithmNames, 8)
-		return append(wire, byte(value)), err
-	case kindCertificateType:
-		value, err := parseMnemonic(first, certificateNames, 16)
-		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
-	case kindSeconds:
-		value, err := ParseSeconds(first.text)
-		return binary.BigEndian.AppendUint32(wire, value), err
-	case kindName:
-		return appendName(wire, first.text, top)
-	case kindIPv4:
-		addr, err := netip.ParseAddr(first.text)
-		if err != nil || !addr.Is4() {
-			return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"",
-				quote(first.text))
-		}
-		four := addr.As4()
-		return append(wire, four[:]...), nil
-	case kindIPv6:
-		addr, err := netip.ParseAddr(first.text)
-		if err != nil || !addr.Is6() || addr.Zone() != "" {
-			return nil, fmt.Errorf("%s is not an IPv6 address; write hex groups with colons, as in \"2001:db8::1\"", quote(first.text))
-		}
-		sixteen := addr.As16()
-		return append(wire, sixteen[:]...), nil
-	case kindString:
-		return appendOneString(wire, first.text)
-	case kindTag:
-		if err := checkTag(first.text); err != nil {
-			return nil, err
-		}
-		return appendOneString(wire, strings.ToLower(first.text))
-	case kindOctets:
-		return appendOctets(wire, first.text), nil
-	case kindStrings:
-		for _, t := range tokens {
-			wire = appendStrings(wire, t.text)
-		}
-		return wire, nil
-	case kindHex:
-		return appendHex(wire, tokens)
-	case kindBase64:
-		return appendBase64(wire, tokens)
-	case kindEUI48:
-		return appendEUI(wire, first.text, 6)
-	case kindEUI64:
-		return appendEUI(wire, first.text, 8)
-	case kindLocator64:
-		return appendLocator64(wire, first.text)
-	case kindTypes:
-		return appendTypes(wire, tokens)
-	case kindParams:
-		return appendParams(wire, tokens)
-	case kindLOC:
-		return appendLOC(wire, tokens)
-	}
-	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
 // appendOctets appends the octets that text stands for, escapes undone.

@@ -260,3 +260,31 @@ func (f *format) checkCount(fields []token) error {
 	}
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
+
+// ByNumber reports that the type has no format here: its data is octets (RFC 3597), and only a rule that names the type
+// allows it (S4.5).
+func (t Type) ByNumber() bool { return formatOf(t) == nil }
+
+// CheckRecord returns why a type cannot be a Record, nil if it can (S5.4).
+func (t Type) CheckRecord() error {
+	switch {
+	case t == SOA:
+		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, " +
+			"negativeResponseCache, primaryNameServer or contact there")
+	case formatOf(t) != nil:
+		return nil
+	case t == RRSIG, t == NSEC, t == NSEC3, t == NSEC3PARAM, t == ZONEMD:
+		return fmt.Errorf("type %s cannot be a Record: signing a zone makes it; sign on a secondary", t)
+	case t == OPT, t == TKEY, t == TSIG:
+		return fmt.Errorf("type %s cannot be a Record: it belongs to a message, not to a zone", t)
+	case t == 0, t == 65535:
+		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
+	case 128 <= t && t <= 255:
+		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
+	case judged[t]:
+		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.4, and some name servers judge its data and would "+
+			"refuse the "+
+			"whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in \"TYPE65280\"", t)
+	}
+	return nil
+}

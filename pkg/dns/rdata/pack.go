@@ -92,3 +92,9 @@ func parseIPv4(text string) (four [4]byte, ok bool) {
 	four[3] = byte(number)
 	return four, true
 }
+
+// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the
+// value in a zone named origin.
+func (v Value) Pack(origin name.Name) ([]byte, error) {
+	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
+}

@@ -6,7 +6,6 @@ package rdata
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -269,11 +268,18 @@ func appendLabel(text, label []byte) []byte {
 	return text
 }
 
-// quote quotes text for a message and cuts it if it is long.
-func quote(text string) string {
-	const most = 100
-	if len(text) > most {
-		return strconv.QuoteToASCII(text[:most]) + "…"
+// source is the origin of the text of a value.
+type source uint8
+
+const (
+	oneValue source = iota // a field of an API object, or a Value's Text
+	zoneFile               // a line of a zone file
+	stored                 // a field of an API object in the store, read whatever is refused by now
+)
+
+func (s source) limit() int {
+	if s == zoneFile {
+		return 65535
 	}
-	return strconv.QuoteToASCII(text)
+	return maxValue
 }

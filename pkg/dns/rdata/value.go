@@ -92,22 +92,6 @@ func asWritten(t Type, text string) (string, error) {
 	return string(out), nil
 }
 
-// source is the origin of the text of a value.
-type source uint8
-
-const (
-	oneValue source = iota // a field of an API object, or a Value's Text
-	zoneFile               // a line of a zone file
-	stored                 // a field of an API object in the store, read whatever is refused by now
-)
-
-func (s source) limit() int {
-	if s == zoneFile {
-		return 65535
-	}
-	return maxValue
-}
-
 func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
 	// The longest text of a value has every octet as \DDD, with the quotes and blanks of the shortest strings.
@@ -210,12 +194,6 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 		}
 	}
 	return string(out), nil
-}
-
-// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the
-// value in a zone named origin.
-func (v Value) Pack(origin name.Name) ([]byte, error) {
-	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }
 
 // Host returns the host of an NS, CNAME, DNAME, PTR, MX, SRV, SVCB or HTTPS value as it is defined, "" for other types.

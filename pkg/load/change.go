@@ -1,0 +1,349 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// scope is what the zone files of one run describe completely: a Zone and a namespace. A Record that the same field
+// manager made there before, and no file has, is left over.
+type scope struct {
+	zone types.NamespacedName
+	// readable: a file was put into the Zone, and this user may read it.
+	readable bool
+	wanted   map[rrset]bool
+	// existing are the Records before the last file was put.
+	existing *existingRecords
+	// to is where the files go; nil before the first one.
+	to *destination
+
+	// paths are the files.
+	paths []string
+	// doubt is why the files are not complete; then nothing is left over.
+	doubt string
+
+	mutex   sync.Mutex
+	refused []refusedPut
+}
+
+// what the report calls the scope.
+func (s *scope) what() string { return "zone " + s.zone.String() }
+
+func (s *scope) addRefused(r refusedPut) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.refused = append(s.refused, r)
+}
+
+// addFile adds the RRsets of a file.
+func (s *scope) addFile(path string, p *plan, to *destination) {
+	s.paths, s.to = append(s.paths, path), to
+	for _, set := range p.sets {
+		if fqdn, err := set.owner.In(to.fqdn); err == nil {
+			s.wanted[rrset{fqdn.String(), set.typ}] = true
+		}
+	}
+	switch {
+	case p.unread > 0:
+		s.doubt = fmt.Sprintf("%d lines of %s could not be read", p.unread, path)
+	case len(p.sets) == 0:
+		s.doubt = path + " has no record"
+	}
+}
+
+// listRecords lists the Records that were in the Zone before the last file was put.
+func (s *scope) listRecords() []*v1alpha1.Record {
+	var found []*v1alpha1.Record
+	for _, r := range s.existing.byName {
+		if isIn(r, s.to.zone) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// hasRecord reports whether a file has the RRset of a Record.
+func (s *scope) hasRecord(r *v1alpha1.Record) bool {
+	fqdn, err := name.Parse(r.Status.FQDN)
+	if err != nil {
+		fqdn, err = name.ParseIn(r.Spec.DomainName, s.to.fqdn)
+	}
+	typ, typErr := rdata.ParseType(r.Spec.Type)
+	return err != nil || typErr != nil || s.wanted[rrset{fqdn.String(), typ}]
+}
+
+// isIn reports that the zone has adopted the record, or that the record names it.
+func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
+	if by := r.Status.ZoneRef; by != nil {
+		return by.Namespace == zone.Namespace && by.Name == zone.Name
+	}
+	ref := r.Spec.ZoneRef
+	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
+}
+
+// refusedPut is a write that was refused and may succeed when left-over Records are removed.
+type refusedPut struct {
+	refusal Refusal
+	lines   int
+	// owner is the name in DNS.
+	owner string
+	put   func(ctx context.Context) (Result, *Refusal, error)
+}
+
+// recordLine formats a Record as a line of a plan.
+func recordLine(r *v1alpha1.Record) string {
+	line := cmp.Or(r.Status.FQDN, r.Spec.DomainName)
+	if r.Spec.TTL != nil {
+		line += fmt.Sprintf(" %d", *r.Spec.TTL)
+	}
+	return line + " " + r.Spec.Type + " " + strings.Join(valuesOf(&r.Spec), ", ")
+}
+
+func valuesOf(spec *v1alpha1.RecordSpec) []string {
+	if spec.RData != "" {
+		return append([]string{spec.RData}, spec.Values...)
+	}
+	return spec.Values
+}
+
+// recordChange formats the change of a Record as the end of a line of a plan.
+func recordChange(have, want *v1alpha1.RecordSpec) string {
+	ttl := func(t *int32) string {
+		if t == nil {
+			return "that of the zone"
+		}
+		return fmt.Sprint(*t)
+	}
+	var said []string
+	if ttl(have.TTL) != ttl(want.TTL) {
+		said = append(said, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
+	}
+	before, after := valuesOf(have), valuesOf(want)
+	for _, value := range after {
+		if !slices.Contains(before, value) {
+			said = append(said, "with "+value)
+		}
+	}
+	for _, value := range before {
+		if !slices.Contains(after, value) {
+			said = append(said, "without "+value)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// objectLine formats an object of a manifest as a line of a plan.
+func objectLine(what string, o *unstructured.Unstructured) string {
+	line := what + ":"
+	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values"} {
+		if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); found {
+			line += fmt.Sprintf(" %v", value)
+		}
+	}
+	return strings.TrimSuffix(line, ":")
+}
+
+// objectChange lists the fields that an apply changes, empty if it changes nothing but the status.
+func objectChange(before, after *unstructured.Unstructured) string {
+	before, after = before.DeepCopy(), after.DeepCopy()
+	fields := make(map[string][2]any)
+	for i, o := range []*unstructured.Unstructured{before, after} {
+		set := func(field string, value any) {
+			pair := fields[field]
+			pair[i] = value
+			fields[field] = pair
+		}
+		dropServerFields(o)
+		for part, content := range o.Object {
+			inner, ok := content.(map[string]any)
+			if !ok {
+				set(part, content)
+			}
+			for key, value := range inner {
+				set(part+"."+key, value)
+			}
+		}
+	}
+	var said []string
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if pair := fields[field]; !equality.Semantic.DeepEqual(pair[0], pair[1]) {
+			said = append(said, fmt.Sprintf("%s %s instead of %s", field, asJSON(pair[1]), asJSON(pair[0])))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+func asJSON(value any) string {
+	if value == nil {
+		return "nothing"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return shorten(string(text))
+}
+
+// dropServerFields removes the fields that a server sets and an export contains.
+func dropServerFields(o *unstructured.Unstructured) {
+	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(o.Object, "status")
+}
+
+// manifest is one object of a file.
+type manifest struct {
+	path   string
+	object *unstructured.Unstructured
+	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
+	owner   string
+	created time.Time
+}
+
+// newManifest keeps of an object what the loader needs, and drops the fields that the server sets.
+func newManifest(path string, o *unstructured.Unstructured) *manifest {
+	m := &manifest{path: path, object: o.DeepCopy(), created: o.GetCreationTimestamp().Time}
+	if m.owner, _, _ = unstructured.NestedString(o.Object, "status", "fqdn"); m.owner == "" {
+		m.owner, _, _ = unstructured.NestedString(o.Object, "spec", "domainName")
+	}
+	dropServerFields(m.object)
+	return m
+}
+
+func (m *manifest) refusal(reason, fix string) Refusal {
+	return ObjectRefusal(m.path, m.object, reason, fix)
+}
+
+func describeObject(o *unstructured.Unstructured) string {
+	kind := strings.ToLower(o.GetKind())
+	if namespace := o.GetNamespace(); namespace != "" {
+		return kind + " " + namespace + "/" + o.GetName()
+	}
+	return kind + " " + o.GetName()
+}
+
+// ObjectRefusal is the refusal of an object.
+func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string) Refusal {
+	return Refusal{Path: path, Text: describeObject(o), Reason: reason, Fix: fix}
+}
+
+// existingRecords are the Records that exist already.
+type existingRecords struct {
+	byName map[string]*v1alpha1.Record
+	// adopted are those that the zone has adopted, whichever client made them.
+	adopted map[rrset][]*v1alpha1.Record
+}
+
+type rrset struct {
+	fqdn string
+	typ  rdata.Type
+}
+
+func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.NamespacedName) {
+	if t.byName[record.Name] != nil {
+		return
+	}
+	t.byName[record.Name] = record
+	by := record.Status.ZoneRef
+	typ, err := rdata.ParseType(record.Spec.Type)
+	if err != nil || by == nil || by.Namespace != zone.Namespace || by.Name != zone.Name || record.DeletionTimestamp != nil {
+		return
+	}
+	key := rrset{record.Status.FQDN, typ}
+	t.adopted[key] = append(t.adopted[key], record)
+}
+
+// coversSet reports that adopted Records have every value of s, and the TTL that they are served with. No second Record
+// is made beside one made by hand.
+func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
+	fqdn, err := s.owner.In(to.fqdn)
+	if err != nil {
+		return 0, false
+	}
+	held := make(map[string]bool)
+	for i, record := range t.adopted[rrset{fqdn.String(), s.typ}] {
+		for _, text := range append([]string{record.Spec.RData}, record.Spec.Values...) {
+			if value, err := rdata.Parse(s.typ, text); err == nil {
+				if resolved, err := value.Resolve(to.fqdn); err == nil {
+					held[resolved] = true
+				}
+			}
+		}
+		own := record.Spec.TTL
+		if own == nil {
+			own = to.ttl
+		}
+		if own == nil {
+			return 0, false
+		}
+		if i == 0 || uint32(*own) < ttl {
+			ttl = uint32(*own)
+		}
+	}
+	for _, text := range s.data {
+		if !held[text] {
+			return 0, false
+		}
+	}
+	return ttl, true
+}
+
+// Loader loads sources, one after another.
+type Loader struct {
+	cfg      Config
+	typed    versioned.Interface
+	dynamic  dynamic.Interface
+	mapping  mapper
+	warnings *warnings
+	reports  reports
+	report   sync.Mutex
+	// workers is how many writes are under way at a time.
+	workers int
+
+	// scopes are those of this run.
+	scopes     map[string]*scope
+	scopeOrder []*scope
+	// applied are the Zones that manifests have.
+	applied map[types.NamespacedName]bool
+}
+
+func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
+	if cfg.FieldManager == "" {
+		cfg.FieldManager = FieldManager
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = defaultInterval
+	}
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
+		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool)}
+}
+
+func (l *Loader) say(format string, arguments ...any) {
+	if l.cfg.Report == nil {
+		return
+	}
+	l.report.Lock()
+	defer l.report.Unlock()
+	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
+}
