@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -94,53 +95,5 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// A migration brings the store from one form to the next. Open carries out those that a store lacks, in order, before
-// it reads anything else. One server at a time does so, and the others wait. Its lock ends with the server that has it
-// (a lease), and each transaction compares the lock, so that two servers never write at once.
-//
-// How to add one: append it to migrations with the next number, raise Format, and write its Run in a file of its own.
-//
-//   - Run gets a migrating: client, layout and codecs, and commitLocked for its changes. export_test.go has what
-//     rewrites the values under a prefix, and what owes ordinary work: the first that needs one takes it along.
-//   - It must change nothing the second time: a server may be killed after any transaction, and the next one begins
-//     the migration anew. It writes what is not yet as it shall be, and nothing else.
-//   - It never changes what a zone contains: a serial changes in a decision of the law alone (I3). It owes the work
-//     that must be decided anew: the cascade that carries the work out releases, adopts and raises serials as after
-//     any write. It writes the zone's own keys first and owes then: a cascade passes over members that are younger
-//     than its item.
-//   - OldersMayWrite says that a program that knows no more than the migration before may go on reading and writing
-//     beside and after it. Such a migration changes no key that belongs to a zone: servers remember those while the
-//     zone stands at its revision (I5). Where it is false, the store's leastReader is raised before Run begins: older
-//     programs refuse the store, and those that run end (FollowFormat) and are given olderEnd to do so.
-//   - A new field of a stored object or of an internal value needs a migration with OldersMayWrite false, if only for
-//     its number: a program that does not know the field drops it when it writes the value.
-//
-// How to test one: migrate_test.go has an example of each kind. SetFormat of test/store makes a store say that it is
-// of the format before. The test puts the old form there by the raw client, starts a Server and compares keys, and does
-// so once more with endsThere, which ends the first server in the middle.
-type migration struct {
-	Number         int
-	Name           string
-	OldersMayWrite bool
-	// Run is nil where the announcement in the config key is all of it.
-	Run func(context.Context, *migrating) error
-}
-
-// newestFormat returns the format that a program with these migrations knows.
-func newestFormat(all []migration) int {
-	if len(all) == 0 {
-		return FirstFormat
-	}
-	return all[len(all)-1].Number
-}
-
-// leastReader returns the format that a program must know to read a store after all migrations.
-func leastReader(all []migration) int {
-	least := FirstFormat
-	for _, m := range all {
-		if !m.OldersMayWrite {
-			least = m.Number
-		}
-	}
-	return least
-}
+// ErrFormat is returned where this program must not read the store, since another kubizone has written it.
+var ErrFormat = errors.New("this kubizone does not read the format of the store")

@@ -6,7 +6,9 @@ package ledger
 import (
 	"context"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -14,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
@@ -82,4 +85,25 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		l.placer.PlaceZone(after, out.Plan.Zone)
 	}
 	return nil
+}
+
+// previewInSet decides the preview of a write with the others of its set.
+func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Dry: true}
+	x.Ask = l.askOf(x)
+	o := x.Object()
+	x.Key = l.mem.Layout.Record(o.Namespace, o.Name)
+	if before != nil {
+		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
+		if err != nil {
+			return err
+		}
+		x.Expected = int64(rev)
+		x.Same = after != nil && apiequality.Semantic.DeepEqual(before, after)
+	}
+	a := s.awaitOthers(x)
+	if a.Err == nil && !a.Out.OK {
+		return commit.TooBusy("records", o.Name, facts.ErrMoved)
+	}
+	return a.Err
 }

@@ -5,10 +5,12 @@ package ledger
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -155,4 +157,54 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) 
 		}
 	}
 	return ask, hint, nil
+}
+
+// inSet commits the write of a Record with the others of its set.
+func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
+	x.Ask = w.l.askOf(x)
+	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
+		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
+			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
+	}
+	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
+		x.Put = put
+		if w.after.Generation != w.before.Generation {
+			x.Placed = w.after.DeepCopy()
+			x.Placed.Status.ObservedGeneration = x.Placed.Generation
+			data, err := w.l.mem.Records.Encode(ctx, key, x.Placed)
+			if err != nil {
+				return commit.Outcome{}, err
+			}
+			x.Put = data
+		}
+	}
+	a := s.awaitOthers(x)
+	if a.Err == nil && a.Out.OK && a.Placed != nil {
+		w.commitAs(a.Placed, a.Out)
+	}
+	return a.Out, a.Err
+}
+
+// compareOnly takes part in a set with a write that changes nothing: the object is compared.
+func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
+	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: int64(rev), Before: w.before, After: w.after, Same: true}
+	x.Ask = w.l.askOf(x)
+	a := s.awaitOthers(x)
+	return a.Out, a.Err
+}
+
+// askOf makes the question of a write of a set.
+func (l *Ledger) askOf(w *commit.SetWrite) func() (records.RecordAsk, string, error) {
+	return func() (records.RecordAsk, string, error) {
+		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After)
+		if ask.After != nil {
+			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
+		}
+		return ask, hint, err
+	}
 }

@@ -9,20 +9,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/facts"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write
@@ -308,75 +301,4 @@ func decisionContext(writes []*commit.SetWrite) context.Context {
 		}
 	}
 	return first
-}
-
-// askOf makes the question of a write of a set.
-func (l *Ledger) askOf(w *commit.SetWrite) func() (records.RecordAsk, string, error) {
-	return func() (records.RecordAsk, string, error) {
-		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After)
-		if ask.After != nil {
-			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
-		}
-		return ask, hint, err
-	}
-}
-
-// inSet commits the write of a Record with the others of its set.
-func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
-	x.Ask = w.l.askOf(x)
-	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
-		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
-			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
-	}
-	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
-		x.Put = put
-		if w.after.Generation != w.before.Generation {
-			x.Placed = w.after.DeepCopy()
-			x.Placed.Status.ObservedGeneration = x.Placed.Generation
-			data, err := w.l.mem.Records.Encode(ctx, key, x.Placed)
-			if err != nil {
-				return commit.Outcome{}, err
-			}
-			x.Put = data
-		}
-	}
-	a := s.awaitOthers(x)
-	if a.Err == nil && a.Out.OK && a.Placed != nil {
-		w.commitAs(a.Placed, a.Out)
-	}
-	return a.Out, a.Err
-}
-
-// compareOnly takes part in a set with a write that changes nothing: the object is compared.
-func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
-	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
-	if err != nil {
-		return commit.Outcome{}, err
-	}
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: int64(rev), Before: w.before, After: w.after, Same: true}
-	x.Ask = w.l.askOf(x)
-	a := s.awaitOthers(x)
-	return a.Out, a.Err
-}
-
-// previewInSet decides the preview of a write with the others of its set.
-func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Dry: true}
-	x.Ask = l.askOf(x)
-	o := x.Object()
-	x.Key = l.mem.Layout.Record(o.Namespace, o.Name)
-	if before != nil {
-		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
-		if err != nil {
-			return err
-		}
-		x.Expected = int64(rev)
-		x.Same = after != nil && apiequality.Semantic.DeepEqual(before, after)
-	}
-	a := s.awaitOthers(x)
-	if a.Err == nil && !a.Out.OK {
-		return commit.TooBusy("records", o.Name, facts.ErrMoved)
-	}
-	return a.Err
 }

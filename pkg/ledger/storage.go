@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -74,3 +75,6 @@ func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	}
 	return kubernetes.DeleteResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
+
+// errLease says that expiry would take an object away behind the ledger's back.
+var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")

@@ -187,12 +187,6 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 	}
 }
 
-// errLease says that expiry would take an object away behind the ledger's back.
-var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")
-
-// ErrFormat is returned where this program must not read the store, since another kubizone has written it.
-var ErrFormat = errors.New("this kubizone does not read the format of the store")
-
 // ErrEncrypted is returned by Open when the encryption configuration does not decrypt the key of the store.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
