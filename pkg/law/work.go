@@ -82,6 +82,19 @@ type Work struct {
 	Since int64  `json:"since"`
 	// Runner is the server that carries the work out, as it says where that takes longer.
 	Runner string `json:"runner,omitempty"`
+	// Cursor is how far it has come then, nil: it begins. Another server goes on behind it.
+	Cursor *Cursor `json:"cursor,omitempty"`
+}
+
+// Cursor is the place of the last candidate that is decided in the order of all candidates of a work.
+type Cursor struct {
+	// Times is that of the item for which it holds: what was extended since is gone through from the beginning.
+	Times int `json:"times,omitempty"`
+	// Moved says that what moves from one zone to another has moved. The place is one among the rest then.
+	Moved   bool   `json:"moved,omitempty"`
+	Rank    int    `json:"rank,omitempty"`
+	Created int64  `json:"created,omitempty"`
+	UID     string `json:"uid,omitempty"`
 }
 
 // Cause tells the work from others, as that which takes something from a namespace (Withdrawal.Cause).

@@ -4,16 +4,20 @@
 package ledger_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -169,5 +173,53 @@ func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	}
 	if r := s.Record("team", "www"); r.Status.ZoneRef != nil {
 		t.Errorf("it is still in a zone: %+v", r.Status)
+	}
+}
+
+// A cascade that one server stopped in goes on where its item says, and decides nothing before that again.
+func TestCascade_goesOnBehindItsCursor_I4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.New(t)
+	const n = 320
+	slow := st.Server(func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "cascade-step" {
+				time.Sleep(150 * time.Millisecond)
+			}
+		}
+	})
+	populateZone(t, st, slow, n)
+	store.Must(slow.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-b", "*")}
+		z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} // what is decided stays where it is
+	}))
+	var item law.Work
+	read := func() bool {
+		item = law.Work{}
+		r := must.Get(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room("outbox"), clientv3.WithPrefix()))(t)
+		must.Succeed(t, json.Unmarshal(r.Kvs[0].Value, &item))
+		return item.Cursor != nil
+	}
+	stop := slow.Run()
+	store.Eventually(t, "the item has a cursor", read)
+	stop()
+	read()
+	decided := 0
+	for _, r := range slow.ListRecords("team-a") {
+		if at := r.CreationTimestamp.Unix(); at < item.Cursor.Created || at == item.Cursor.Created && string(r.UID) <= item.Cursor.UID {
+			decided++
+		}
+	}
+	next := st.Server()
+	next.Run()
+	st.Settle()
+	if steps := next.Ledger.Stats().CascadeSteps.Load(); decided == 0 || steps != int64(n-decided) {
+		t.Errorf("of %d records %d stand before the cursor, and the next server decides %d", n, decided, steps)
+	}
+	for _, r := range next.ListRecords("team-a") {
+		if r.Status.EndsAt == nil {
+			t.Fatalf("%s was not decided anew", r.Name)
+		}
 	}
 }

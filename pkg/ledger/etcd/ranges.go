@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -128,6 +129,35 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 			return nil
 		}
 		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// scanPage is the number of keys that Scan reads at once.
+const scanPage = 2000
+
+// Scan hands over what stands under a prefix from a key on, each page as it stands when it is read, until f has taken
+// about so many keys as most; 0: all of them. next is the key to go on with, "" at the end of the prefix.
+func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
+	opts ...clientv3.OpOption) (next string, err error) {
+	key := max(prefix, from)
+	opts = append([]clientv3.OpOption{clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(scanPage)}, opts...)
+	for read := 0; ; {
+		r, err := client.Get(ctx, key, opts...)
+		if err != nil {
+			return key, fmt.Errorf("reading %s: %w", prefix, err)
+		}
+		for _, kv := range r.Kvs {
+			if err := f(kv); err != nil {
+				return key, fmt.Errorf("%s: %w", kv.Key, err)
+			}
+			key = string(kv.Key) + "\x00"
+		}
+		if !r.More {
+			return "", nil
+		}
+		if read += len(r.Kvs); most > 0 && read >= most {
+			return key, nil
+		}
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
@@ -154,78 +156,46 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 	}
 	child := ask.Owed.Child
 	ask.Own = child.Namespace == parent.Namespace
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Zone(child.Namespace, child.Name))
-	if err != nil || len(r.Kvs) == 0 {
+	object, _, err := box.mem.ReadZone(ctx, child.Namespace, child.Name)
+	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
 		return parent, false, err
-	}
-	object := &v1alpha1.Zone{}
-	if err := box.mem.Zones.Decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
-		return nil, false, err
-	}
-	if string(object.UID) != child.UID || object.Status.FQDN == "" {
-		return parent, false, nil
 	}
 	z, err := objects.LawZone(object)
 	if err != nil {
 		return nil, false, err
 	}
-	k := law.HoldingKey(z.View, z.FQDN())
-	if r, err = box.mem.Client.Get(ctx, box.mem.Layout.Key(k)); err != nil || len(r.Kvs) == 0 {
+	held, err := box.readFact(ctx, law.HoldingKey(z.View, z.FQDN()))
+	h, _ := held.(*law.Holding)
+	if err != nil || h == nil || h.UID != child.UID {
 		return parent, false, err
-	}
-	v, err := layout.DecodeFact(k, r.Kvs[0].Value)
-	if err != nil {
-		return nil, false, err
-	}
-	h := v.(*law.Holding)
-	if h.UID != child.UID {
-		return parent, false, nil
 	}
 	ask.Own = ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 	if !h.CountedBy(parent) {
 		return parent, false, nil
 	}
-	if kept, err = box.keepsCut(ctx, parent, h); kept || err != nil {
-		return parent, kept, err
+	if h.Held != nil {
+		counted, err := box.readFact(ctx, law.CutKey(parent.UID, h.UID))
+		cut, _ := counted.(*law.CountedCut)
+		if err != nil || h.KeepsCut(cut) {
+			return parent, true, err
+		}
 	}
-	ask.Holding = h
-	var failed error
+	ask.Holding, ask.DS = h, z.DS
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
-		if _, ok := at[owner]; !ok {
-			if at[owner], err = box.setsAt(ctx, child.UID, owner); err != nil {
-				failed = err
-			}
+		if _, ok := at[owner]; !ok && err == nil {
+			at[owner], err = box.setsAt(ctx, child.UID, owner)
 		}
-		for _, s := range at[owner] {
-			if s.Type == t {
-				return s, true
-			}
+		i := slices.IndexFunc(at[owner], func(s content.RRset) bool { return s.Type == t })
+		if i < 0 {
+			return content.RRset{}, false
 		}
-		return content.RRset{}, false
+		return at[owner][i], true
 	})
 	if len(sets) > 0 {
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
-	ask.DS = z.DS
-	return parent, false, failed
-}
-
-// keepsCut reports whether the parent keeps the cut that it has of a held child.
-func (box *Outbox) keepsCut(ctx context.Context, parent *law.Zone, child *law.Holding) (bool, error) {
-	if child.Held == nil {
-		return false, nil
-	}
-	key := law.CutKey(parent.UID, child.UID)
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(key))
-	if err != nil || len(r.Kvs) == 0 {
-		return false, err
-	}
-	counted, err := layout.DecodeFact(key, r.Kvs[0].Value)
-	if err != nil {
-		return false, err
-	}
-	return child.KeepsCut(counted.(*law.CountedCut)), nil
+	return parent, false, err
 }
 
 // setsAt returns the RRsets that a zone's records make at one owner.
@@ -282,28 +252,22 @@ func AddSet(sets []content.RRset, s content.RRset) []content.RRset {
 	return append(sets, s)
 }
 
-// sweepCuts counts cuts that stayed pending: after a crash, or when the time of the writer was up.
-func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[string]int64 {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("debts"), clientv3.WithPrefix())
-	if err != nil {
-		return old
-	}
-	now := map[string]int64{}
-	for _, kv := range r.Kvs {
-		if old != nil && old[string(kv.Key)] != kv.ModRevision {
-			now[string(kv.Key)] = kv.ModRevision // young: its writer is about to count it
-			continue
-		}
+// sweepCuts counts cuts that stayed pending: after a crash, or when the time of the writer was up. A young one is left
+// to its writer, but by the first sweep of a server.
+func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
+	return box.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut
 		if err := layout.Decode(kv.Value, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a pending cut does not parse; run kubizone fsck", "key", string(kv.Key))
-			continue
+			return
+		}
+		if last != nil && known < sweepEvery {
+			return
 		}
 		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // whose writer would have
 		if err := box.payCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
 				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
 		}
-	}
-	return now
+	})
 }

@@ -6,10 +6,9 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -82,6 +81,10 @@ func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (zones.Dele
 	return ask, nil
 }
 
+// takenAtOnce bounds the Delegations that a cascade decides side by side. Those of a zone that goes do not depend on
+// each other.
+const takenAtOnce = 8
+
 // takeIn decides anew the Delegations of a work: those of a zone that goes, those that wait for a zone, and those for
 // which others left no room in it, where one of these has changed. It comes before the candidates of the work are
 // collected, so that these are decided by the new rules.
@@ -91,34 +94,26 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
 			continue
 		}
-		names := map[string]bool{}
-		var rev int64
+		var names []string
 		if s.Work.Purge != "" {
-			if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Rules(s.Work.Purge), &rev, func(key string, data []byte,
-				_ int64) error {
-				var rules law.NamespaceRules
-				if err := layout.Decode(data, &rules); err != nil {
-					return layout.Unreadable(key, err)
-				}
-				for _, r := range rules.List {
-					names[r.Name] = true
-				}
-				return nil
-			}); err != nil {
+			var err error
+			if names, err = box.delegationsOf(ctx, s.Work.Purge, ""); err != nil {
 				return err
 			}
 		}
 		waiting := box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
-		if err := etcd.EachPage(ctx, box.mem.Client, waiting, &rev, func(key string, _ []byte, _ int64) error {
-			names[key[strings.LastIndexByte(key, '/')+1:]] = true
+		if _, err := etcd.Scan(ctx, box.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
+			_, _, name, _ := layout.WaitingObject(string(kv.Key))
+			names = append(names, name)
 			return nil
-		}); err != nil {
+		}, clientv3.WithKeysOnly()); err != nil {
 			return err
 		}
+		slices.Sort(names)
 		// The work of a new zone decides all that waits for it after this, and the work of a Delegation what its own
 		// namespaces have.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
-		for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), takenAtOnce) {
+		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {
 				group.Go(func() error { return box.reconsiderDelegation(within, scan.Target.Namespace, name, covered) })
@@ -134,87 +129,60 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
+// delegationsOf returns the names of the Delegations that give a namespace its rules in the zone with that uid; "": those
+// of all namespaces, of which one may come more than once.
+func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
+	add := func(v any) {
+		if rules, _ := v.(*law.NamespaceRules); rules != nil {
+			for _, r := range rules.List {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	key := law.RulesKey(zone, namespace)
+	if namespace != "" {
+		v, err := box.readFact(ctx, key)
+		add(v)
+		return names, err
+	}
+	_, err = etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Rules(zone), "", 0, func(kv *mvccpb.KeyValue) error {
+		v, err := layout.DecodeFact(key, kv.Value)
+		add(v)
+		return err
+	})
+	return names, err
+}
+
 // reconsiderDelegation decides a Delegation anew, in a transaction of its own. covered says that what its rules may
 // concern is decided after this.
 func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
-	key := box.mem.Layout.Delegation(namespace, name)
 	for {
-		r, err := box.mem.Client.Get(ctx, key)
-		if err != nil || len(r.Kvs) == 0 {
+		o, mod, err := box.readDelegation(ctx, namespace, name)
+		if err != nil || o == nil {
 			return err
-		}
-		o := &v1alpha1.Delegation{}
-		if err := box.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
-			return fmt.Errorf("%s cannot be read: %w", key, err)
 		}
 		ask, err := box.DelegationAsk(o, o)
 		if err != nil {
 			return err
 		}
 		ask.Cascade, ask.Covered = true, covered
-		tx, _ := box.DelegationTx(ask, o, o, r.Kvs[0].ModRevision)
-		out, err := box.com.Commit(ctx, tx)
-		if err != nil {
+		tx, _ := box.DelegationTx(ask, o, o, mod)
+		if out, err := box.com.Commit(ctx, tx); err != nil || out.OK {
 			return err
-		}
-		if out.OK {
-			return nil
 		}
 	}
 }
 
-// scanNamespaces finds the records that some namespaces have in a zone, and what of them waits there for it. It reads
-// what is in these namespaces, not what others have in the zone.
-func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
-	var rev int64
-	for _, namespace := range scan.Namespaces {
-		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
-			mod int64) error {
-			o := &v1alpha1.Record{}
-			if err := box.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
-				_, object, _ := box.mem.Layout.ObjectName(key)
-				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
-			}
-			in, waits, err := objects.Adopted(o)
-			switch {
-			case err != nil:
-				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: o.Name}, err)
-			case in != nil && in.Zone.UID == scan.Zone, in == nil && waits.For(&scan):
-				c, err := box.recordCandidate(ctx, o)
-				if err != nil {
-					return err
-				}
-				c.stands = in != nil
-				found(c)
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
-			o := &v1alpha1.Zone{}
-			if err := box.mem.Zones.Decode(ctx, key, data, mod, o); err != nil {
-				return fmt.Errorf("%s cannot be read: %w", key, err)
-			}
-			if o.Status.FQDN != "" {
-				return nil
-			}
-			spec, err := objects.ZoneSpec(o)
-			if err != nil {
-				return fmt.Errorf("%s cannot be read: %w", key, err)
-			}
-			if spec.Waiting().For(&scan) {
-				found(candidate{letter: layout.WaitingZone, namespace: namespace, object: o.Name, uid: string(o.UID),
-					created: o.CreationTimestamp.Unix()})
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
+// readDelegation reads one Delegation from etcd; nil when there is none.
+func (box *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
+	key := box.mem.Layout.Delegation(namespace, name)
+	r, err := box.mem.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
 	}
-	return nil
+	o, mod := &v1alpha1.Delegation{}, r.Kvs[0].ModRevision
+	if err := box.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, mod, o); err != nil {
+		return nil, 0, fmt.Errorf("%s cannot be read: %w", key, err)
+	}
+	return o, mod, nil
 }
-
-// takenAtOnce bounds the Delegations that a cascade decides side by side. Those of a zone that goes do not depend on
-// each other.
-const takenAtOnce = 8

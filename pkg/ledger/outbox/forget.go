@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -15,28 +16,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// SweepCondensed removes what is condensed of zones that have settled since, or are gone, and parts that no key
-// names. A step that is condensed meanwhile has another revision.
+// SweepCondensed removes what is condensed of zones that have settled since, or are gone, and parts that no key names.
+// A step that is condensed meanwhile has another revision.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
-	type stored struct {
-		key string
-		mod int64
-	}
-	room, rev := box.mem.Layout.Room("condensed"), int64(0)
-	found := map[string][]stored{} // by uid, the key that names the parts first
-	for from, more := room, true; more; {
-		r, err := box.mem.Client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(etcd.PurgePage),
-			clientv3.WithKeysOnly(), clientv3.WithRev(rev))
-		if err != nil || len(r.Kvs) == 0 {
-			return err
-		}
-		rev, more = r.Header.Revision, r.More
-		for _, kv := range r.Kvs {
-			key := string(kv.Key)
-			uid, _, _ := strings.Cut(strings.TrimPrefix(key, room), "/")
-			found[uid] = append(found[uid], stored{key, kv.ModRevision})
-			from = key + "\x00"
-		}
+	found := map[string][]*mvccpb.KeyValue{} // by uid, the key that names the parts first
+	room := box.mem.Layout.Room("condensed")
+	_, err := etcd.Scan(ctx, box.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
+		found[uid] = append(found[uid], kv)
+		return nil
+	}, clientv3.WithKeysOnly())
+	if err != nil || len(found) == 0 {
+		return err
 	}
 	standing, purged, err := box.zonesInStore(ctx)
 	if err != nil {
@@ -53,12 +44,12 @@ func (box *Outbox) SweepCondensed(ctx context.Context) error {
 			}
 		}
 		names := box.mem.Layout.Condensed(uid)
-		for _, x := range keys {
-			cmps := []clientv3.Cmp{etcd.RevisionIs(x.key, x.mod)}
-			if x.key != names {
+		for _, kv := range keys {
+			cmps := []clientv3.Cmp{etcd.RevisionIs(string(kv.Key), kv.ModRevision)}
+			if string(kv.Key) != names {
 				cmps = append(cmps, etcd.Absent(names))
 			}
-			done, err := box.mem.Client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(x.key)).Commit()
+			done, err := box.mem.Client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(string(kv.Key))).Commit()
 			if err != nil {
 				return err
 			}

@@ -12,24 +12,20 @@ import (
 	"time"
 )
 
-func newLanes(most int) *lanes {
-	return &lanes{busy: map[string]bool{}, most: most, slice: laneSlice}
-}
-
 // Works of one namespace follow each other.
 func TestLanes_oneOfANamespace(t *testing.T) {
-	p := newLanes(1)
+	p := newLanes(1, laneSlice)
 	if !p.takeLane("team-0") || p.takeLane("team-0") {
 		t.Error("two cascades of one namespace run at once, or none")
 	}
-	at, ok := p.awaitPlace(t.Context())
-	if !ok || p.len() != 1 {
+	at := &place{}
+	if err := p.takePlace(t.Context(), at); err != nil || len(p.places) != 1 {
 		t.Error("the first cascade has no place")
 	}
 	if !p.leaveLane("team-0") {
 		t.Error("a work that came to a busy lane is not told")
 	}
-	if p.givePlaceUp(at); p.len() != 0 {
+	if p.givePlaceUp(at); len(p.places) != 0 {
 		t.Error("the place of a cascade that ended is still taken")
 	}
 }
@@ -38,7 +34,7 @@ func TestLanes_oneOfANamespace(t *testing.T) {
 // has a slice of time, in turn.
 func TestLanes_haveSlicesOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newLanes(maxLanes)
+		p := newLanes(maxLanes, laneSlice)
 		var mu sync.Mutex
 		var order []string
 		begins := func(name string) { mu.Lock(); order = append(order, name); mu.Unlock() }
@@ -48,7 +44,8 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 			name := fmt.Sprintf("team-%d", i)
 			time.Sleep(time.Millisecond) // they come in this order
 			go func() {
-				at, _ := p.awaitPlace(t.Context())
+				at := &place{}
+				_ = p.takePlace(t.Context(), at)
 				begins(name)
 				for {
 					select {
@@ -58,10 +55,8 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 					case <-time.After(10 * time.Millisecond):
 					}
 					if p.isOverdue(at) {
-						turn := p.joinQueue()
 						p.givePlaceUp(at)
-						<-turn
-						at.since = time.Now()
+						_ = p.takePlace(t.Context(), at)
 						begins(name)
 					}
 				}
@@ -79,8 +74,8 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 		}
 		time.Sleep(laneSlice)
 		synctest.Wait()
-		if p.len() != maxLanes {
-			t.Errorf("%d places are taken", p.len())
+		if len(p.places) != maxLanes {
+			t.Errorf("%d places are taken", len(p.places))
 		}
 		close(stop)
 	})

@@ -28,14 +28,14 @@ func (box *Outbox) TryWaiting(ctx context.Context) (owed int, err error) {
 // DrawWaiting returns what a round would try, by namespace.
 func (box *Outbox) DrawWaiting(ctx context.Context) (map[string][]string, error) {
 	room := box.mem.Layout.Room("orphans")
-	chosen, _, err := box.drawWaiting(ctx, room, room, maxListed)
+	chosen, _, err := box.drawWaiting(ctx, room, "", maxListed)
 	out := map[string][]string{}
 	for _, c := range chosen {
-		out[c.namespace] = append(out[c.namespace], c.object)
+		out[c.Namespace] = append(out[c.Namespace], c.Name)
 	}
 	return out, err
 }
 
 // SetLanes has at most n cascades run at once, each for a slice: with laneSlice a test that a lane gives way would need
 // a cascade of many seconds.
-func (box *Outbox) SetLanes(n int, slice time.Duration) { box.lanes.most, box.lanes.slice = n, slice }
+func (box *Outbox) SetLanes(n int, slice time.Duration) { box.lanes = newLanes(n, slice) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -30,12 +31,6 @@ const (
 	sweptAtOnce = 100
 )
 
-// kept is a last serial as this server first met it at its revision.
-type kept struct {
-	mod int64
-	at  time.Time
-}
-
 // forgettable is a last serial of a namespace's.
 type forgettable struct {
 	key  string
@@ -48,56 +43,39 @@ type forgettable struct {
 // made again later would begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts
 // that from the time left, and the others begin anew at its revision. Together they never count more than passed, and
 // less where servers end sooner.
-func (box *Outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {
-	known, by := map[string]kept{}, map[string][]forgettable{}
+func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
+	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
-	send := func() {
-		if len(ops) > 0 { // where one has changed meanwhile they have their turn in an hour
-			_, _ = box.mem.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
-		}
-		cmps, ops = nil, nil
-	}
 	write := func(key string, mod int64, op clientv3.Op) {
-		if cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op); len(ops) == sweptAtOnce {
-			send()
-		}
+		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
-	var rev int64
-	err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Room("serials"), &rev, func(key string, data []byte, mod int64) error {
+	seen := box.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var last law.LastSerial
-		if layout.Decode(data, &last) != nil {
-			return nil // fsck says so
+		if layout.Decode(kv.Value, &last) != nil {
+			return // fsck says so
 		}
-		k, ok := seen[key]
-		if !ok || k.mod != mod {
-			k = kept{mod, time.Now()}
-		}
-		known[key] = k
-		switch next, due := Keep(last, time.Since(k.at)); {
+		key := string(kv.Key)
+		switch next, due := Keep(last, known); {
 		case due && next == nil:
-			write(key, mod, clientv3.OpDelete(key))
-			return nil
+			write(key, kv.ModRevision, clientv3.OpDelete(key))
 		case due:
-			write(key, mod, etcd.OpPut(key, layout.Encode(next)))
+			write(key, kv.ModRevision, etcd.OpPut(key, layout.Encode(next)))
 		case last.By != "":
-			by[last.By] = append(by[last.By], forgettable{key, mod, last.Left})
+			by[last.By] = append(by[last.By], forgettable{key, kv.ModRevision, last.Left})
 		}
-		return nil
 	})
-	if err != nil {
-		return seen
-	}
 	for _, left := range by {
-		if len(left) > box.maxLeftBy {
-			slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
-			for _, f := range left[:len(left)-box.maxLeftBy] {
-				write(f.key, f.mod, clientv3.OpDelete(f.key))
-			}
+		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
+		for _, f := range left[:max(0, len(left)-box.maxLeftBy)] {
+			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
-	send()
-	return known
+	for n := 0; n < len(ops); n += sweptAtOnce { // where one has changed meanwhile they have their turn in an hour
+		end := min(len(ops), n+sweptAtOnce)
+		_, _ = box.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
+	}
+	return seen
 }
 
 // Keep subtracts the time that a server has kept a last serial; nil: the serial may go. due says that the result is

@@ -5,6 +5,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -20,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
@@ -60,30 +61,6 @@ type step struct {
 	// zone.
 	zone   string
 	stands bool
-	// done says that the step is decided, and moves that the record is between two zones, and another step takes it
-	// in (I1).
-	done, moves bool
-}
-
-// recordCandidate is a record to decide anew that was found by its object. Where it waits, its key says which
-// namespace kept it out (S2.14).
-func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record) (candidate, error) {
-	c := candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID),
-		created: o.CreationTimestamp.Unix()}
-	_, waits, err := objects.Adopted(o)
-	if err != nil || waits == nil || waits.FQDN.IsZero() {
-		return c, nil // what cannot be read is left out later
-	}
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
-	if err != nil || len(r.Kvs) == 0 {
-		return c, err
-	}
-	var w layout.Waiter
-	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
-		return c, layout.Unreadable(string(r.Kvs[0].Key), err)
-	}
-	c.keptOut = w.KeptOut
-	return c, nil
 }
 
 // stepOf returns the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
@@ -105,14 +82,14 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	if ask.Waits != nil && c.keptOut != "" {
 		ask.Waits.KeptOut, payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
 	}
-	if strings.HasPrefix(s.Work.ID, trialID) {
+	if isTrial(&s.Work) {
 		payer = o.Namespace
 	}
 	w := box.com.WriteOf("records", o, mod)
 	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), s.itemOf(), payer
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if box.isUnchanged(o, plan) {
+		if isUnchanged(o, plan) {
 			plan.Orphan, plan.OrphanBefore = nil, nil
 			return nil, nil, nil
 		}
@@ -128,9 +105,85 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
-// noteResult notes what became of a step by its plan.
-func (st *step) noteResult(p *law.Plan) {
-	st.moves = leavesFor(p)
+// isUnchanged reports whether the decision is what the object says already.
+func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
+	if plan.Zone != nil || len(plan.Writes) > 0 || plan.Record == nil {
+		return false
+	}
+	p := plan.Record
+	have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	if have == nil || o.Status.FQDN != p.FQDN.String() || o.Status.View != p.View || (p.Zone == nil) != (o.Status.ZoneRef == nil) {
+		return false
+	}
+	if p.Zone == nil {
+		return have.Reason == p.Reason && have.Message == p.Message
+	}
+	var endsAt int64
+	if o.Status.EndsAt != nil {
+		endsAt = o.Status.EndsAt.Unix()
+	}
+	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && have.Reason == p.Reason && endsAt == p.EndsAt
+}
+
+// decideRecords decides candidates anew, in order, at most maxSteps. Those that stand in a zone stay or leave first. Then
+// what waits comes in, with what left for another zone (I1).
+func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
+	box.mem.Fault("cascade-step")
+	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	steps, err := box.readSteps(ctx, s, cs)
+	if err != nil {
+		return err
+	}
+	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.stands })
+	leaves, err := box.commitSteps(ctx, s, inside, true)
+	if err != nil {
+		return err
+	}
+	if len(inside) > 0 {
+		cs = slices.DeleteFunc(slices.Clone(cs), func(c candidate) bool {
+			left, stood := leaves[c.UID]
+			return stood && !left
+		})
+		if steps, err = box.readSteps(ctx, s, cs); err != nil {
+			return err
+		}
+	}
+	_, err = box.commitSteps(ctx, s, steps, false)
+	return err
+}
+
+// commitSteps commits steps, together those that probably change one zone. A step that does not go in with the others
+// is decided by itself. inside says that the records stand in these zones: what leaves for another zone is not taken in
+// there yet. leaves says of each record by its uid whether it does so.
+func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, inside bool) (leaves map[string]bool, err error) {
+	leaves = map[string]bool{}
+	for len(steps) > 0 {
+		zone := steps[0].zone
+		var writes []*commit.Write
+		group := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.zone != zone })
+		for _, st := range group {
+			writes = append(writes, st.w)
+		}
+		answers, done := box.com.SubmitInOrder(ctx, zone, writes), 0
+		for ; done < len(group) && answers[done].Out.OK; done++ {
+			st := group[done]
+			leaves[st.UID] = leavesFor(st.w.Plan)
+			box.announceRecord(st.o, st.w.Plan)
+			box.PayNow(ctx, st.w.Plan.PendingCuts)
+		}
+		if done < len(group) {
+			if err := answers[done].Err; err != nil {
+				return nil, err
+			}
+			st := group[done]
+			if leaves[st.UID], err = box.reconsiderRecord(ctx, s, st.candidate, inside); err != nil {
+				return nil, err
+			}
+			done++
+		}
+		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return slices.Contains(group[:done], st) })
+	}
+	return leaves, nil
 }
 
 // leavesFor reports whether the plan releases the record for another zone to take it in (I1).
@@ -138,202 +191,113 @@ func leavesFor(p *law.Plan) bool {
 	return p != nil && p.Record != nil && p.Record.Reason == law.ReasonMoving
 }
 
-// decideCandidates decides at most maxSteps candidates anew, in order. kvs are their records as read.
-func (box *Outbox) decideCandidates(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
-	box.mem.Fault("cascade-step")
-	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
-	steps, err := box.stepsOf(ctx, s, cs, kvs)
-	if err != nil {
-		return err
-	}
-	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.stands })
-	for zone, group := range byZone(inside) {
-		if err := box.inOrder(ctx, s, zone, true, group); err != nil {
-			return err
+// reconsiderRecord decides a record anew, in a transaction of its own. With leaving, it does not wait until another
+// zone has taken the record in.
+func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
+	for {
+		var w *commit.Write
+		o, mod, err := box.mem.ReadRecord(ctx, c.Namespace, c.Name)
+		if err == nil && o != nil && string(o.UID) == c.UID {
+			w, err = box.stepOf(s, c, o, mod)
+		}
+		if errors.Is(err, facts.ErrDamaged) {
+			return false, s.leaveOut(ctx, c.Ref, err)
+		}
+		if err != nil || w == nil {
+			return false, err
+		}
+		out, err := box.com.Commit(ctx, w)
+		if err != nil {
+			return false, err
+		}
+		if !out.OK {
+			continue
+		}
+		box.announceRecord(o, w.Plan)
+		box.PayNow(ctx, w.Plan.PendingCuts)
+		if leaves = leavesFor(w.Plan); !leaves || leaving {
+			return leaves, nil
 		}
 	}
-	var onward []candidate
-	for _, st := range steps {
-		if !st.stands || st.moves {
-			onward = append(onward, st.candidate)
+}
+
+// decideMended decides the records that the work left out and that can be read again.
+func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
+	for _, record := range s.damaged {
+		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
+		if errors.Is(err, facts.ErrDamaged) {
+			continue
 		}
-	}
-	if len(inside) > 0 && len(onward) > 0 {
-		if steps, err = box.readSteps(ctx, s, onward); err != nil {
-			return err
-		}
-	}
-	if len(onward) > 0 {
-		for zone, group := range byZone(steps) {
-			if err := box.inOrder(ctx, s, zone, false, group); err != nil {
-				return err
+		s.damaged = slices.DeleteFunc(slices.Clone(s.damaged), func(r law.Ref) bool { return r == record })
+		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
+			var c candidate
+			if c, err = box.recordCandidate(ctx, o); err == nil {
+				_, err = box.reconsiderRecord(ctx, s, c, false)
 			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// byZone yields steps by the zone that they change, in the order of the first of each.
-func byZone(steps []*step) func(yield func(string, []*step) bool) {
-	return func(yield func(string, []*step) bool) {
-		var zones []string
-		groups := map[string][]*step{}
-		for _, st := range steps {
-			if _, ok := groups[st.zone]; !ok {
-				zones = append(zones, st.zone)
-			}
-			groups[st.zone] = append(groups[st.zone], st)
-		}
-		for _, zone := range zones {
-			if !yield(zone, groups[zone]) {
-				return
-			}
-		}
-	}
-}
-
-// readSteps reads the records of candidates and makes their steps.
+// readSteps reads the records of candidates in one round trip, and makes their steps. Those that are gone are left out.
 func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
-	kvs, err := box.readRecords(ctx, cs)
-	if err != nil {
-		return nil, err
+	if len(cs) == 0 {
+		return nil, nil
 	}
-	return box.stepsOf(ctx, s, cs, kvs)
-}
-
-// readRecords reads the records of candidates, at most maxSteps, in one round trip.
-func (box *Outbox) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.KeyValue, error) {
 	ops := make([]clientv3.Op, 0, len(cs))
 	for _, c := range cs {
-		ops = append(ops, clientv3.OpGet(box.mem.Layout.Record(c.namespace, c.object)))
+		ops = append(ops, clientv3.OpGet(box.mem.Layout.Record(c.Namespace, c.Name)))
 	}
 	box.mem.Stats.Reads.Add(1)
 	r, err := box.mem.Client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
 		return nil, err
 	}
-	kvs := make([]*mvccpb.KeyValue, len(cs))
-	for i := range cs {
-		kvs[i] = etcd.One(r.Responses[i])
-	}
-	return kvs, nil
-}
-
-// stepsOf makes the steps of candidates. Those that are gone are left out.
-func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) ([]*step, error) {
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
-		kv := kvs[i]
-		if kv == nil {
-			continue
+		st, err := box.readStep(ctx, s, c, etcd.One(r.Responses[i]))
+		if errors.Is(err, facts.ErrDamaged) {
+			err = s.leaveOut(ctx, c.Ref, err)
 		}
-		o := &v1alpha1.Record{}
-		if err := box.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
-			if err := s.leaveOut(ctx, c.ref(), err); err != nil {
-				return nil, err
-			}
-			continue
+		if err != nil {
+			return nil, err
 		}
-		if string(o.UID) != c.uid {
-			continue
+		if st != nil {
+			steps = append(steps, st)
 		}
-		var err error
-		st := &step{candidate: c, o: o}
-		if st.w, err = box.stepOf(s, c, o, kv.ModRevision); err != nil {
-			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		st.zone = st.w.Hint
-		if ref := o.Status.ZoneRef; ref != nil {
-			home := box.mem.Layout.Zone(ref.Namespace, ref.Name)
-			zone, err := box.mem.ZoneAt(ctx, home)
-			if err != nil {
-				return nil, err
-			}
-			if st.stands = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.stands {
-				st.zone = home
-			}
-		}
-		steps = append(steps, st)
 	}
 	return steps, nil
 }
 
-// inOrder carries out steps that probably change one zone. inside says that it is the zone that their records are in:
-// what leaves it for another zone is not taken in there yet.
-func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
-	for {
-		answers := box.com.SubmitInOrder(ctx, zone, writesOf(steps))
-		var first *commit.Answer // of those that did not go in
-		for i, st := range steps {
-			a := &answers[i]
-			switch {
-			case a.Err != nil:
-				return a.Err
-			case a.Out.OK:
-				st.done = true
-				st.noteResult(st.w.Plan)
-				box.announceRecord(st.o, st.w.Plan)
-				box.PayNow(ctx, st.w.Plan.PendingCuts)
-			case first == nil:
-				first = a
-			}
-		}
-		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.done })
-		if len(steps) == 0 {
-			return nil
-		}
-		if len(first.Locks) > 0 || first.Later != nil {
-			st := steps[0]
-			plan, err := box.reconsiderRecord(ctx, s, st.candidate)
-			if err != nil {
-				return err
-			}
-			st.noteResult(plan)
-			if st.done = !st.moves || inside; st.done {
-				steps = steps[1:]
-			}
-		} else if err := s.Refresh(ctx, box.mem); err != nil {
-			return err
-		}
-		var err error
-		if steps, err = box.readAgain(ctx, s, inside, steps); err != nil || len(steps) == 0 {
-			return err
-		}
+// readStep makes the step of a candidate whose record stands so; nil: it is gone. Error: facts.ErrDamaged.
+func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *mvccpb.KeyValue) (*step, error) {
+	if kv == nil {
+		return nil, nil
 	}
-}
-
-func writesOf(steps []*step) []*commit.Write {
-	writes := make([]*commit.Write, len(steps))
-	for i, st := range steps {
-		writes[i] = st.w
+	st := &step{candidate: c, o: &v1alpha1.Record{}}
+	if err := box.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, st.o); err != nil {
+		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
-	return writes
-}
-
-// readAgain reads the records of steps again, and returns the steps that are left: those of records that are gone are
-// done, and those of records that left the zone are decided with the ones that wait.
-func (box *Outbox) readAgain(ctx context.Context, s *standing, inside bool, steps []*step) ([]*step, error) {
-	var cs []candidate
-	for _, st := range steps {
-		cs = append(cs, st.candidate)
+	if string(st.o.UID) != c.UID {
+		return nil, nil
 	}
-	found, err := box.readSteps(ctx, s, cs)
-	if err != nil {
+	var err error
+	if st.w, err = box.stepOf(s, c, st.o, kv.ModRevision); err != nil {
 		return nil, err
 	}
-	var left []*step
-	for _, st := range steps {
-		i := slices.IndexFunc(found, func(f *step) bool { return f.candidate == st.candidate })
-		if i < 0 {
-			continue
+	st.zone = st.w.Hint
+	if ref := st.o.Status.ZoneRef; ref != nil {
+		home := box.mem.Layout.Zone(ref.Namespace, ref.Name)
+		zone, err := box.mem.ZoneAt(ctx, home)
+		if err != nil {
+			return nil, err
 		}
-		st.w, st.o = found[i].w, found[i].o
-		if st.stands = found[i].stands; st.stands || !inside {
-			left = append(left, st)
+		if st.stands = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.stands {
+			st.zone = home
 		}
 	}
-	return left, nil
+	return st, nil
 }

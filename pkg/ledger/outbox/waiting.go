@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -48,47 +46,25 @@ const (
 
 // followRounds tries what waits, each tryEvery, until ctx ends.
 func (box *Outbox) followRounds(ctx context.Context) {
-	room := box.mem.Layout.Room("orphans")
-	for next := room; etcd.Pause(ctx, box.tryEvery); {
+	for next := ""; etcd.Pause(ctx, box.tryEvery); {
 		var err error
-		if _, next, err = box.tryRange(ctx, room, next, maxListed, idleShare); next == "" {
-			next = room
-		}
+		_, next, err = box.tryRange(ctx, box.mem.Layout.Room("orphans"), next, maxListed, idleShare)
 		box.logUntried(ctx, err)
 	}
 }
 
-// countWaiting keeps the number of waiting keys near that of the store, until ctx ends.
-func (box *Outbox) countWaiting(ctx context.Context) {
-	room := box.mem.Layout.Room("orphans")
-	for ; ctx.Err() == nil; etcd.Pause(ctx, time.Second) {
-		r, err := box.mem.Client.Get(ctx, room, clientv3.WithPrefix(), clientv3.WithCountOnly())
-		if err != nil {
-			continue
-		}
-		box.waiting.Store(r.Count)
-		_ = etcd.Watch(ctx, box.mem.Client, room, r.Header.Revision, func(events []*clientv3.Event) error {
-			for _, e := range events {
-				if e.IsCreate() {
-					box.waiting.Add(1)
-				} else if e.Type == clientv3.EventTypeDelete {
-					box.waiting.Add(-1)
-				}
-			}
-			return nil
-		})
-	}
-}
-
-// watchLag is how long the number of waiting keys may be behind.
-const watchLag = 500 * time.Millisecond
-
 // followFreed tries what waits at names at which clients took values away, and below their base names, until ctx ends.
-// While nothing waits it reads nothing: most clusters have nothing that waits, and all write.
+// While nothing waits it reads no more than that, and not often: most clusters have nothing that waits, and all write.
 func (box *Outbox) followFreed(ctx context.Context) {
+	var waited time.Time // when something waited last, as far as this server knows
 	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
-		if box.waiting.Load() <= 0 && etcd.Pause(ctx, watchLag) && box.waiting.Load() <= 0 {
-			continue
+		if time.Since(waited) > TryEvery {
+			r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
+			if err != nil || r.Count == 0 {
+				etcd.Pause(ctx, countRest)
+				continue
+			}
+			waited = time.Now()
 		}
 		_, _, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
 		if !at.Apex && err == nil {
@@ -97,6 +73,9 @@ func (box *Outbox) followFreed(ctx context.Context) {
 		box.logUntried(ctx, err)
 	}
 }
+
+// countRest is the time between two looks whether anything waits.
+const countRest = 500 * time.Millisecond
 
 func (box *Outbox) logUntried(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
@@ -107,7 +86,7 @@ func (box *Outbox) logUntried(ctx context.Context, err error) {
 // tryRange tries what waits under a prefix, from a key on, and owes a cascade for what would come in: owed of them.
 // next is the key to go on with, "" at the end of the prefix. rest is how many times as long it rests as it works.
 func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (owed int, next string, err error) {
-	chosen, next, err := box.drawWaiting(ctx, prefix, max(prefix, from), most)
+	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
 		return 0, next, err
 	}
@@ -115,10 +94,10 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 		began := time.Now()
 		w, err := box.tryCandidate(ctx, c)
 		if err != nil {
-			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.namespace, "name", c.object, "why", err.Error())
+			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.Namespace, "name", c.Name, "why", err.Error())
 		}
 		if w != nil {
-			is, err := box.oweTrial(ctx, w, c.namespace)
+			is, err := box.oweTrial(ctx, w, c.Namespace)
 			if err != nil {
 				return owed, next, err
 			}
@@ -126,7 +105,7 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 				owed++
 			}
 		}
-		if etcd.Pause(ctx, time.Duration(rest)*time.Since(began)); ctx.Err() != nil {
+		if !etcd.Pause(ctx, time.Duration(rest)*time.Since(began)) {
 			return owed, next, ctx.Err()
 		}
 	}
@@ -137,8 +116,7 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 // yet to decide these names. A round leaves them to it: what own's rules give back is own's act and ends a hold (S7.5),
 // and what a round brings is the tenant's. An item that cannot be read, or is behind the first ones, makes none wait.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
-		clientv3.WithLimit(maxBelow))
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(), clientv3.WithLimit(maxBelow))
 	if err != nil {
 		return false, err
 	}
@@ -182,59 +160,30 @@ func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) 
 
 // drawWaiting reads the waiting keys under a prefix from a key on, about so many as most, and draws at most maxTried of
 // each namespace.
-func (box *Outbox) drawWaiting(ctx context.Context, prefix, key string, most int) (chosen []candidate, next string, err error) {
+func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
-	for read := 0; read < most; {
-		r, err := box.mem.Client.Get(ctx, key, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(2000),
-			clientv3.WithKeysOnly())
-		if err != nil {
-			return nil, key, err
+	next, err = etcd.Scan(ctx, box.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
+		var c candidate
+		var ok bool
+		if c.letter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok || c.letter == layout.WaitingDelegation {
+			return nil
 		}
-		for _, kv := range r.Kvs {
-			key = string(kv.Key) + "\x00"
-			var c candidate
-			var ok bool
-			if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok || c.letter == layout.WaitingDelegation {
-				continue
-			}
-			met[c.namespace]++
-			if of := drawn[c.namespace]; len(of) < maxTried {
-				drawn[c.namespace] = append(of, c)
-			} else if i := rand.IntN(met[c.namespace]); i < maxTried {
-				of[i] = c
-			}
+		met[c.Namespace]++
+		if of := drawn[c.Namespace]; len(of) < maxTried {
+			drawn[c.Namespace] = append(of, c)
+		} else if i := rand.IntN(met[c.Namespace]); i < maxTried {
+			of[i] = c
 		}
-		if read += len(r.Kvs); !r.More {
-			key = ""
-			break
-		}
-	}
+		return nil
+	}, clientv3.WithKeysOnly())
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
 	// One that refers to a zone and has a name stands under both.
 	slices.SortFunc(chosen, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.object, y.object))
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
 	})
-	return slices.Compact(chosen), key, nil
-}
-
-// trialID is the prefix of the ids of cascades that rounds owe.
-const trialID = "waits-"
-
-// isUntimely reports whether the work is one that a round owes, at a name to which a cascade brings records now. It
-// leaves that name to the cascade, and to the next round.
-func (box *Outbox) isUntimely(w *law.Work) bool {
-	return strings.HasPrefix(w.ID, trialID) && len(w.Scans) > 0 && box.isGaining(w.View, w.Scans[0].Name)
-}
-
-// isGaining reports whether a cascade brings records to a name, or to one above or below it.
-func (box *Outbox) isGaining(view string, n name.Name) bool {
-	if n.IsZero() {
-		return false
-	}
-	h := box.mem.GuessEnclosing(view, n)
-	return h != nil && h.Gains(n)
+	return slices.Compact(chosen), next, err
 }
 
 // tryCandidate decides something that waits without a write, and returns the cascade that would take it in, nil for
@@ -245,7 +194,7 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 	if c.letter == layout.WaitingZone {
 		return box.tryZone(ctx, c)
 	}
-	o, mod, err := box.mem.ReadRecord(ctx, c.namespace, c.object)
+	o, mod, err := box.mem.ReadRecord(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil || o.Status.ZoneRef != nil {
 		return nil, err
 	}
@@ -264,21 +213,26 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 	if err != nil || out.Plan == nil || out.Plan.Record == nil {
 		return nil, err
 	}
-	p := out.Plan.Record
-	if p.Zone == nil && out.Plan.Work != nil {
-		return out.Plan.Work, nil // its name is another namespace's, which the rules allow it no more
+	return box.trialOf(o, waits, out.Plan), nil
+}
+
+// trialOf returns the cascade that a record which waits so needs to come in by a plan, nil for none.
+func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
+	p := plan.Record
+	if p.Zone == nil && plan.Work != nil {
+		return plan.Work // its name is another namespace's, which the rules allow it no more
 	}
 	if have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); p.FQDN.IsZero() || p.Zone == nil && have != nil &&
 		have.Reason == p.Reason {
-		return nil, nil
+		return nil
 	}
 	// A name is held by its base name, so all that waits there is decided together, in the order of S2.8.
-	work := &law.Work{Reason: "what waited may come in", View: p.View, By: c.namespace, Since: box.mem.Now().Unix()}
+	work := &law.Work{Reason: "what waited may come in", View: p.View, By: o.Namespace, Since: box.mem.Now().Unix()}
 	at, exact := p.FQDN, true
-	if out.Plan.Zone != nil {
-		z := out.Plan.Zone.Zone
-		if out.Plan.Zone.Holding.Gains(at) {
-			return nil, nil
+	if plan.Zone != nil {
+		z := plan.Zone.Zone
+		if plan.Zone.Holding.Gains(at) {
+			return nil
 		}
 		if owner, ok := at.Rel(z.FQDN()); ok && !rules.Base(owner).IsApex() {
 			at, _ = rules.Base(owner).In(z.FQDN())
@@ -291,22 +245,21 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) { // it waits for the zone, not at the name
 		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
-	return work, nil
+	return work
 }
 
 // tryZone is tryCandidate for a pending zone.
 func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
-	o, mod, err := box.mem.ReadZone(ctx, c.namespace, c.object)
-	if err != nil || o == nil || o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(c.namespace) {
+	o, mod, err := box.mem.ReadZone(ctx, c.Namespace, c.Name)
+	if err != nil || o == nil {
 		return nil, err
 	}
-	ask, err := box.ZoneAsk(ctx, false, o, o)
-	if err != nil {
+	decide, ask, err := box.askPending(ctx, o)
+	if err != nil || decide == nil {
 		return nil, err
 	}
-	ask.Cascade = true
 	w := box.com.WriteOf("zones", o, mod)
-	w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }
+	w.Ask = decide
 	out, err := box.com.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err
@@ -316,6 +269,6 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	if target := ask.After.ZoneRef; target != nil {
 		scan = law.Scan{Kind: law.ScanPending, Target: target}
 	}
-	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.namespace,
+	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.Namespace,
 		Since: box.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
 }

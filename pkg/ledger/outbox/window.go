@@ -6,15 +6,30 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
+
+// candidate is something to decide anew.
+type candidate struct {
+	law.Ref
+	letter  string
+	created int64
+	came    bool   // it stood in another zone than the one that takes it
+	stands  bool   // it is in the zone
+	keptOut string // law.Waiting.KeptOut
+}
 
 // maxWindow bounds the candidates of a cascade in memory: some five megabytes. With more of them the scans of the
 // work are read once for each window.
@@ -26,16 +41,16 @@ const maxWindow = 1 << 14
 // the namespace that had the name when they began to wait, and all others. Within each, age decides, then uid.
 type window struct {
 	own string
-	// moving says that it is of what moves; else it is of all else.
-	moving bool
-	after  *candidate
-	found  []candidate
-	more   bool
-	names  map[string]string // namespaces, each once in memory
+	// after is the cursor of the work: the window begins behind it. Until what moves has moved it is of that alone.
+	after law.Cursor
+	found []candidate
+	more  bool
+	names map[string]string // namespaces, each once in memory
 }
 
-func (box *Outbox) window(s *standing, moving bool) *window {
-	w := &window{moving: moving, names: map[string]string{}}
+// windowOf returns the window behind the cursor of a work, without candidates.
+func windowOf(s *standing) *window {
+	w := &window{after: s.cursor, names: map[string]string{}}
 	if len(s.Work.Zones) > 0 {
 		w.own = s.Work.Zones[0].Namespace
 	} else if s.Work.Unmarked {
@@ -44,38 +59,48 @@ func (box *Outbox) window(s *standing, moving bool) *window {
 	return w
 }
 
-func (w *window) compareCandidates(x, y candidate) int {
-	rank := func(c candidate) int {
-		switch {
-		case c.came && c.namespace == w.own:
-			return 0
-		case c.came:
-			return 1
-		case c.letter == layout.WaitingZone:
-			return 2
-		case c.stands:
-			return 3
-		case c.namespace == w.own:
-			return 4
-		case c.keptOut == c.namespace:
-			return 5
-		}
-		return 6
+// cursorAt is the cursor of a work that has come to a candidate.
+func (w *window) cursorAt(c candidate) law.Cursor {
+	at := w.after
+	at.Created, at.UID = c.created, c.UID
+	switch {
+	case c.came && c.Namespace == w.own:
+		at.Rank = 0
+	case c.came:
+		at.Rank = 1
+	case c.letter == layout.WaitingZone:
+		at.Rank = 2
+	case c.stands:
+		at.Rank = 3
+	case c.Namespace == w.own:
+		at.Rank = 4
+	case c.keptOut == c.Namespace:
+		at.Rank = 5
+	default:
+		at.Rank = 6
 	}
-	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
+	return at
+}
+
+func compareCursors(x, y law.Cursor) int {
+	return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Created, y.Created), cmp.Compare(x.UID, y.UID))
+}
+
+func (w *window) compareCandidates(x, y candidate) int {
+	return compareCursors(w.cursorAt(x), w.cursorAt(y))
 }
 
 // addCandidate adds a candidate where it may be of this part.
 func (w *window) addCandidate(c candidate) {
-	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 || w.moving && !c.came {
+	if w.after.UID != "" && compareCursors(w.cursorAt(c), w.after) <= 0 || !w.after.Moved && !c.came {
 		return
 	}
-	namespace, ok := w.names[c.namespace]
+	namespace, ok := w.names[c.Namespace]
 	if !ok {
-		namespace = strings.Clone(c.namespace)
+		namespace = strings.Clone(c.Namespace)
 		w.names[namespace] = namespace
 	}
-	c.namespace, c.object = namespace, strings.Clone(c.object)
+	c.Namespace, c.Name = namespace, strings.Clone(c.Name)
 	if w.found = append(w.found, c); len(w.found) >= 2*maxWindow {
 		w.cutToSize()
 	}
@@ -84,47 +109,40 @@ func (w *window) addCandidate(c candidate) {
 // cutToSize keeps the first candidates, each once.
 func (w *window) cutToSize() []candidate {
 	slices.SortFunc(w.found, w.compareCandidates)
-	kept := w.found[:0]
-	for _, c := range w.found {
-		if n := len(kept); n == 0 || kept[n-1].uid != c.uid {
-			kept = append(kept, c)
-		}
-	}
-	if w.found = kept; len(kept) > maxWindow {
-		w.found, w.more = kept[:maxWindow], true
+	w.found = slices.CompactFunc(w.found, func(x, y candidate) bool { return x.UID == y.UID })
+	if len(w.found) > maxWindow {
+		w.found, w.more = w.found[:maxWindow], true
 	}
 	return w.found
 }
 
-// next begins the part behind this one.
-func (w *window) next() {
-	last := w.found[len(w.found)-1]
-	w.after, w.found, w.more = &last, w.found[:0], false
-}
-
-// startBehind begins the part that follows a candidate, which is not collected yet.
-func (w *window) startBehind(last candidate) {
-	w.after, w.found, w.more = &last, nil, false
-}
-
-// collectCandidates finds what a work names. What moves has left no zone without being taken in by the next one,
+// findWindow finds the next candidates of a work. What moves has left no zone without being taken in by the next one,
 // unless the work was interrupted: so it need not be looked for among all that waits, of which strangers may have much
 // (S2.11).
-func (box *Outbox) collectCandidates(ctx context.Context, s *standing, w *window) error {
-	if !w.moving {
-		if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil || box.isUntimely(&s.Work) {
-			return err
-		}
-	}
+func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error) {
+	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
-		if moves := s.moves(scan); moves != w.moving && (moves || !s.again) {
+		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.again) {
 			continue
 		}
-		if err := box.findScanned(ctx, s, scan, w.addCandidate); err != nil {
-			return err
+		var err error
+		if scan.Kind == law.ScanNamespaces {
+			err = box.scanNamespaces(ctx, s, scan, w.addCandidate)
+		} else if prefix := box.scannedKeys(scan); prefix != "" {
+			_, err = etcd.Scan(ctx, box.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+				c, ok, err := box.candidateAt(s, scan, kv)
+				if ok {
+					w.addCandidate(c)
+				}
+				return err
+			})
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	w.cutToSize()
+	return w, nil
 }
 
 // moves reports whether a scan finds Records that are to leave a zone for the one that the work names first.
@@ -132,71 +150,131 @@ func (s *standing) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
 
-// findScanned finds what a scan names, in the order of keys.
-func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
-	var prefix string
+// scannedKeys is the prefix of the keys that a scan goes through; "": it goes through none.
+func (box *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
 	case law.ScanMembers:
-		prefix = box.mem.Layout.MembersBelow(scan.Zone, scan.Owner)
+		return box.mem.Layout.MembersBelow(scan.Zone, scan.Owner)
 	case law.ScanWaiting:
-		prefix = box.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
+		return box.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
-		prefix = box.mem.Layout.WaitingFor(scan.Target)
-	case law.ScanNamespaces:
-		return box.scanNamespaces(ctx, s, scan, found)
+		return box.mem.Layout.WaitingFor(scan.Target)
 	case law.ScanPending:
-		prefix = box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
-	default:
-		return nil
+		return box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 	}
-	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
-	for {
-		r, err := box.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
-		if err != nil {
+	return ""
+}
+
+// candidateAt reads what stands at a key that a scan goes through. It is not ok where that is not to be decided.
+func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
+	if scan.Kind != law.ScanMembers {
+		var w layout.Waiter
+		if err := layout.Decode(kv.Value, &w); err != nil {
+			return c, false, layout.Unreadable(string(kv.Key), err)
+		}
+		if c.letter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok {
+			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
+		}
+		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
+		// takeIn has seen to Delegations. What has moved, or came since, was decided then.
+		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
+		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
+	}
+	// A record that came in since the work was owed was decided then, and holds at that revision (I5). So a client that
+	// goes on writing does not keep the work from its end.
+	if s.since > 0 && kv.ModRevision > s.since {
+		return c, false, nil
+	}
+	c.letter = layout.WaitingRecord
+	if _, _, c.Namespace, c.Name, err = box.mem.Layout.ParseMember(string(kv.Key)); err != nil || !scan.Of(c.Namespace) {
+		return c, false, err
+	}
+	var m law.Member
+	if err := layout.Decode(kv.Value, &m); err != nil {
+		return c, false, layout.Unreadable(string(kv.Key), err)
+	}
+	c.UID, c.created, c.came = m.UID, m.Created, s.moves(scan)
+	c.stands = !c.came
+	return c, true, nil
+}
+
+// scanNamespaces finds the records that some namespaces have in a zone, and what of them waits there for it. It reads
+// what is in these namespaces, not what others have in the zone.
+func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
+	var rev int64
+	for _, namespace := range scan.Namespaces {
+		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
+			mod int64) error {
+			c, ok, err := box.recordScanned(ctx, &scan, key, data, mod)
+			switch {
+			case errors.Is(err, facts.ErrDamaged):
+				_, object, _ := box.mem.Layout.ObjectName(key)
+				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
+			case ok:
+				found(c)
+			}
+			return err
+		}); err != nil {
 			return err
 		}
-		for _, kv := range r.Kvs {
-			c := candidate{letter: layout.WaitingRecord}
-			if scan.Kind == law.ScanMembers {
-				// A record that came in since the work was owed was decided then, and holds at that revision (I5). So
-				// a client that goes on writing does not keep the work from its end.
-				if s.since > 0 && kv.ModRevision > s.since {
-					continue
-				}
-				if _, _, c.namespace, c.object, err = box.mem.Layout.ParseMember(string(kv.Key)); err != nil {
-					return err
-				}
-				if !scan.Of(c.namespace) {
-					continue
-				}
-				var m law.Member
-				if err := layout.Decode(kv.Value, &m); err != nil {
-					return layout.Unreadable(string(kv.Key), err)
-				}
-				c.uid, c.created, c.came = m.UID, m.Created, s.moves(scan)
-				c.stands = !c.came
-			} else {
-				var w layout.Waiter
-				if err := layout.Decode(kv.Value, &w); err != nil {
-					return layout.Unreadable(string(kv.Key), err)
-				}
-				var ok bool
-				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
-					return fmt.Errorf("%q is no waiting key", kv.Key)
-				}
-				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
-					continue
-				}
-				if kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves) {
-					continue // it has moved, or came since: it was decided then
-				}
-				c.uid, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
+		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+			o := &v1alpha1.Zone{}
+			if err := box.mem.Zones.Decode(ctx, key, data, mod, o); err != nil {
+				return fmt.Errorf("%s cannot be read: %w", key, err)
 			}
-			found(c)
-		}
-		if !r.More {
+			if o.Status.FQDN != "" {
+				return nil
+			}
+			spec, err := objects.ZoneSpec(o)
+			if err != nil {
+				return fmt.Errorf("%s cannot be read: %w", key, err)
+			}
+			if spec.Waiting().For(&scan) {
+				found(candidate{Ref: spec.Ref, letter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
+			}
 			return nil
+		}); err != nil {
+			return err
 		}
-		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	}
+	return nil
+}
+
+// recordScanned reads a record that a scan of namespaces comes to. It is ok where it is in the zone, or waits for it.
+func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool, err error) {
+	o := &v1alpha1.Record{}
+	if err := box.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
+		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
+	}
+	in, waits, err := objects.Adopted(o)
+	if err != nil {
+		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
+	}
+	if in != nil && in.Zone.UID != scan.Zone || in == nil && !waits.For(scan) {
+		return c, false, nil
+	}
+	c, err = box.recordCandidate(ctx, o)
+	c.stands = in != nil
+	return c, err == nil, err
+}
+
+// recordCandidate is a record to decide anew that was found by its object. Where it waits, its key says which
+// namespace kept it out (S2.14).
+func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record) (candidate, error) {
+	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
+		created: o.CreationTimestamp.Unix()}
+	_, waits, err := objects.Adopted(o)
+	if err != nil || waits == nil || waits.FQDN.IsZero() {
+		return c, nil // what cannot be read is left out later
+	}
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
+	if err != nil || len(r.Kvs) == 0 {
+		return c, err
+	}
+	var w layout.Waiter
+	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
+		return c, layout.Unreadable(string(r.Kvs[0].Key), err)
+	}
+	c.keptOut = w.KeptOut
+	return c, nil
 }

@@ -20,7 +20,8 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	find := func(found func(candidate)) {
 		for i := range n {
 			i := i * 7919 % n
-			c := candidate{letter: layout.WaitingRecord, namespace: []string{"own", "other"}[i%2], object: fmt.Sprintf("r%d", i), uid: fmt.Sprintf("uid-%d", i), created: int64(i / 5)}
+			c := candidate{Ref: law.Ref{Namespace: []string{"own", "other"}[i%2], Name: fmt.Sprintf("r%d", i), UID: fmt.Sprintf("uid-%d", i)},
+				letter: layout.WaitingRecord, created: int64(i / 5)}
 			if i%1000 == 0 {
 				c.letter = layout.WaitingZone
 			}
@@ -30,12 +31,13 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 			}
 		}
 	}
-	var box *Outbox
 	var all []candidate
-	s := &standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}}
-	for w := box.window(s, false); ; w.next() {
+	s := &standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}, cursor: law.Cursor{Moved: true}}
+	for {
+		w := windowOf(s)
 		find(w.addCandidate)
 		part := w.cutToSize()
+		s.cursor = w.cursorAt(part[len(part)-1])
 		if len(part) > maxWindow || cap(w.found) > 4*maxWindow {
 			t.Fatalf("%d candidates, room for %d", len(part), cap(w.found))
 		}
@@ -48,10 +50,10 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, c := range all {
-		if c.letter == layout.WaitingZone && i > n/1000 || seen[c.uid] {
+		if c.letter == layout.WaitingZone && i > n/1000 || seen[c.UID] {
 			t.Fatalf("%d: %+v", i, c)
 		}
-		seen[c.uid] = true
+		seen[c.UID] = true
 	}
 	if len(all) != n {
 		t.Errorf("%d of %d", len(all), n)

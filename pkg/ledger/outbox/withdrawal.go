@@ -7,8 +7,8 @@ import (
 	"context"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -29,77 +29,28 @@ const (
 	maxCounted = 100
 )
 
-// Announce is called for each Record and Zone that the rules allow no more since a cascade came to it, with the time at
-// which it ends, and with 0 where a rule came back (S2.12, S3.5). It must not wait.
-type Announce func(o metav1.Object, endsAt int64, message string)
-
-// announceRecord announces what a committed plan says of a Record; o is the Record before it.
-func (box *Outbox) announceRecord(o *v1alpha1.Record, plan *law.Plan) {
-	p := plan.Record
-	if box.announce == nil || p == nil || p.Zone == nil || (p.EndsAt != 0) == (o.Status.EndsAt != nil) {
-		return
-	}
-	box.announce(o, p.EndsAt, p.Message)
-}
-
-// announceZone is announceRecord for a Zone.
-func (box *Outbox) announceZone(o *v1alpha1.Zone, plan *law.Plan) {
-	c := plan.Zone
-	if box.announce == nil || c == nil || c.Zone.Pending || c.Delegated == nil || (c.Holding.Withdrawn != "") == (o.Status.EndsAt != nil) {
-		return
-	}
-	box.announce(o, c.EndsAt, c.Delegated.Message)
-}
-
-// counted is a withdrawal as this server first met it.
-type counted struct {
-	law.Withdrawal
-	at time.Time
-}
-
-// followWithdrawals sweeps beside the other sweeps: a hundred commits take up to a second, and no cascade waits for
-// them.
-func (box *Outbox) followWithdrawals(ctx context.Context) {
-	tick := time.NewTicker(4 * sweepEvery)
-	defer tick.Stop()
-	for seen := box.sweepWithdrawals(ctx, nil); ; seen = box.sweepWithdrawals(ctx, seen) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
 // countEvery is the time after which a server writes down what it counted of a period.
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
 // sweepWithdrawals counts how long servers ran since the rules of a zone took something from a namespace, and has that
 // released when the period is over (S2.5, S3.5). As with last serials no clock moves it: each server counts from when
 // it met what another wrote down last, and the first one that is due writes.
-func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[law.Key]counted) map[law.Key]counted {
-	known, written := map[law.Key]counted{}, 0
+func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
+	written := 0
 	var zones map[string]law.Place
-	var rev int64
-	if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Room("withdrawn"), &rev, func(key string, data []byte, mod int64) error {
+	return box.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var w law.Withdrawal
-		k, err := box.mem.Layout.ParseWithdrawal(key)
+		k, err := box.mem.Layout.ParseWithdrawal(string(kv.Key))
 		if err == nil {
-			err = layout.Decode(data, &w)
+			err = layout.Decode(kv.Value, &w)
 		}
 		if err != nil {
-			klog.FromContext(ctx).Error(layout.Unreadable(key, err), "a withdrawal does not end")
-			return nil
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal does not end")
+			return
 		}
-		c, ok := seen[k]
-		if !ok || c.Withdrawal != w {
-			c = counted{w, time.Now()}
-		}
-		known[k] = c
-		passed := time.Since(c.at)
-		every := countEvery(time.Duration(w.Grace) * time.Second)
-		if over := w.Passed+int64(passed.Seconds()) >= w.Grace; w.Over() || !over && passed < every || written == maxCounted {
-			return nil
+		over := w.Passed+int64(known.Seconds()) >= w.Grace
+		if w.Over() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCounted {
+			return
 		}
 		written++
 		if zones == nil {
@@ -107,16 +58,12 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[law.Key]counte
 		}
 		place, ok := zones[k.Object]
 		if !ok {
-			return nil // the zone is gone, or about to be
+			return // the zone is gone, or about to be
 		}
-		if err := box.countWithdrawal(ctx, k, mod, place, w, passed); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", key)
+		if err := box.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
 		}
-		return nil
-	}); err != nil {
-		return seen
-	}
-	return known
+	})
 }
 
 // listPlaces returns where zones stand, by uid, as far as the memory of this server goes.

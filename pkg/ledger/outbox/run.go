@@ -1,0 +1,174 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// sweepEvery is the time between two looks into the outbox, dutyEvery that between two of most duties.
+const (
+	sweepEvery = 500 * time.Millisecond
+	dutyEvery  = 4 * sweepEvery
+)
+
+// Run carries out what writes owe, and does its other duties beside that, so that neither waits for the other. It
+// returns when ctx ends. Several servers may run it on one store: every step is decided by the law, guarded, and worth
+// nothing the second time.
+func (box *Outbox) Run(ctx context.Context) error {
+	defer box.lanes.Wait()
+	var duties sync.WaitGroup
+	defer duties.Wait()
+	for _, duty := range []struct {
+		every time.Duration
+		do    func(context.Context, sightings) sightings
+	}{
+		{dutyEvery, box.sweepCuts}, {dutyEvery, box.sweepMarks}, {dutyEvery, box.sweepWithdrawals},
+		{box.usageEvery, box.sweepUsage}, {box.serialsEvery, box.sweepSerials}, {box.serialsEvery,
+			func(ctx context.Context, _ sightings) sightings {
+				_ = box.SweepCondensed(ctx) // what is left of it goes in an hour
+				return nil
+			}},
+	} {
+		duties.Go(func() { repeatDuty(ctx, duty.every, duty.do) })
+	}
+	duties.Go(func() { box.followRounds(ctx) })
+	duties.Go(func() { box.followFreed(ctx) })
+	for all := true; ; all = false {
+		box.sweepOutbox(ctx, all)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-box.com.Owing():
+		case <-time.After(sweepEvery):
+		}
+	}
+}
+
+// sweepOutbox begins to carry out what is due in the outbox, lane by lane.
+func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
+	due := map[string][]*standing{}
+	var order []string
+	for _, s := range box.listDue(ctx, all) {
+		name := s.Work.By
+		if due[name] == nil {
+			order = append(order, name)
+		}
+		due[name] = append(due[name], s)
+	}
+	for _, name := range order {
+		if !box.lanes.takeLane(name) {
+			continue
+		}
+		box.lanes.Go(func() {
+			defer func() {
+				if box.lanes.leaveLane(name) {
+					box.com.Rouse()
+				}
+			}()
+			at := &place{}
+			defer box.lanes.givePlaceUp(at)
+			if box.lanes.takePlace(ctx, at) != nil {
+				return
+			}
+			for _, s := range due[name] {
+				s.place = at
+				box.takeUp(ctx, s)
+			}
+		})
+	}
+}
+
+// listDue returns the works that this server is to carry out, oldest first: its own, those of which another server
+// has said nothing for foreignAfter, and with all also those that no server carries out yet.
+func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
+	known := map[string]bool{}
+	box.listed = box.sweepRoom(ctx, "outbox", box.listed, func(kv *mvccpb.KeyValue, quiet time.Duration) {
+		s := &standing{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision}
+		if err := layout.Decode(kv.Value, &s.Work); err != nil {
+			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
+			return
+		}
+		known[s.Work.ID] = true
+		own := box.com.Owns(s.Work.ID)
+		failed, rests := box.failed.isResting(s.Work.ID)
+		if s.again = failed || !own; !rests && (own || all && s.Work.Runner == "" || quiet >= foreignAfter) {
+			works = append(works, s)
+		}
+	})
+	box.failed.keepOnly(known)
+	slices.SortStableFunc(works, func(x, y *standing) int { return cmp.Compare(x.since, y.since) })
+	return works
+}
+
+// takeUp carries a work out if it is still due: it may have ended after the outbox was read.
+func (box *Outbox) takeUp(ctx context.Context, s *standing) {
+	if ctx.Err() != nil {
+		return
+	}
+	switch err := box.tryWork(ctx, s); {
+	case err == nil, errors.Is(err, commit.ErrThrough), errors.Is(err, commit.ErrElsewhere):
+		box.com.Disown(s.Work.ID)
+	case errors.Is(err, journal.ErrDelivered):
+		box.failed.countFailure(s.Work.ID, longestWait)
+	case ctx.Err() == nil:
+		klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason,
+			"in", box.failed.countFailure(s.Work.ID, longestRest))
+	}
+}
+
+func (box *Outbox) tryWork(ctx context.Context, s *standing) (err error) {
+	defer box.com.Recover(ctx, nil, &err)
+	if err := s.Refresh(ctx, box.mem); err != nil {
+		return err
+	}
+	return box.carryOut(ctx, s)
+}
+
+// sweepMarks has zones delivered that their cascades held back too long (S7.2). It ends the locks of works whose items
+// are lost, by a fault of the store, since no cascade would. An item goes with the last of its marks, so one that stands
+// here has its item, or has lost it.
+func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
+	box.mem.Forget(time.Now().Add(-facts.Remembers))
+	now := box.mem.Now().Unix()
+	for k, h := range box.mem.Unsettled() {
+		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+		var err error
+		for _, mark := range h.Works {
+			if mark.Locks.IsZero() {
+				continue
+			}
+			r, failed := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
+			if err = failed; err == nil && len(r.Kvs) == 0 {
+				err = box.decideMark(ctx, nil, place, mark.ID, zones.DecideUnlocked)
+			}
+		}
+		if err == nil && h.OverdueAt(now) {
+			_, err = box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+				return func(seen *law.Seen) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
+			})
+		}
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
+		}
+	}
+	return nil
+}
