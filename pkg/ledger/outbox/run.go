@@ -143,9 +143,9 @@ func (box *Outbox) tryWork(ctx context.Context, s *standing) (err error) {
 	return box.carryOut(ctx, s)
 }
 
-// sweepMarks has zones delivered that their cascades held back too long (S7.2). It ends the locks of works whose items
-// are lost, by a fault of the store, since no cascade would. An item goes with the last of its marks, so one that stands
-// here has its item, or has lost it.
+// sweepMarks has zones delivered that their cascades held back too long (S7.2). It takes away the marks of works whose
+// items are lost, by a fault of the store, since no cascade would: they keep names locked and zones back. An item goes
+// with the last of its marks, so one that stands here has its item, or has lost it.
 func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	box.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := box.mem.Now().Unix()
@@ -153,12 +153,9 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		var err error
 		for _, mark := range h.Works {
-			if mark.Locks.IsZero() {
-				continue
-			}
 			r, failed := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 			if err = failed; err == nil && len(r.Kvs) == 0 {
-				err = box.decideMark(ctx, nil, place, mark.ID, zones.DecideUnlocked)
+				err = box.decideMark(ctx, nil, place, mark.ID, decideLost)
 			}
 		}
 		if err == nil && h.OverdueAt(now) {
@@ -171,4 +168,17 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		}
 	}
 	return nil
+}
+
+// decideLost takes away the mark of a work whose item is lost. Where there is an item by now, as of another work with
+// its id, the mark stays.
+func decideLost(seen *law.Seen, place law.Place, id string) law.Outcome {
+	item, ok := seen.Get(law.WorkKey(id))
+	if !ok {
+		return law.Outcome{Need: []law.Key{law.WorkKey(id)}}
+	}
+	if work, _ := item.(*law.Work); work != nil {
+		return law.Outcome{Plan: &law.Plan{}}
+	}
+	return zones.DecideThrough(seen, place, id)
 }
