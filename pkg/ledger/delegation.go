@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // A write of a Delegation is one transaction: it writes the object, its Zone, with another revision and the same
@@ -49,7 +50,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // S2.4
 		return l.com.Plain(ctx, key, expected, put)
 	}
-	ask, err := l.box.DelegationAsk(w.before, w.after)
+	ask, err := l.delegationAsk(w.before, w.after)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
@@ -67,12 +68,22 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	return out, nil
 }
 
+// delegationAsk makes the request to the law for a client's write of a Delegation.
+func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationAsk, error) {
+	ask, err := objects.DelegationAsk(before, after)
+	if err != nil {
+		return ask, commit.Status("delegations", ask.Name, err)
+	}
+	ask.Now, ask.WorkID, ask.Terminating = l.mem.Now(), etcd.NewID(), l.box.Terminates(ask.Namespace)
+	return ask, nil
+}
+
 // PreviewDelegation is PreviewRecord for a Delegation.
 func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.Delegation) error {
 	if before != nil && after != nil && delegationUnchanged(before, after) {
 		return nil
 	}
-	ask, err := l.box.DelegationAsk(before, after)
+	ask, err := l.delegationAsk(before, after)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		after.UID = types.UID(etcd.NewID()) // a dry run has not given it one; the law tells zones apart by it
 		defer func() { after.UID = "" }()
 	}
-	ask, err := l.box.ZoneAsk(ctx, mayEstablish(ctx), before, after)
+	ask, err := l.zoneAsk(ctx, before, after)
 	if err != nil {
 		return err
 	}

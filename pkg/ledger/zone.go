@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // Zones decorates the raw storage of Zones. raw must be built with a client from StorageClient.
@@ -75,13 +76,26 @@ func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
 	return o.Status.DNSSEC.DS
 }
 
+// zoneAsk makes the request to the law for a client's write of a zone.
+func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zones.ZoneAsk, error) {
+	ask, err := objects.ZoneAsk(before, after)
+	if err != nil && after != nil {
+		return ask, commit.Status("zones", after.Name, err)
+	}
+	if err != nil {
+		return ask, err
+	}
+	ask.MayEstablish, ask.Now, ask.By, ask.WorkID = mayEstablish(ctx), l.mem.Now(), commit.User(ctx), etcd.NewID()
+	return ask, nil
+}
+
 func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	ctx, err := w.startCommit(ctx, l, key, expected, put, "names taken")
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	ask, err := l.box.ZoneAsk(ctx, mayEstablish(ctx), w.before, w.after)
+	ask, err := l.zoneAsk(ctx, w.before, w.after)
 	if err != nil {
 		return commit.Outcome{}, err
 	}

@@ -53,34 +53,6 @@ func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1
 	return tx, placed
 }
 
-// DelegationAsk makes the request to the law for a write of a Delegation.
-func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationAsk, error) {
-	ask := zones.DelegationAsk{Now: box.mem.Now(), WorkID: etcd.NewID()}
-	if before != nil {
-		spec, err := objects.DelegationSpec(before)
-		if err != nil {
-			return ask, fmt.Errorf("delegation %s/%s: %w", before.Namespace, before.Name, err)
-		}
-		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}
-		ask.Before = spec
-		if in := before.Status.ZoneRef; in != nil {
-			ask.In = string(in.UID)
-		} else {
-			ask.Waits = &law.Waiting{Zone: &law.Ref{Namespace: before.Namespace, Name: spec.Zone}}
-		}
-	}
-	if after != nil {
-		spec, err := objects.DelegationSpec(after)
-		if err != nil {
-			return ask, commit.Status("delegations", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
-		}
-		ask.Ref = law.Ref{Namespace: after.Namespace, Name: after.Name, UID: string(after.UID)}
-		ask.After = spec
-	}
-	ask.Terminating = box.Terminates(ask.Namespace)
-	return ask, nil
-}
-
 // takenAtOnce bounds the Delegations that a cascade decides side by side. Those of a zone that goes do not depend on
 // each other.
 const takenAtOnce = 8
@@ -129,8 +101,8 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// delegationsOf returns the names of the Delegations that give a namespace its rules in the zone with that uid; "": those
-// of all namespaces, of which one may come more than once.
+// delegationsOf returns the names of the Delegations that give a namespace its rules in the zone with that uid; "":
+// those of all namespaces, of which one may come more than once.
 func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
 	add := func(v any) {
 		if rules, _ := v.(*law.NamespaceRules); rules != nil {
@@ -161,10 +133,11 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 		if err != nil || o == nil {
 			return err
 		}
-		ask, err := box.DelegationAsk(o, o)
+		ask, err := objects.DelegationAsk(o, o)
 		if err != nil {
 			return err
 		}
+		ask.Now, ask.WorkID, ask.Terminating = box.mem.Now(), etcd.NewID(), box.Terminates(ask.Namespace)
 		ask.Cascade, ask.Covered = true, covered
 		tx, _ := box.DelegationTx(ask, o, o, mod)
 		if out, err := box.com.Commit(ctx, tx); err != nil || out.OK {

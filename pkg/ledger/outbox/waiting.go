@@ -254,7 +254,7 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	if err != nil || o == nil {
 		return nil, err
 	}
-	decide, ask, err := box.askPending(ctx, o)
+	decide, ask, err := box.askPending(o)
 	if err != nil || decide == nil {
 		return nil, err
 	}

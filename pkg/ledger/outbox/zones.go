@@ -5,73 +5,26 @@ package outbox
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/zones"
-	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// ZoneAsk makes the request to the law for a write of a zone.
-func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after *v1alpha1.Zone) (zones.ZoneAsk, error) {
-	ask := zones.ZoneAsk{MayEstablish: mayEstablish, Now: box.mem.Now(), By: commit.User(ctx), WorkID: etcd.NewID()}
-	if before != nil {
-		z, err := objects.LawZone(before)
-		if err != nil {
-			return ask, err
-		}
-		ask.Before, ask.Annotated = z, before.Annotations[v1alpha1.AnnotationDelete] == string(before.UID)
-		if z.Pending {
-			spec, err := objects.ZoneSpec(before)
-			if err != nil {
-				return ask, err
-			}
-			ask.Waits = spec.Waiting()
-		}
-	}
-	if after != nil {
-		spec, err := objects.ZoneSpec(after)
-		if err != nil {
-			return ask, commit.Status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
-		}
-		ask.After = spec
-		ask.Behind = behindOf(before, after)
-		if before != nil {
-			ask.Renames = objects.Renames(before, after)
-		}
-	}
-	return ask, nil
-}
-
-// behindOf returns what a write of status says of a secondary (S6.11): a serial in the place of the zone's own, which
-// the API lets through for that purpose alone.
-func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
-	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
-		return nil
-	}
-	b := &zones.Behind{Serial: serial.Serial(after.Status.Serial)}
-	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
-		b.Accepted = serial.Serial(accepted)
-	}
-	return b
-}
-
 // askPending makes the question whether a pending zone may stand, as a new child (S3.2); nil: it is not to be decided.
 // No zone takes in what terminates (S2.6).
-func (box *Outbox) askPending(ctx context.Context, o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, *zones.ZoneAsk, error) {
+func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, *zones.ZoneAsk, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(o.Namespace) {
 		return nil, nil, nil
 	}
-	ask, err := box.ZoneAsk(ctx, false, o, o)
-	ask.Cascade = true
+	ask, err := objects.ZoneAsk(o, o)
+	ask.Cascade, ask.Now, ask.WorkID = true, box.mem.Now(), etcd.NewID()
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, &ask, err
 }
 
@@ -166,7 +119,7 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) e
 // reconsiderZone decides a pending zone anew.
 func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
 	_, err := box.decideZone(ctx, &s.Item, c.Ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-		decide, _, err := box.askPending(ctx, o)
+		decide, _, err := box.askPending(o)
 		return decide, err
 	})
 	return err

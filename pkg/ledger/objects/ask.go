@@ -1,0 +1,78 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"fmt"
+	"strconv"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
+)
+
+// ZoneAsk is what a write of a Zone asks the law, as far as the object says it before and after the write; nil: there
+// is none. A Zone that asks for what cannot be read gets a law.Refusal.
+func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
+	if before != nil {
+		if ask.Before, err = LawZone(before); err != nil {
+			return ask, err
+		}
+		ask.Annotated = before.Annotations[v1alpha1.AnnotationDelete] == string(before.UID)
+		if ask.Before.Pending {
+			spec, err := ZoneSpec(before)
+			if err != nil {
+				return ask, err
+			}
+			ask.Waits = spec.Waiting()
+		}
+	}
+	if after == nil {
+		return ask, nil
+	}
+	if ask.After, err = ZoneSpec(after); err != nil {
+		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
+	}
+	ask.Behind = behindOf(before, after)
+	if before != nil {
+		ask.Renames = Renames(before, after)
+	}
+	return ask, nil
+}
+
+// behindOf returns what a write of status says of a secondary (S6.11): a serial in the place of the zone's own, which
+// the API lets through for that purpose alone.
+func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
+	if before == nil || before.Status.Serial == after.Status.Serial {
+		return nil
+	}
+	b := &zones.Behind{Serial: serial.Serial(after.Status.Serial)}
+	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
+		b.Accepted = serial.Serial(accepted)
+	}
+	return b
+}
+
+// DelegationAsk is ZoneAsk for a Delegation.
+func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationAsk, err error) {
+	if before != nil {
+		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}
+		if ask.Before, err = DelegationSpec(before); err != nil {
+			return ask, fmt.Errorf("delegation %s/%s: %w", before.Namespace, before.Name, err)
+		}
+		if in := before.Status.ZoneRef; in != nil {
+			ask.In = string(in.UID)
+		} else {
+			ask.Waits = &law.Waiting{Zone: &law.Ref{Namespace: before.Namespace, Name: ask.Before.Zone}}
+		}
+	}
+	if after != nil {
+		ask.Ref = law.Ref{Namespace: after.Namespace, Name: after.Name, UID: string(after.UID)}
+		if ask.After, err = DelegationSpec(after); err != nil {
+			return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
+		}
+	}
+	return ask, nil
+}
