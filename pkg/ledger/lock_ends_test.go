@@ -229,8 +229,8 @@ func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
 	}
 }
 
-// fsck names the mark of a work that is lost. The server takes it away, so that the names are not locked and the zone is
-// delivered.
+// fsck names the mark of a work that is lost. The server takes it away, so that the names are not locked and the zone
+// is delivered.
 func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -65,16 +65,11 @@ func (box *Outbox) Run(ctx context.Context) error {
 
 // sweepOutbox begins to carry out what is due in the outbox, lane by lane.
 func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
-	due := map[string][]*standing{}
-	var order []string
+	due := map[string][]*standing{} // by namespace, oldest first
 	for _, s := range box.listDue(ctx, all) {
-		name := s.Work.By
-		if due[name] == nil {
-			order = append(order, name)
-		}
-		due[name] = append(due[name], s)
+		due[s.Work.By] = append(due[s.Work.By], s)
 	}
-	for _, name := range order {
+	for name, works := range due {
 		if !box.lanes.takeLane(name) {
 			continue
 		}
@@ -89,7 +84,7 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 			if box.lanes.takePlace(ctx, at) != nil {
 				return
 			}
-			for _, s := range due[name] {
+			for _, s := range works {
 				s.place = at
 				box.takeUp(ctx, s)
 			}

@@ -125,8 +125,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && have.Reason == p.Reason && endsAt == p.EndsAt
 }
 
-// decideRecords decides candidates anew, in order, at most maxSteps. Those that stand in a zone stay or leave first. Then
-// what waits comes in, with what left for another zone (I1).
+// decideRecords decides candidates anew, in order, at most maxSteps. Those that stand in a zone stay or leave first.
+// Then what waits comes in, with what left for another zone (I1).
 func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -166,10 +166,7 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 		}
 		answers, done := box.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
-			st := group[done]
-			leaves[st.UID] = leavesFor(st.w.Plan)
-			box.announceRecord(st.o, st.w.Plan)
-			box.PayNow(ctx, st.w.Plan.PendingCuts)
+			leaves[group[done].UID] = box.noteStep(ctx, group[done])
 		}
 		if done < len(group) {
 			if err := answers[done].Err; err != nil {
@@ -186,39 +183,34 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 	return leaves, nil
 }
 
-// leavesFor reports whether the plan releases the record for another zone to take it in (I1).
-func leavesFor(p *law.Plan) bool {
-	return p != nil && p.Record != nil && p.Record.Reason == law.ReasonMoving
-}
-
 // reconsiderRecord decides a record anew, in a transaction of its own. With leaving, it does not wait until another
 // zone has taken the record in.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
 	for {
-		var w *commit.Write
-		o, mod, err := box.mem.ReadRecord(ctx, c.Namespace, c.Name)
-		if err == nil && o != nil && string(o.UID) == c.UID {
-			w, err = box.stepOf(s, c, o, mod)
-		}
-		if errors.Is(err, facts.ErrDamaged) {
-			return false, s.leaveOut(ctx, c.Ref, err)
-		}
-		if err != nil || w == nil {
+		steps, err := box.readSteps(ctx, s, []candidate{c})
+		if err != nil || len(steps) == 0 {
 			return false, err
 		}
-		out, err := box.com.Commit(ctx, w)
+		out, err := box.com.Commit(ctx, steps[0].w)
 		if err != nil {
 			return false, err
 		}
 		if !out.OK {
 			continue
 		}
-		box.announceRecord(o, w.Plan)
-		box.PayNow(ctx, w.Plan.PendingCuts)
-		if leaves = leavesFor(w.Plan); !leaves || leaving {
+		if leaves = box.noteStep(ctx, steps[0]); !leaves || leaving {
 			return leaves, nil
 		}
 	}
+}
+
+// noteStep tells what a committed step says, and pays what it owes. It reports whether the step releases the record for
+// another zone to take it in (I1).
+func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
+	plan := st.w.Plan
+	box.announceRecord(st.o, plan)
+	box.PayNow(ctx, plan.PendingCuts)
+	return plan.Record != nil && plan.Record.Reason == law.ReasonMoving
 }
 
 // decideMended decides the records that the work left out and that can be read again.

@@ -4,8 +4,8 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -40,30 +40,19 @@ func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			box.com.Usage.Add(law.CountKey(h.UID, ""))
 		}
 	}
-	due := map[string]map[string]bool{} // names of Delegations by the uid of their zone
 	for _, k := range box.com.Usage.Take(usageAtOnce) {
-		if delegated[k.Zone] == nil {
+		h := delegated[k.Zone]
+		if h == nil {
 			continue
 		}
 		names, err := box.delegationsOf(ctx, k.Zone, k.Namespace)
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			err = cmp.Or(box.countUsage(ctx, k.Zone, h.Namespace, name), err)
+		}
 		if err != nil {
 			box.com.Usage.Add(k)
-			klog.FromContext(ctx).V(2).Info("Delegations are counted later", "zone", delegated[k.Zone].Name, "why", err.Error())
-			break
-		}
-		if due[k.Zone] == nil {
-			due[k.Zone] = map[string]bool{}
-		}
-		for _, name := range names {
-			due[k.Zone][name] = true
-		}
-	}
-	for uid, names := range due {
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if err := box.countUsage(ctx, uid, delegated[uid].Namespace, name); err != nil {
-				box.com.Usage.Add(law.CountKey(uid, ""))
-				klog.FromContext(ctx).V(2).Info("a Delegation is counted later", "delegation", name, "why", err.Error())
-			}
+			klog.FromContext(ctx).V(2).Info("Delegations are counted later", "zone", h.Name, "why", err.Error())
 		}
 	}
 	return sightings{}

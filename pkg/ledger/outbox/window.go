@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
@@ -45,12 +44,11 @@ type window struct {
 	after law.Cursor
 	found []candidate
 	more  bool
-	names map[string]string // namespaces, each once in memory
 }
 
 // windowOf returns the window behind the cursor of a work, without candidates.
 func windowOf(s *standing) *window {
-	w := &window{after: s.cursor, names: map[string]string{}}
+	w := &window{after: s.cursor}
 	if len(s.Work.Zones) > 0 {
 		w.own = s.Work.Zones[0].Namespace
 	} else if s.Work.Unmarked {
@@ -95,12 +93,6 @@ func (w *window) addCandidate(c candidate) {
 	if w.after.UID != "" && compareCursors(w.cursorAt(c), w.after) <= 0 || !w.after.Moved && !c.came {
 		return
 	}
-	namespace, ok := w.names[c.Namespace]
-	if !ok {
-		namespace = strings.Clone(c.Namespace)
-		w.names[namespace] = namespace
-	}
-	c.Namespace, c.Name = namespace, strings.Clone(c.Name)
 	if w.found = append(w.found, c); len(w.found) >= 2*maxWindow {
 		w.cutToSize()
 	}
@@ -241,7 +233,8 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 }
 
 // recordScanned reads a record that a scan of namespaces comes to. It is ok where it is in the zone, or waits for it.
-func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool, err error) {
+func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
+	err error) {
 	o := &v1alpha1.Record{}
 	if err := box.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
 		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)

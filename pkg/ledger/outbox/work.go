@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -88,9 +87,9 @@ const (
 	beatEvery    = time.Second
 )
 
-// renewLease says in the item, once a second, that this server carries the work out, and how far it has come. Two
-// servers may begin, after a start or when one stood still: the first to say so goes on, and the other looks on. Only
-// time rests on it, since each step is guarded.
+// renewLease says in the item, once a second, that this server carries the work out. Two servers may begin, after a
+// start or when one stood still: the first to say so goes on, and the other looks on. Only time rests on it, since each
+// step is guarded.
 func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	if s.beaten.IsZero() {
 		s.beaten = time.Now()
@@ -98,6 +97,11 @@ func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
 	}
+	return s.noteProgress(ctx, box)
+}
+
+// noteProgress writes into the item which server carries the work out, and how far it has come.
+func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
 	next.Runner = box.mem.ID
@@ -114,7 +118,8 @@ const maxRest = 20 * time.Millisecond
 // betweenGoes is called after each go of a work, which began at a time and met so many writes of clients. It renews the
 // lease, and rests where clients have written meanwhile, in whichever zone, so that they have server and etcd: a
 // cascade that always has writes under way makes each of theirs wait, and each of several cascades rests the longer.
-// When the slice of its lane is over it gives the place to another one, and waits for its next turn: paused.
+// When the slice of its lane is over it gives the place to another one, and waits for its next turn: paused. Another
+// server may go on with the work meanwhile.
 func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, box); err != nil {
 		return false, err
@@ -125,21 +130,14 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 	if !box.lanes.isOverdue(s.place) {
 		return false, ctx.Err()
 	}
-	box.lanes.givePlaceUp(s.place)
-	waiting, has := context.WithCancel(ctx)
-	var beats sync.WaitGroup
-	var lost error
-	beats.Go(func() {
-		for lost == nil && etcd.Pause(waiting, beatEvery) {
-			lost = s.renewLease(ctx, box)
-		}
-	})
-	err = box.lanes.takePlace(ctx, s.place)
-	has()
-	if beats.Wait(); err == nil {
-		err = lost
+	if err := s.noteProgress(ctx, box); err != nil {
+		return false, err
 	}
-	return true, err
+	box.lanes.givePlaceUp(s.place)
+	if err := box.lanes.takePlace(ctx, s.place); err != nil {
+		return false, err
+	}
+	return true, s.noteProgress(ctx, box)
 }
 
 // A record that cannot be read does not stop a cascade. The cascade leaves it out and notes it in its item, and takes
