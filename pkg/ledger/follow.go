@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
-	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // Base is a zone as the store has it at one revision, where a view starts.
@@ -190,7 +189,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 			}
 		}
 		sets := r.sets[a.Zone.UID]
-		sets[a.Owner] = outbox.AddRecord(sets[a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
+		sets[a.Owner] = objects.AddRecord(sets[a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
 		return nil
 	})
 }
@@ -205,7 +204,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 		}
 		if sets := r.sets[parent]; sets != nil {
 			for _, s := range c.Sets {
-				sets[s.Owner] = outbox.AddSet(sets[s.Owner], s)
+				sets[s.Owner] = objects.AddSet(sets[s.Owner], s)
 			}
 		}
 		return nil

@@ -53,19 +53,16 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer unlock()
 	for {
 		r, err := box.mem.Client.Get(ctx, cutKey)
-		if err != nil {
+		if err != nil || len(r.Kvs) == 0 {
 			return err
 		}
-		if len(r.Kvs) == 0 {
-			return nil
-		}
-		stand, err := box.findGaining(ctx, d)
+		item, err := box.findGaining(ctx, d)
 		if err != nil {
 			return err
 		}
 		ask := records.CutAsk{Owed: d, Now: box.mem.Now(), By: commit.User(ctx)}
-		if stand != nil {
-			ask.Work, ask.WorkBy = stand.Work.ID, stand.Work.By
+		if item != nil {
+			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
 		// This is before the parent's queue, because it reads each host of the child, and other writers of the parent
 		// do not wait for that.
@@ -74,46 +71,46 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 			return err
 		}
 		ask.Own = (ask.Own || d.Own) && !box.Terminates(d.Parent.Namespace)
-		moved := false
-		w := &commit.Write{
-			Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name, Key: cutKey, Expected: r.Kvs[0].ModRevision,
-			Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name), Item: stand.itemOf(),
-			Ask: func(seen *law.Seen) law.Outcome {
-				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
-				p, ok := seen.Get(key)
-				if !ok {
-					return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
-				}
-				ask.Parent, _ = p.(*law.Zone)
-				if !parentStands(ask.Parent, d) {
-					return law.Outcome{Plan: &law.Plan{}} // the parent is gone, and its keys go with it
-				}
-				if moved = parent == nil || parent.FQDN() != ask.Parent.FQDN(); moved {
-					return law.Outcome{Plan: &law.Plan{}}
-				}
-				return records.DecideCut(seen, ask)
-			},
-			Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-				if moved {
-					return nil, nil, commit.ErrThrough // it is counted anew, under the name that the parent has now
-				}
-				op := clientv3.OpDelete(cutKey)
-				return &op, nil, nil
-			},
-		}
-		out, err := box.com.Commit(ctx, w)
-		if errors.Is(err, commit.ErrThrough) {
-			continue // the child's cascade ended meanwhile
-		}
-		if err != nil {
+		w := box.cutWrite(ask, parent)
+		w.Key, w.Expected, w.Item = cutKey, r.Kvs[0].ModRevision, item
+		switch out, err := box.com.Commit(ctx, w); {
+		case errors.Is(err, commit.ErrThrough): // the child's cascade ended meanwhile, or the parent has another name
+		case err != nil:
 			return err
+		case out.OK:
+			box.PayNow(ctx, w.Plan.PendingCuts) // the hold of the parent has ended
+			return nil
 		}
-		if !out.OK {
-			continue
-		}
-		box.PayNow(ctx, w.Plan.PendingCuts) // the hold of the parent has ended
-		return nil
 	}
+}
+
+// cutWrite is the write of a pending cut, as it was counted for parent. Error: commit.ErrThrough, where the parent has
+// another name meanwhile.
+func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
+	d, moved := ask.Owed, false
+	w := &commit.Write{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name,
+		Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
+	w.Ask = func(seen *law.Seen) law.Outcome {
+		key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
+		p, ok := seen.Get(key)
+		if !ok {
+			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
+		}
+		ask.Parent, _ = p.(*law.Zone)
+		stands := parentStands(ask.Parent, d) // else its keys go with it
+		if moved = stands && (parent == nil || parent.FQDN() != ask.Parent.FQDN()); moved || !stands {
+			return law.Outcome{Plan: &law.Plan{}}
+		}
+		return records.DecideCut(seen, ask)
+	}
+	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if moved {
+			return nil, nil, commit.ErrThrough
+		}
+		op := clientv3.OpDelete(w.Key)
+		return &op, nil, nil
+	}
+	return w
 }
 
 // parentStands reports whether the parent of a pending cut is what it was when it was owed.
@@ -121,29 +118,25 @@ func parentStands(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the standing cascade that brings records of the parent of a pending cut to its child, nil for
+// findGaining returns the item of the cascade that brings records of the parent of a pending cut to its child, nil for
 // none.
-func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*standing, error) {
-	var id string
+func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
+	item := &commit.Item{}
 	if h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN)); h != nil && h.UID == d.Child.UID {
 		for _, w := range h.Works {
 			if w.Losing == d.Parent.UID {
-				id = w.ID
+				item.Work.ID = w.ID
 			}
 		}
 	}
-	if id == "" {
+	if item.Work.ID == "" {
 		return nil, nil
 	}
-	s := &standing{}
-	s.Work.ID = id
-	if err := s.Refresh(ctx, box.mem); err != nil && !errors.Is(err, commit.ErrThrough) {
-		return nil, err
-	}
-	if s.Mod == 0 {
+	err := item.Refresh(ctx, box.mem)
+	if errors.Is(err, commit.ErrThrough) {
 		return nil, nil
 	}
-	return s, nil
+	return item, err
 }
 
 // countCut looks up what the child of a pending cut has that its parent is to count. It returns that parent, nil
@@ -199,57 +192,24 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 }
 
 // setsAt returns the RRsets that a zone's records make at one owner.
-func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
-	prefix := box.mem.Layout.Key(law.OwnerKey(zone, owner))
-	prefix = box.mem.Layout.Room("members") + prefix[len(box.mem.Layout.Room("owners")):] + "/"
-	members, err := box.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
-	if err != nil {
-		return nil, err
-	}
-	var sets []content.RRset
-	for _, m := range members.Kvs {
-		_, _, ns, object, err := box.mem.Layout.ParseMember(string(m.Key))
+func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
+	_, err = etcd.Scan(ctx, box.mem.Client, box.mem.Layout.MembersBelow(zone, owner)+"/", "", 0, func(kv *mvccpb.KeyValue) error {
+		_, _, ns, object, err := box.mem.Layout.ParseMember(string(kv.Key))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		o, _, err := box.mem.ReadRecord(ctx, ns, object)
-		if err != nil {
-			return nil, err
-		}
-		if o == nil {
-			continue
+		if err != nil || o == nil {
+			return err
 		}
 		r, err := objects.LawRecord(o)
 		if err != nil {
-			return nil, fmt.Errorf("record %s/%s: %w", ns, object, err)
+			return fmt.Errorf("record %s/%s: %w", ns, object, err)
 		}
-		sets = AddRecord(sets, owner, r)
-	}
-	return sets, nil
-}
-
-// AddRecord merges a record's values into the RRsets of its owner.
-func AddRecord(sets []content.RRset, owner name.Rel, r *law.Record) []content.RRset {
-	s := content.RRset{Owner: owner, Type: r.Type, TTL: content.InheritTTL()}
-	if r.TTL != nil {
-		s.TTL = content.ExplicitTTL(*r.TTL)
-	}
-	for _, v := range r.Values {
-		s.Data = append(s.Data, v.Text)
-	}
-	slices.Sort(s.Data)
-	return AddSet(sets, s)
-}
-
-// AddSet merges an RRset into those of its owner.
-func AddSet(sets []content.RRset, s content.RRset) []content.RRset {
-	for i := range sets {
-		if sets[i].Type == s.Type {
-			sets[i] = sets[i].Merge(s)
-			return sets
-		}
-	}
-	return append(sets, s)
+		sets = objects.AddRecord(sets, owner, r)
+		return nil
+	}, clientv3.WithKeysOnly())
+	return sets, err
 }
 
 // sweepCuts counts cuts that stayed pending: after a crash, or when the time of the writer was up. A young one is left

@@ -86,7 +86,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		payer = o.Namespace
 	}
 	w := box.com.WriteOf("records", o, mod)
-	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), s.itemOf(), payer
+	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), &s.Item, payer
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if isUnchanged(o, plan) {

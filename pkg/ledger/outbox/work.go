@@ -36,14 +36,6 @@ type standing struct {
 	beaten time.Time
 }
 
-// itemOf returns the item that writes name; nil where the work is no cascade.
-func (s *standing) itemOf() *commit.Item {
-	if s == nil {
-		return nil
-	}
-	return &s.Item
-}
-
 // markID is the id of the mark that the steps of a work leave at the zones that they change; "" where the zones stay
 // settled (law.Work.Unmarked).
 func (s *standing) markID() string {
