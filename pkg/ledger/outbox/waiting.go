@@ -130,7 +130,7 @@ func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace strin
 }
 
 // oweTrial owes a cascade for what a namespace has waiting, where none with its id stands. One that stands for Records
-// alone that cannot be read (damaged.go) gets the scans. It reports whether it is owed by this call.
+// alone that cannot be read (work.go) gets the scans. It reports whether it is owed by this call.
 func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) (owed bool, err error) {
 	if due, err := box.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return false, err
