@@ -128,36 +128,39 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 			}
 			purges = false
 		}
-		rest, w := box.nextEnd(s)
-		last := len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
-		if last {
-			rest = s.remainder()
-		}
-		w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			op := clientv3.OpDelete(w.Key)
-			if !last || len(s.damaged) > 0 {
-				op = etcd.OpPut(w.Key, layout.Encode(rest))
-			}
-			return &op, nil, nil
-		}
-		box.mem.Fault("cascade-finish")
-		out, err := box.com.Commit(ctx, w)
-		switch {
-		case err != nil:
-			return false, err
-		case !out.OK:
-			if err := s.Refresh(ctx, box.mem); err != nil {
-				return false, err
-			}
-		case last && len(s.damaged) > 0:
-			return false, fmt.Errorf("%d records are left out: %w", len(s.damaged), facts.ErrDamaged)
-		case last:
-			return true, nil
-		default:
-			s.Work, s.Mod = rest, out.Rev
+		if last, err := box.endPart(ctx, s, purges); err != nil || last {
+			return last, err
 		}
 	}
 	return false, nil
+}
+
+// endPart commits the next part of the end of a work. purges says that the last part is not to come yet.
+func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
+	rest, w := box.nextEnd(s)
+	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
+	if last {
+		rest = s.remainder()
+	}
+	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		op := clientv3.OpDelete(w.Key)
+		if !last || len(s.damaged) > 0 {
+			op = etcd.OpPut(w.Key, layout.Encode(rest))
+		}
+		return &op, nil, nil
+	}
+	box.mem.Fault("cascade-finish")
+	out, err := box.com.Commit(ctx, w)
+	switch {
+	case err != nil:
+		return false, err
+	case !out.OK:
+		return false, s.Refresh(ctx, box.mem)
+	case last && len(s.damaged) > 0:
+		return false, fmt.Errorf("%d records are left out: %w", len(s.damaged), facts.ErrDamaged)
+	}
+	s.Work, s.Mod = rest, out.Rev
+	return last, nil
 }
 
 // nextEnd is the write of the next part of the end of a work, and the work without it.

@@ -149,17 +149,8 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 	}
 	child := ask.Owed.Child
 	ask.Own = child.Namespace == parent.Namespace
-	object, _, err := box.mem.ReadZone(ctx, child.Namespace, child.Name)
-	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
-		return parent, false, err
-	}
-	z, err := objects.LawZone(object)
-	if err != nil {
-		return nil, false, err
-	}
-	held, err := box.readFact(ctx, law.HoldingKey(z.View, z.FQDN()))
-	h, _ := held.(*law.Holding)
-	if err != nil || h == nil || h.UID != child.UID {
+	z, h, err := box.readChild(ctx, child)
+	if err != nil || h == nil {
 		return parent, false, err
 	}
 	ask.Own = ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
@@ -189,6 +180,24 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
 	return parent, false, err
+}
+
+// readChild reads a zone and its holding; nil: it does not stand.
+func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
+	object, _, err := box.mem.ReadZone(ctx, child.Namespace, child.Name)
+	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
+		return nil, nil, err
+	}
+	z, err := objects.LawZone(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := box.readFact(ctx, law.HoldingKey(z.View, z.FQDN()))
+	h, _ := v.(*law.Holding)
+	if h == nil || h.UID != child.UID {
+		return nil, nil, err
+	}
+	return z, h, err
 }
 
 // setsAt returns the RRsets that a zone's records make at one owner.

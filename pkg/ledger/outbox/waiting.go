@@ -116,7 +116,8 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 // yet to decide these names. A round leaves them to it: what own's rules give back is own's act and ends a hold (S7.5),
 // and what a round brings is the tenant's. An item that cannot be read, or is behind the first ones, makes none wait.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(), clientv3.WithLimit(maxBelow))
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
+		clientv3.WithLimit(maxBelow))
 	if err != nil {
 		return false, err
 	}
