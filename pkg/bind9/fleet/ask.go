@@ -20,6 +20,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
@@ -35,8 +36,9 @@ const (
 // slowPods are the servers that are left alone, with what their pods answered last. A pod with the labels of a server
 // may be one that a tenant made, which answers late or never: it must not hold the workers of all servers.
 type slowPods struct {
-	mu sync.Mutex
-	by map[cache.ObjectName]slowAnswers
+	clock clock.Clock
+	mu    sync.Mutex
+	by    map[cache.ObjectName]slowAnswers
 }
 
 type slowAnswers struct {
@@ -69,13 +71,13 @@ func (s *slowPods) note(server cache.ObjectName, of slowAnswers) {
 
 // askPods asks the agents of a server's pods, and returns the first error. A result stands for no other question,
 // and for no other pods.
-func (f *Fleet) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod, ask func(ctx context.Context,
-	pod *corev1.Pod) error) error {
-	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, f.Clock.Now()
+func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
+	ask func(ctx context.Context, pod *corev1.Pod) error) error {
+	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
 	for _, pod := range pods {
 		question += " " + string(pod.UID)
 	}
-	if result, rests := f.slow.find(at, question, began); rests {
+	if result, rests := s.find(at, question, began); rests {
 		return result
 	}
 	if most := int(server.Replicas) + 1; len(pods) > most {
@@ -89,12 +91,15 @@ func (f *Fleet) askPods(ctx context.Context, server *render.Server, question str
 			break
 		}
 	}
-	now := f.Clock.Now()
+	now := s.clock.Now()
 	if took := now.Sub(began); took >= slowAnswer {
-		f.slow.note(at, slowAnswers{now.Add(restFactor * took), question, err})
+		s.note(at, slowAnswers{now.Add(restFactor * took), question, err})
 	}
 	return err
 }
+
+// errOtherConfig: a pod runs with another configuration than its server has now.
+var errOtherConfig = errors.New("BIND has not read its configuration yet")
 
 // askAgent asks the agent of a pod which configuration its BIND has. Its certificate is for the name of its Service.
 func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {

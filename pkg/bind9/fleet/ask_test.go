@@ -74,7 +74,7 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 				return test.result
 			}
 			for clock.Since(began) < time.Hour {
-				results = append(results, f.askPods(t.Context(), server, "a", pods[:test.pods], ask))
+				results = append(results, f.slow.askPods(t.Context(), server, "a", pods[:test.pods], ask))
 				clock.Step(time.Second) // each change of a pod leads to another look
 			}
 			if slow := test.takes >= slowAnswer; slow && busy > time.Hour/15 {
@@ -97,8 +97,8 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 			// The last answer stands for no other question.
 			if test.takes >= slowAnswer {
 				clock.Step(time.Hour)
-				_ = f.askPods(t.Context(), server, "a", pods[:test.pods], ask)
-				if err := f.askPods(t.Context(), server, "b", pods[:test.pods], ask); !errors.Is(err, errNotAsked) {
+				_ = f.slow.askPods(t.Context(), server, "a", pods[:test.pods], ask)
+				if err := f.slow.askPods(t.Context(), server, "b", pods[:test.pods], ask); !errors.Is(err, errNotAsked) {
 					t.Errorf("another question: %v", err)
 				}
 			}

@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
@@ -37,6 +38,15 @@ var made = []schema.GroupVersionResource{
 	render.RoleBindings, render.Roles,
 	render.Secrets, render.ServiceAccounts,
 }
+
+const (
+	// FieldManager owns the fields that are applied.
+	FieldManager = render.Manager
+	// TakeOver is the annotation by which an object of another manager becomes ours.
+	TakeOver = "kubi.zone/take-over"
+	// labelSuperseded names the instance on the ReplicaSets of a Deployment that was taken over.
+	labelSuperseded = bind9.GroupName + "/superseded-by"
+)
 
 var pods = corev1.SchemeGroupVersion.WithResource("pods")
 
@@ -187,6 +197,23 @@ func (c *children) of(resource schema.GroupVersionResource, namespace, owner str
 	return findByIndex[runtime.Object](informer.Informer(), indexOwner, namespace+"/"+owner)
 }
 
+// madeObject is an object that was made for an owner.
+type madeObject struct {
+	resource schema.GroupVersionResource
+	object   metav1.Object
+}
+
+// listMade are all objects that were made for an owner, those with pods first.
+func (c *children) listMade(namespace, owner string) []madeObject {
+	var all []madeObject
+	for _, resource := range made {
+		for _, object := range c.of(resource, namespace, owner) {
+			all = append(all, madeObject{resource, accessor(object)})
+		}
+	}
+	return all
+}
+
 func accessor(o runtime.Object) metav1.Object {
 	object, err := meta.Accessor(o)
 	if err != nil {
@@ -235,80 +262,6 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says what a pod
-// of ours lacks to take the place of those behind a Service of another manager.
-func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
-	text, err := json.Marshal(o.Config)
-	if err != nil {
-		return err
-	}
-	key := childKey{o.Resource, namespace, o.Name}
-	have := c.cached(o.Resource, namespace, o.Name)
-	force := have != nil
-	if have != nil {
-		c.mu.Lock()
-		last := c.applied[key]
-		c.mu.Unlock()
-		if last == (applied{sha256.Sum256(text), formatFingerprint(have)}) {
-			return nil
-		}
-	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
-		return err
-	}
-	if have != nil {
-		if err := c.checkOwner(key, accessor(have), text); err != nil {
-			return err
-		}
-	}
-	// Without force another manager's object that has come since the look keeps its fields: that is a conflict.
-	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
-	if err != nil {
-		return fmt.Errorf("applying %s %q: %w", o.Resource.Resource, o.Name, err)
-	}
-	if accessor(result).GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
-	}
-	c.mu.Lock()
-	c.applied[key] = applied{sha256.Sum256(text), formatFingerprint(result)}
-	c.mu.Unlock()
-	return nil
-}
-
-// checkOwner refuses to change an object that is another server's of ours: the agent's Service of a server x has the
-// name of the Service of a server x-agent, and the two would fight over it. Its name stays that of the first one.
-func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
-	var wanted struct{ Metadata metav1.ObjectMeta }
-	if err := json.Unmarshal(asked, &wanted); err != nil {
-		return err
-	}
-	owner := have.GetAnnotations()[render.AnnotationOwner]
-	if owner == "" || owner == wanted.Metadata.Annotations[render.AnnotationOwner] || !c.isOwner(key.namespace, owner) {
-		return nil
-	}
-	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
-}
-
-// mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
-func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
-	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
-	if err != nil || live == nil {
-		return false, err
-	}
-	o := accessor(live)
-	if c.isOurs(o) {
-		return true, nil
-	}
-	if o.GetAnnotations()[TakeOver] != "" {
-		return true, c.takeOver(ctx, live, key, wanted, serving)
-	}
-	manager := ""
-	if name := o.GetLabels()[render.LabelManager]; name != "" {
-		manager = fmt.Sprintf(" (%q)", name)
-	}
-	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
-}
-
 // formatFingerprint changes with everything in an object that is applied. The status of a workload changes often and
 // is not.
 func formatFingerprint(object runtime.Object) string {
@@ -323,6 +276,17 @@ func formatFingerprint(object runtime.Object) string {
 		panic(err) // maps of strings marshal
 	}
 	return string(text)
+}
+
+// patchMeta changes metadata of an object as it was read; of one that has changed since it is refused.
+func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
+	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
+	patch, err := json.Marshal(map[string]any{"metadata": meta})
+	if err != nil {
+		return err
+	}
+	return c.clientFor(key.resource).Patch(types.MergePatchType).Namespace(key.namespace).Resource(key.resource.Resource).Name(key.name).
+		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
 // removeObject deletes an object by its UID. One that is gone, or another by now, is no failure.

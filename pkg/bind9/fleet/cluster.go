@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,7 +22,6 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	bind9ac "kubi.zone/kubizone/api/client/applyconfiguration/bind9/v1alpha1"
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
@@ -35,37 +34,37 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	if err != nil {
 		return 0, err
 	}
-	if cluster.DeletionTimestamp != nil {
+	w := &clusterFacts{cluster: cluster, covered: f.children.covers(at.Namespace)}
+	switch {
+	case cluster.DeletionTimestamp != nil:
 		return f.finishCluster(ctx, cluster)
-	}
-	s := newStanding(cluster.Generation, cluster.Status.Conditions)
-	status := *cluster.Status.DeepCopy()
-	if !f.children.covers(at.Namespace) {
-		if isHeld(cluster) {
-			return 0, nil
+	case !w.covered && isHeld(cluster):
+		return 0, nil
+	case w.covered:
+		if w.cluster, err = hold(cluster, f.patchCluster(ctx, cluster)); err != nil {
+			return 0, err
 		}
-		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
-		return 0, f.writeCluster(ctx, cluster, status, s)
+		w.keys, w.err = f.makeCommon(ctx, w.cluster)
+		w.err = errors.Join(w.err, f.makeInstances(ctx, w.cluster))
+		w.owned = f.listOwned(w.cluster)
 	}
-	if cluster, err = hold(cluster, func(patch []byte) (*bind9.Bind9Cluster, error) {
-		return f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch,
+	return w.keys.again, errors.Join(w.err, f.writeCluster(ctx, w))
+}
+
+// listOwned are the instances that were made for a cluster, by name.
+func (f *Fleet) listOwned(cluster *bind9.Bind9Cluster) []*bind9.Bind9Instance {
+	owned := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name),
+		func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
+	slices.SortFunc(owned, func(x, y *bind9.Bind9Instance) int { return strings.Compare(x.Name, y.Name) })
+	return owned
+}
+
+// patchCluster is how the finalizers of a cluster are changed.
+func (f *Fleet) patchCluster(ctx context.Context, of *bind9.Bind9Cluster) func([]byte) (*bind9.Bind9Cluster, error) {
+	return func(patch []byte) (*bind9.Bind9Cluster, error) {
+		return f.Client.Bind9V1alpha1().Bind9Clusters(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch,
 			metav1.PatchOptions{FieldManager: FieldManager})
-	}); err != nil {
-		return 0, err
 	}
-	keys, heldBy, again, err := f.makeCommon(ctx, cluster)
-	err = errors.Join(err, f.makeInstances(ctx, cluster))
-	f.judgeCluster(cluster, &status, s)
-	status.TSIGKey = rotation(&keys, cluster.Spec.TSIGKey)
-	if keys.Other() != nil {
-		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the "+
-			"primary take it, and the former one goes then")
-	}
-	s.setHeld(heldBy)
-	if err != nil {
-		err = f.degrade(s, err)
-	}
-	return again, errors.Join(err, f.writeCluster(ctx, cluster, status, s))
 }
 
 func clusterOwner(cluster *bind9.Bind9Cluster) render.Owner {
@@ -88,29 +87,27 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 }
 
 // makeCommon makes the TSIG keys and the budgets of the cluster.
-func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, heldBy *v1alpha1.DNSClass,
-	again time.Duration, err error) {
-	var members []cache.ObjectName
-	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
-		if instance.Spec.External == nil && instance.DeletionTimestamp == nil {
-			members = append(members, cache.MetaObjectToName(instance))
-		}
-	}
-	if keys, heldBy, again, err = f.chooseTransferKeys(ctx, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members); err != nil {
-		return keys, nil, 0, err
+func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (chosenKeys, error) {
+	members := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(one *bind9.Bind9Instance) bool {
+		return one.Spec.External != nil || one.DeletionTimestamp != nil
+	})
+	keys, err := f.chooseTransferKeys(ctx, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members)
+	if err != nil {
+		return chosenKeys{}, err
 	}
 	owner := clusterOwner(cluster)
-	objects := render.TransferObjects(cluster.Namespace, owner, keys, &f.Platform)
+	objects := render.TransferObjects(cluster.Namespace, owner, keys.TransferKeys, &f.Platform)
 	if replicas(cluster.Spec.Primary) > 0 {
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RolePrimary, &f.Platform))
 	}
 	if replicas(cluster.Spec.Secondary) > 0 {
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RoleSecondary, &f.Platform))
 	}
-	if err := f.applyAll(ctx, cluster.Namespace, objects, nil); err != nil {
-		return keys, heldBy, again, err
+	if err := f.children.applyAll(ctx, cluster.Namespace, objects, nil); err != nil {
+		return keys, err
 	}
-	return keys, heldBy, again, f.removeOthers(ctx, cluster.Namespace, owner.Kind+"/"+owner.Name, objects, newStanding(0, nil))
+	made := f.children.listMade(cluster.Namespace, owner.Kind+"/"+owner.Name)
+	return keys, f.children.removeMade(ctx, listSurplus(made, objects, false))
 }
 
 // instanceName is that of a server of a cluster, as bindy names them.
@@ -132,14 +129,9 @@ func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) 
 			wrong = append(wrong, f.makeInstance(ctx, cluster, of.role, of.settings, name))
 		}
 	}
-	surplus := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(i *bind9.Bind9Instance) bool {
-		return wanted[i.Name] || !metav1.IsControlledBy(i, cluster) || i.DeletionTimestamp != nil
-	})
+	surplus := slices.DeleteFunc(f.listOwned(cluster), func(i *bind9.Bind9Instance) bool { return wanted[i.Name] })
 	slices.SortFunc(surplus, func(x, y *bind9.Bind9Instance) int { return indexOf(y.Name) - indexOf(x.Name) })
-	for _, instance := range surplus {
-		wrong = append(wrong, f.deleteInstance(ctx, instance))
-	}
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, deleteEach(surplus, func(one *bind9.Bind9Instance) error { return f.deleteInstance(ctx, one) }))...)
 }
 
 func indexOf(name string) int {
@@ -150,14 +142,8 @@ func indexOf(name string) int {
 	return index
 }
 
-func (f *Fleet) deleteInstance(ctx context.Context, instance *bind9.Bind9Instance) error {
-	uid := instance.UID
-	err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Delete(ctx, instance.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+func (f *Fleet) deleteInstance(ctx context.Context, one *bind9.Bind9Instance) error {
+	return f.Client.Bind9V1alpha1().Bind9Instances(one.Namespace).Delete(ctx, one.Name, onlyThis(one))
 }
 
 // makeInstance applies one instance. Its settings are the cluster's: it says none of its own, so that a change of the
@@ -204,52 +190,79 @@ func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceAppl
 		uid).WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// judgeCluster counts the servers.
-func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9ClusterStatus, s *standing) {
-	status.Primaries, status.Secondaries = bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Primary))},
-		bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Secondary))}
-	signer := bind9.ServerCount{Desired: int32(replicas(signers(cluster)))}
-	valid, progressing, degraded := true, false, ""
-	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
-		if !metav1.IsControlledBy(instance, cluster) {
-			continue
-		}
-		count := &status.Secondaries
-		switch instance.Spec.Role {
-		case bind9.RolePrimary:
-			count = &status.Primaries
-		case bind9.RoleSigner:
-			count = &signer
-		}
+// clusterFacts are what the status of a cluster follows from.
+type clusterFacts struct {
+	cluster *bind9.Bind9Cluster
+	covered bool
+	keys    chosenKeys
+	// owned are its instances. err is what could not be made.
+	owned []*bind9.Bind9Instance
+	err   error
+}
+
+// countServers counts the servers of each role.
+func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {
+	spec := &w.cluster.Spec
+	counts := map[bind9.Role]*bind9.ServerCount{
+		bind9.RolePrimary:   {Desired: int32(replicas(spec.Primary))},
+		bind9.RoleSecondary: {Desired: int32(replicas(spec.Secondary))},
+		bind9.RoleSigner:    {Desired: int32(replicas(signers(w.cluster)))},
+	}
+	for _, instance := range w.owned {
+		count := cmp.Or(counts[instance.Spec.Role], counts[bind9.RoleSecondary])
 		count.Current++
 		if isTrue(instance.Status.Conditions, bind9.ConditionReady) && instance.DeletionTimestamp == nil {
 			count.Ready++
 		}
-		for _, condition := range instance.Status.Conditions {
+	}
+	return counts
+}
+
+// judgeCluster says how a cluster is: its status follows from the facts here alone.
+func judgeCluster(w *clusterFacts) (*standing, bind9.Bind9ClusterStatus) {
+	s, status := newStanding(w.cluster.Generation, w.cluster.Status.Conditions), *w.cluster.Status.DeepCopy()
+	if !w.covered {
+		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
+		return s, status
+	}
+	counts := w.countServers()
+	status.Primaries, status.Secondaries = *counts[bind9.RolePrimary], *counts[bind9.RoleSecondary]
+	status.TSIGKey = rotation(&w.keys.TransferKeys, w.cluster.Spec.TSIGKey)
+	all := sumCounts(status.Primaries, status.Secondaries, *counts[bind9.RoleSigner])
+	judgeCount(s, all.Desired, all.Ready)
+	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
+	changes := all.Current != all.Desired
+	for _, instance := range w.owned {
+		changes = changes || instance.DeletionTimestamp != nil || isTrue(instance.Status.Conditions, bind9.ConditionProgressing)
+		for _, of := range instance.Status.Conditions {
 			switch {
-			case condition.Type == bind9.ConditionConfigValid && condition.Status == metav1.ConditionFalse:
-				valid = false
-				s.set(bind9.ConditionConfigValid, false, condition.Reason, condition.Message)
-			case condition.Type == bind9.ConditionProgressing && condition.Status == metav1.ConditionTrue:
-				progressing = true
-			case condition.Type == bind9.ConditionDegraded && condition.Status == metav1.ConditionTrue:
-				degraded = fmt.Sprintf("Bind9Instance %q: %s", instance.Name, condition.Message)
-				s.set(bind9.ConditionDegraded, true, condition.Reason, degraded)
+			case of.Type == bind9.ConditionConfigValid && of.Status == metav1.ConditionFalse:
+				s.set(bind9.ConditionConfigValid, false, of.Reason, of.Message)
+			case of.Type == bind9.ConditionDegraded && of.Status == metav1.ConditionTrue:
+				s.set(bind9.ConditionDegraded, true, of.Reason, fmt.Sprintf("Bind9Instance %q: %s", instance.Name, of.Message))
 			}
 		}
-		progressing = progressing || instance.DeletionTimestamp != nil
 	}
-	if valid {
-		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
+	if w.err != nil {
+		s.degrade(w.err)
 	}
-	desired, current, ready := signer.Desired, signer.Current, signer.Ready
-	for _, count := range []bind9.ServerCount{status.Primaries, status.Secondaries} {
-		desired, current, ready = desired+count.Desired, current+count.Current, ready+count.Ready
+	switch {
+	case w.keys.Other() != nil:
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the "+
+			"primary take it, and the former one goes then")
+	case changes:
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d servers are there", all.Current, all.Desired))
+	default:
+		s.setHeld(w.keys.heldBy)
 	}
-	if progressing || current != desired {
-		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d servers are there", current, desired))
+	return s, status
+}
+
+func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
+	for _, one := range counts {
+		sum.Desired, sum.Current, sum.Ready = sum.Desired+one.Desired, sum.Current+one.Current, sum.Ready+one.Ready
 	}
-	judgeCount(s, desired, ready)
+	return sum
 }
 
 func judgeCount(s *standing, desired, ready int32) {
@@ -265,40 +278,27 @@ func judgeCount(s *standing, desired, ready int32) {
 	}
 }
 
+// writeCluster writes how a cluster is.
+func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
+	s, status := judgeCluster(w)
+	next := w.cluster.DeepCopy()
+	next.Status = status
+	next.Status.Conditions, next.Status.ObservedGeneration = s.conditions, next.Generation
+	return writeStatus(f, s, w.cluster, next, func() (*bind9.Bind9Cluster, error) {
+		return f.Client.Bind9V1alpha1().Bind9Clusters(next.Namespace).UpdateStatus(ctx, next,
+			metav1.UpdateOptions{FieldManager: FieldManager})
+	})
+}
+
 // finishCluster removes the instances, then what they had in common, and lets the object go.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
-	if !isHeld(cluster) {
-		return 0, nil
-	}
-	if wait := f.waitForOther(cluster, 2*leaveAfter); wait > 0 {
-		return wait, nil
-	}
-	owned := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name),
-		func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
-	var wrong []error
-	for _, instance := range owned {
-		if instance.DeletionTimestamp == nil {
-			wrong = append(wrong, f.deleteInstance(ctx, instance))
-		}
-	}
-	late := f.Clock.Since(cluster.DeletionTimestamp.Time) >= 2*leaveAfter
-	if len(owned) > 0 && !late {
-		return askAgain, errors.Join(wrong...)
-	}
-	if f.children.covers(cluster.Namespace) {
-		left, err := f.children.removeAll(ctx, cluster.Namespace, render.KindCluster+"/"+cluster.Name)
-		if (left > 0 || err != nil) && !late {
-			return askAgain, err
-		}
-		if late {
-			f.Events.Eventf(cluster, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d servers and %d objects are not removed "+
-				"within %s; they are removed later", len(owned), left, 2*leaveAfter)
-		}
-	}
-	_, err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch(ctx, cluster.Name, types.MergePatchType,
-		finalizersPatch(cluster.ObjectMeta, without(cluster.Finalizers)), metav1.PatchOptions{FieldManager: FieldManager})
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	return 0, err
+	owned := f.listOwned(cluster)
+	return finishObject(f, leaver[*bind9.Bind9Cluster]{object: cluster, patience: 2 * leaveAfter, children: len(owned),
+		patch: f.patchCluster(ctx, cluster),
+		deleteChildren: func() error {
+			return deleteEach(owned, func(one *bind9.Bind9Instance) error { return f.deleteInstance(ctx, one) })
+		},
+		removeObjects: func() (int, error) {
+			return f.children.removeAll(ctx, cluster.Namespace, render.KindCluster+"/"+cluster.Name)
+		}})
 }

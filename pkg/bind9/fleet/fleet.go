@@ -5,27 +5,17 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"io"
 	"net/netip"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -33,25 +23,8 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	bind9listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
-)
-
-const (
-	// FieldManager owns the fields that are applied.
-	FieldManager = render.Manager
-	// Finalizer keeps an object of ours until what was made for it is gone.
-	Finalizer = bind9.GroupName + "/fleet"
-	// TakeOver is the annotation by which an object of another manager becomes ours.
-	TakeOver = "kubi.zone/take-over"
-
-	workers = 4
-	// leaveAfter is how long a finalizer waits for what cannot be removed; the sweep removes it later.
-	leaveAfter = 10 * time.Minute
-	// askAgain is the time between two looks at something that tells nothing by itself.
-	askAgain = 5 * time.Second
 )
 
 // Config is what a Fleet is made of. Every field but Answers, Ask, Members, Random and Clock is required.
@@ -88,7 +61,6 @@ type Fleet struct {
 	namespaces corelisters.NamespaceLister
 	common     informers.SharedInformerFactory
 	loops      map[string]*loop
-	sweeper    sweeper
 	taken      takenKeys
 	slow       slowPods
 	replacing  replacements
@@ -101,174 +73,6 @@ type loop struct {
 	reconcile func(ctx context.Context, at cache.ObjectName) (time.Duration, error)
 }
 
-// New makes a Fleet. The caller starts Informers; those of the cluster are started by Run.
-func New(config Config) (*Fleet, error) {
-	if config.Client == nil || config.Informers == nil || config.Cluster == nil || len(config.Namespaces) == 0 ||
-		config.Platform.Installation == "" || config.Primaries == nil || config.Events == nil {
-		return nil, errors.New("fleet: clients, informers, namespaces, platform, primaries and events are required")
-	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
-	if config.Random == nil {
-		config.Random = rand.Reader
-	}
-	if config.Ask == nil {
-		config.Ask = askAgent
-	}
-	if config.Members == nil {
-		config.Members = askMembers
-	}
-	ours := config.Informers.Bind9().V1alpha1()
-	f := &Fleet{
-		Config: config, children: newChildren(config.Cluster, config.Namespaces, config.Platform.Installation),
-		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(),
-		instances: ours.Bind9Instances().Lister(),
-		classes:   config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(
-			config.Cluster, 0, informers.WithTransform(trimObject)),
-		sweeper: sweeper{gone: map[orphan]time.Time{}}, taken: takenKeys{by: map[taker]string{}},
-		slow: slowPods{by: map[cache.ObjectName]slowAnswers{}}, replacing: replacements{server: map[cache.ObjectName]string{}},
-	}
-	f.children.isOwner = f.isOwner
-	f.namespaces = f.common.Core().V1().Namespaces().Lister()
-	f.loops = map[string]*loop{
-		"provider": newLoop(f.reconcileProvider), "cluster": newLoop(f.reconcileCluster), "instance": newLoop(f.reconcileInstance),
-	}
-	return f, f.followChanges()
-}
-
-func newLoop(reconcile func(context.Context, cache.ObjectName) (time.Duration, error)) *loop {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, 2*time.Minute)
-	return &loop{workqueue.NewTypedRateLimitingQueue(limiter), reconcile}
-}
-
-// followChanges has each change lead to the objects that it concerns.
-func (f *Fleet) followChanges() error {
-	ours := f.Informers.Bind9().V1alpha1()
-	wrong := []error{ours.Bind9Instances().Informer().AddIndexers(cache.Indexers{indexCluster: listClusterOf})}
-	handle := func(before, object any) {
-		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-			object = gone.Obj
-		}
-		if object, ok := object.(metav1.Object); ok {
-			before, _ := before.(metav1.Object)
-			f.followChange(object, before)
-		}
-	}
-	followed := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(),
-		ours.Bind9Instances().Informer(),
-		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(), f.common.Core().V1().Namespaces().Informer())
-	for _, factory := range f.children.superseded {
-		followed = append(followed, factory.Apps().V1().ReplicaSets().Informer())
-	}
-	for _, informer := range followed {
-		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(object any) { handle(nil, object) }, UpdateFunc: handle, DeleteFunc: func(object any) { handle(nil, object) },
-		})
-		wrong = append(wrong, err)
-	}
-	return errors.Join(wrong...)
-}
-
-// followChange has the objects looked at that a change of one concerns. before is what was there before an update, nil
-// for an object that came or went. A status that is written concerns no object below: else each server of a thousand
-// that becomes ready had all of them looked at.
-func (f *Fleet) followChange(object, before metav1.Object) {
-	namespace, name := object.GetNamespace(), object.GetName()
-	switch o := object.(type) {
-	case *bind9.ClusterBind9Provider:
-		f.look("provider", "", name)
-	case *bind9.Bind9Cluster:
-		f.look("cluster", namespace, name)
-		// Its servers follow a catalog of its own while it is in use as a class, which its finalizers say.
-		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
-			f.lookAtInstances(namespace, name)
-		}
-		// The provider of a cluster has the cluster's name.
-		f.look("provider", "", name)
-	case *bind9.Bind9Instance:
-		f.look("instance", namespace, name)
-		if o.Spec.ClusterRef != nil {
-			f.look("cluster", namespace, o.Spec.ClusterRef.Name)
-			// Secondaries with a bindcar have its address in their configuration.
-			if o.Spec.Role == bind9.RolePrimary && addressOf(o) != addressOf(before) {
-				f.lookAtInstances(namespace, o.Spec.ClusterRef.Name)
-			}
-		}
-	case *v1alpha1.DNSClass:
-		if !isOtherSpec(o, before) {
-			return
-		}
-		for in := range listServerNamespaces(o, before) {
-			all, _ := f.instances.Bind9Instances(in).List(labels.Everything())
-			for _, instance := range all {
-				f.look("instance", in, instance.Name)
-			}
-		}
-	case *appsv1.ReplicaSet:
-		f.look("instance", namespace, o.Labels[labelSuperseded])
-	case *corev1.Namespace:
-		all, _ := f.providers.List(labels.Everything())
-		for _, provider := range all {
-			f.look("provider", "", provider.Name)
-		}
-	default:
-		switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
-		case render.KindInstance:
-			f.look("instance", namespace, owner)
-		case render.KindCluster:
-			f.look("cluster", namespace, owner)
-			if _, key := o.(*corev1.Secret); key {
-				f.lookAtInstances(namespace, owner)
-			}
-		}
-	}
-}
-
-// addressOf is where a Bind9Instance that runs answers, "" for nil and for one that does not.
-func addressOf(object metav1.Object) string {
-	instance, ok := object.(*bind9.Bind9Instance)
-	if !ok {
-		return ""
-	}
-	server, _ := apiclass.ServerOf(instance)
-	return server.Address
-}
-
-// isOtherSpec reports whether more than the status of an object has changed. before is nil for one that came or went.
-func isOtherSpec(o, before metav1.Object) bool {
-	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() ||
-		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
-}
-
-// listServerNamespaces are those in which a class, as it is and as it was, may have servers (listCatalogs).
-func listServerNamespaces(classes ...metav1.Object) map[string]bool {
-	in := map[string]bool{}
-	for _, object := range classes {
-		of, ok := object.(*v1alpha1.DNSClass)
-		if !ok {
-			continue
-		}
-		if of.Spec.Bind9 != nil {
-			for _, namespace := range apiclass.ServerNamespaces(of) {
-				in[namespace] = true
-			}
-		}
-		if block := of.Spec.Transfer; block != nil {
-			refs := []*v1alpha1.SecretReference{block.TSIGSecretRef}
-			for _, secondary := range block.Secondaries {
-				refs = append(refs, secondary.TSIGSecretRef)
-			}
-			for _, ref := range refs {
-				if ref != nil {
-					in[ref.Namespace] = true
-				}
-			}
-		}
-	}
-	return in
-}
-
 func (f *Fleet) look(kind, namespace, name string) {
 	f.loops[kind].queue.Add(cache.ObjectName{Namespace: namespace, Name: name})
 }
@@ -277,18 +81,6 @@ func (f *Fleet) lookAtInstances(namespace, cluster string) {
 	for _, instance := range f.instancesOf(namespace, cluster) {
 		f.look("instance", namespace, instance.Name)
 	}
-}
-
-// isOwner reports whether there is an object KIND/NAME that objects of the cluster are made for.
-func (f *Fleet) isOwner(namespace, owner string) bool {
-	kind, name, _ := strings.Cut(owner, "/")
-	var err error
-	if kind == render.KindInstance {
-		_, err = f.instances.Bind9Instances(namespace).Get(name)
-	} else {
-		_, err = f.clusters.Bind9Clusters(namespace).Get(name)
-	}
-	return err == nil
 }
 
 // indexCluster finds instances by the cluster that they name: NAMESPACE/NAME.
@@ -306,104 +98,4 @@ func listClusterOf(object any) ([]string, error) {
 func (f *Fleet) instancesOf(namespace, cluster string) []*bind9.Bind9Instance {
 	return findByIndex[*bind9.Bind9Instance](f.Informers.Bind9().V1alpha1().Bind9Instances().Informer(), indexCluster,
 		namespace+"/"+cluster)
-}
-
-// StartWithContext starts the informers of the cluster, which end with ctx.
-func (f *Fleet) StartWithContext(ctx context.Context) {
-	f.common.StartWithContext(ctx)
-	for _, factories := range []map[string]informers.SharedInformerFactory{f.children.factories, f.children.superseded} {
-		for _, factory := range factories {
-			factory.StartWithContext(ctx)
-		}
-	}
-}
-
-// Shutdown returns when these informers have ended.
-func (f *Fleet) Shutdown() {
-	f.common.Shutdown()
-	for _, factories := range []map[string]informers.SharedInformerFactory{f.children.factories, f.children.superseded} {
-		for _, factory := range factories {
-			factory.Shutdown()
-		}
-	}
-}
-
-// Run works until ctx ends. Config.Informers, and those of the cluster, were started before.
-func (f *Fleet) Run(ctx context.Context) error {
-	if err := f.WaitForSync(ctx); err != nil {
-		return err
-	}
-	var running sync.WaitGroup
-	defer running.Wait()
-	for name, loop := range f.loops {
-		for range workers {
-			running.Go(func() { loop.workQueue(ctx, name) })
-		}
-		defer loop.queue.ShutDown()
-	}
-	running.Go(func() { f.sweepUntil(ctx) })
-	<-ctx.Done()
-	return nil
-}
-
-// WaitForSync returns when the informers have all objects.
-func (f *Fleet) WaitForSync(ctx context.Context) error {
-	ours := f.Informers.Bind9().V1alpha1()
-	synced := []cache.InformerSynced{
-		ours.ClusterBind9Providers().Informer().HasSynced, ours.Bind9Clusters().Informer().HasSynced,
-		ours.Bind9Instances().Informer().HasSynced,
-		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer().HasSynced, f.common.Core().V1().Namespaces().Informer().HasSynced,
-	}
-	for _, informer := range f.children.listInformers() {
-		synced = append(synced, informer.HasSynced)
-	}
-	for _, factory := range f.children.superseded {
-		synced = append(synced, factory.Apps().V1().ReplicaSets().Informer().HasSynced)
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-func (l *loop) workQueue(ctx context.Context, name string) {
-	for {
-		at, ended := l.queue.Get()
-		if ended {
-			return
-		}
-		again, err := l.reconcile(ctx, at)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil && isEach(err, isForeign):
-			// No change of an object of another manager is heard of, nor that it is annotated.
-			l.queue.Forget(at)
-			l.queue.AddAfter(at, askAgain)
-		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind what was written
-			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
-			l.queue.AddRateLimited(at)
-		case err != nil:
-			klog.FromContext(ctx).Error(err, "fleet: trying again", "kind", name, "object", at)
-			l.queue.AddRateLimited(at)
-		default:
-			l.queue.Forget(at)
-			if again > 0 {
-				l.queue.AddAfter(at, again)
-			}
-		}
-		l.queue.Done(at)
-	}
-}
-
-// isEach reports whether an error, or each of those that were joined to it, is of a kind.
-func isEach(err error, is func(error) bool) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })
-	}
-	return is(err)
-}
-
-func isForeign(err error) bool {
-	var other *foreign
-	return errors.As(err, &other)
 }

@@ -5,170 +5,131 @@ package fleet
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/pki"
 )
 
 const (
+	// askAgain is the time between two looks at something that tells nothing by itself.
+	askAgain = 5 * time.Second
+	// stepTime is the least time between two steps of a rotation of TSIG keys: the hidden primary and the controller
+	// read the Secret every few seconds, and named of a server that waits for its primary asks again within it.
+	stepTime = time.Minute
+	// heldInterval is between two looks at a rotation that a class holds: the class may have changed by then.
+	heldInterval = time.Minute
 	// certificateValidity is that of an agent's certificate, which is made anew renewBefore it ends.
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
 	tokenOctets                      = 32
 )
 
-// ensureControlKey is the key of a server's control channel, a new one where there is none: its pod is replaced then.
-func (f *Fleet) ensureControlKey(ctx context.Context, server *render.Server) (render.Key, error) {
-	secret, err := f.children.readSecret(ctx, server.Namespace, render.RNDCSecretName(server.Name))
-	if err != nil {
-		return render.Key{}, err
+// sooner is the shorter of two times after which an object is looked at again, 0 for never.
+func sooner(x, y time.Duration) time.Duration {
+	if x == 0 || y > 0 && y < x {
+		return y
 	}
-	if secret != nil {
-		if key, err := render.ReadControlKey(secret.Data); err == nil {
-			return key, nil
-		}
-	}
-	return render.NewKey("rndc", "", f.Random)
+	return x
 }
 
-// ensureAccess is the token and the certificate of a server's agent.
-func (f *Fleet) ensureAccess(ctx context.Context, server *render.Server) (render.Access, error) {
-	secret, err := f.children.readSecret(ctx, server.Namespace, render.AgentSecretName(server.Name))
-	if err != nil {
-		return render.Access{}, err
-	}
-	var access render.Access
-	if secret != nil {
-		access, err = render.ReadAccess(secret.Data)
-	}
-	if secret == nil || err != nil {
-		token := make([]byte, tokenOctets)
-		if _, err := io.ReadFull(f.Random, token); err != nil {
-			return render.Access{}, err
-		}
-		access = render.Access{Token: base64.RawURLEncoding.EncodeToString(token)}
-	}
-	host, now := render.AgentHost(server.Namespace, server.Name), f.Clock.Now()
-	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers([]string{host}) &&
-		now.Add(renewBefore).Before(pair.Cert.NotAfter) {
-		return access, nil
-	}
-	authority, err := pki.Issue(nil, pki.Authority("agent of "+server.Name), now, certificateValidity)
-	if err != nil {
-		return render.Access{}, err
-	}
-	// The authority's key is dropped: it signs one certificate. Clients take the certificate before it too, which the
-	// agent shows until it has the new one.
-	serving, err := pki.Issue(authority, pki.Serving("bind9", []string{host}), now, certificateValidity)
-	if err != nil {
-		return render.Access{}, err
-	}
-	former, _ := pem.Decode(access.Authority)
-	access.Certificate, access.PrivateKey, access.Authority = serving.CertPEM, serving.KeyPEM, bytes.Clone(authority.CertPEM)
-	if former != nil {
-		access.Authority = append(access.Authority, pem.EncodeToMemory(former)...)
-	}
-	return access, nil
+// errNoTransferKey: the cluster has made no key yet.
+var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
+
+// keyFacts are what the next step of the TSIG keys of a group rests on.
+type keyFacts struct {
+	now time.Time
+	// have are the keys of the group; nil: it has none, or none that can be used.
+	have   *render.TransferKeys
+	wanted bind9.TSIGKey
+	// taken: each instance of the group, and each primary that answers it, takes both keys of a step.
+	taken bool
+	// heldBy is a class that has zones which the agents of instances of the group made: each of these zones names the
+	// key that it is transferred with, so that key cannot go. nil: none.
+	heldBy *v1alpha1.DNSClass
 }
 
-// stepTime is the least time between two steps of a rotation of TSIG keys: the hidden primary and the controller read
-// the Secret every few seconds, and named of a server that waits for its primary asks again within it.
-const stepTime = time.Minute
+// keyStep is what becomes of the TSIG keys of a group (S11.11).
+type keyStep string
 
-// readTransferKeys are the TSIG keys of a cluster, as they were made for it.
-func (f *Fleet) readTransferKeys(ctx context.Context, namespace, group string) (keys render.TransferKeys, err error) {
-	secret, err := f.children.readSecret(ctx, namespace, render.TransferSecretName(group))
-	if err == nil && secret == nil {
-		err = errNoTransferKey
-	}
-	if err != nil {
-		return keys, err
-	}
-	return render.ReadTransferKeys(secret.Annotations, secret.Data)
-}
+const (
+	keepKeys   keyStep = "keep"
+	holdKeys   keyStep = "hold" // they are due to be made anew, and stay
+	makeFirst  keyStep = "make the first"
+	makeNext   keyStep = "make the next"
+	signNext   keyStep = "sign with the next"
+	dropFormer keyStep = "drop the former"
+)
 
-// chooseTransferKeys are the TSIG keys of a group as they shall be now: those that it has, a first one, or those after
-// the next step of a rotation. members are the instances of the group, each of which has to take the keys of a step
-// before the next one. A key that is lost is made anew; one that is due stays while a class holds it (findKeyNaming).
-func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey, members []cache.ObjectName) (
-	keys render.TransferKeys, heldBy *v1alpha1.DNSClass, again time.Duration, err error) {
-	if wanted == nil {
-		wanted = &bind9.TSIGKey{}
+// nextKeyStep decides what becomes of the keys, and when to look at them again; 0: not before something changes.
+func nextKeyStep(f *keyFacts) (step keyStep, again time.Duration) {
+	keys := f.have
+	switch {
+	case keys == nil:
+		return makeFirst, 0
+	case keys.Other() != nil && (f.now.Sub(keys.Stepped) < stepTime || !f.taken):
+		return keepKeys, askAgain
+	case keys.Next != nil:
+		return signNext, askAgain
+	case keys.Former != nil:
+		return dropFormer, askAgain
 	}
-	keys, err = f.readTransferKeys(ctx, namespace, group)
-	now := f.Clock.Now()
-	if errors.Is(err, errNoTransferKey) || errors.Is(err, render.ErrKey) {
-		first, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
-		return render.TransferKeys{Key: first, Made: now}, nil, 0, err
-	}
-	if err != nil {
-		return keys, nil, 0, err
-	}
-	if keys.Other() != nil {
-		if now.Sub(keys.Stepped) < stepTime || !f.taken.byAll(group, members, keys.Both()) {
-			return keys, nil, askAgain, nil
-		}
-		keys.Stepped = now
-		if next := keys.Next; next != nil {
-			former := keys.Key
-			keys.Key, keys.Next, keys.Former = *next, nil, &former
-			return keys, nil, askAgain, nil
-		}
-		keys.Former = nil
-	}
-	due := wanted.Algorithm != "" && wanted.Algorithm != keys.Algorithm
-	if wanted.RotateAfter != nil && !due {
-		if wait := keys.Made.Add(wanted.RotateAfter.Duration).Sub(now); wait > 0 {
-			return keys, nil, wait, nil
+	due := f.wanted.Algorithm != "" && f.wanted.Algorithm != keys.Algorithm
+	if age := f.wanted.RotateAfter; age != nil && !due {
+		if wait := keys.Made.Add(age.Duration).Sub(f.now); wait > 0 {
+			return keepKeys, wait
 		}
 		due = true
 	}
-	if !due {
-		return keys, nil, 0, nil
+	switch {
+	case !due:
+		return keepKeys, 0
+	case f.heldBy != nil:
+		return holdKeys, heldInterval
 	}
-	if heldBy, err = f.findKeyNaming(members); heldBy != nil || err != nil {
-		return keys, heldBy, time.Minute, err // the class may have changed by then
-	}
-	next, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
-	keys.Next, keys.Made, keys.Stepped = &next, now, now
-	return keys, nil, askAgain, err
+	return makeNext, askAgain
 }
 
-// findKeyNaming returns a class that has zones made by the agents of the servers: each of these zones names the key
-// that it is transferred with, so that key cannot go. nil is none.
-func (f *Fleet) findKeyNaming(members []cache.ObjectName) (*v1alpha1.DNSClass, error) {
-	classes, err := f.classes.List(labels.Everything())
-	if err != nil {
-		return nil, err
+// takeStep returns the keys after a step.
+func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.TransferKeys, err error) {
+	if f.have != nil {
+		keys = *f.have
 	}
-	slices.SortFunc(classes, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) }) // each look names the same one
-	for _, class := range classes {
-		if class.Spec.Bind9 == nil || apiclass.ModeOf(class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
-			continue
-		}
-		for _, member := range members {
-			if has, err := f.classHas(class, member); has || err != nil {
-				return class, err
-			}
+	var made render.Key
+	if step == makeFirst || step == makeNext {
+		if made, err = render.NewKey("bind9", f.wanted.Algorithm, random); err != nil {
+			return keys, err
 		}
 	}
-	return nil, nil
+	switch step {
+	case makeFirst:
+		keys.Key, keys.Made = made, f.now
+	case makeNext:
+		keys.Next, keys.Made, keys.Stepped = &made, f.now, f.now
+	case signNext:
+		former := keys.Key
+		keys.Key, keys.Next, keys.Former, keys.Stepped = *keys.Next, nil, &former, f.now
+	case dropFormer:
+		keys.Former, keys.Stepped = nil, f.now
+	}
+	return keys, nil
+}
+
+// chosenKeys are the TSIG keys of a group as they shall be now, and why they stay where they are due.
+type chosenKeys struct {
+	render.TransferKeys
+	heldBy *v1alpha1.DNSClass
+	again  time.Duration
 }
 
 // rotation is what a status says of TSIG keys.
@@ -209,74 +170,42 @@ func (t *takenKeys) note(at taker, keys string) bool {
 	return before != keys
 }
 
-func (t *takenKeys) byAll(group string, instances []cache.ObjectName, keys string) bool {
+func (t *takenKeys) byAll(group string, members []*bind9.Bind9Instance, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !slices.ContainsFunc(instances, func(one cache.ObjectName) bool { return t.by[taker{one, group}] != keys })
+	return !slices.ContainsFunc(members, func(one *bind9.Bind9Instance) bool {
+		return t.by[taker{cache.MetaObjectToName(one), group}] != keys
+	})
 }
 
-// noteTransferKeys looks whether the pods of a server take the TSIG keys of a step, and whether its primaries do. A
-// signer takes those of its cluster too: a follower that signs with a key before the signer has it gets no signed zone.
-func (f *Fleet) noteTransferKeys(ctx context.Context, server *render.Server) {
-	changed := f.noteTaken(ctx, server, server.Group(), &server.Transfer)
-	if server.Peers != nil {
-		changed = f.noteTaken(ctx, server, server.Cluster, server.Peers) || changed
-	}
-	if changed && server.Cluster != "" {
-		f.look("cluster", server.Namespace, server.Cluster)
-	}
+// newToken makes the token of an agent.
+func newToken(random io.Reader) (string, error) {
+	token := make([]byte, tokenOctets)
+	_, err := io.ReadFull(random, token)
+	return base64.RawURLEncoding.EncodeToString(token), err
 }
 
-// noteTaken looks at the keys of one group, and returns whether that is another answer than before.
-func (f *Fleet) noteTaken(ctx context.Context, server *render.Server, group string, keys *render.TransferKeys) bool {
-	at, taken := taker{cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, group}, ""
-	if keys.Other() != nil && f.haveKeys(ctx, server) && f.primariesTake(ctx, server) {
-		taken = keys.Both()
+// renewAccess gives the agent of a server the certificate that it lacks, or whose end is near.
+func renewAccess(access render.Access, server *render.Server, now time.Time) (render.Access, error) {
+	hosts := []string{render.AgentHost(server.Namespace, server.Name)}
+	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers(hosts) &&
+		now.Add(renewBefore).Before(pair.Cert.NotAfter) {
+		return access, nil
 	}
-	return f.taken.note(at, taken)
-}
-
-// primariesTake reports whether each primary that answers for a catalog to the key that signs does so to the next one
-// too. One that is away reads both when it comes.
-func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
-	next := server.Transfer.Next
-	if next == nil || f.Answers == nil {
-		return true
-	}
-	for _, catalog := range server.Catalogs {
-		for _, at := range catalog.Primaries {
-			if f.Answers(ctx, at, catalog.Zone, server.Transfer.Key) && !f.Answers(ctx, at, catalog.Zone, *next) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// errNoTransferKey: the cluster has made no key yet.
-var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
-
-// haveConfig reports whether every pod of a server has the configuration, and none runs with another.
-func (f *Fleet) haveConfig(ctx context.Context, server *render.Server) bool {
-	mounted, err := server.Mounted()
+	authority, err := pki.Issue(nil, pki.Authority("agent of "+server.Name), now, certificateValidity)
 	if err != nil {
-		return false
+		return access, err
 	}
-	want := render.Hash(mounted)
-	var running []*corev1.Pod
-	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
-		if pod, ok := object.(*corev1.Pod); ok && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-			running = append(running, pod)
-		}
+	// The authority's key is dropped: it signs one certificate. Clients take the certificate before it too, which the
+	// agent shows until it has the new one.
+	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
+	if err != nil {
+		return access, err
 	}
-	return f.askPods(ctx, server, "configuration "+want, running, func(ctx context.Context, pod *corev1.Pod) error {
-		got, err := f.Ask(ctx, pod, server)
-		if err == nil && got != want {
-			err = errOtherConfig
-		}
-		return err
-	}) == nil
+	former, _ := pem.Decode(access.Authority)
+	access.Certificate, access.PrivateKey, access.Authority = serving.CertPEM, serving.KeyPEM, bytes.Clone(authority.CertPEM)
+	if former != nil {
+		access.Authority = append(access.Authority, pem.EncodeToMemory(former)...)
+	}
+	return access, nil
 }
-
-// errOtherConfig: a pod runs with another configuration than its server has now.
-var errOtherConfig = errors.New("BIND has not read its configuration yet")

@@ -41,62 +41,91 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	if provider.DeletionTimestamp != nil {
 		return f.finishProvider(ctx, provider, owned)
 	}
-	if provider, err = hold(provider, func(patch []byte) (*bind9.ClusterBind9Provider, error) {
-		return f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, at.Name, types.MergePatchType, patch,
-			metav1.PatchOptions{FieldManager: FieldManager})
-	}); err != nil {
+	if provider, err = hold(provider, f.patchProvider(ctx, provider)); err != nil {
 		return 0, err
 	}
-	s := newStanding(provider.Generation, provider.Status.Conditions)
-	status := *provider.Status.DeepCopy()
 	namespaces, err := f.namespacesOf(provider)
 	if err != nil {
 		return 0, err
 	}
-	status.Clusters, status.Servers = nil, bind9.ServerCount{}
+	w := &providerFacts{provider: provider}
 	var wrong []error
-	settled := true
 	for _, namespace := range namespaces {
-		row := bind9.ProvidedCluster{Namespace: namespace}
-		cluster, err := f.provideCluster(ctx, provider, namespace)
-		switch {
-		case err != nil:
-			row.Message = err.Error()
-			if _, missing := err.(*noNamespace); !missing {
-				wrong = append(wrong, err)
-			}
-		case cluster != nil:
-			row.Ready = isTrue(cluster.Status.Conditions, bind9.ConditionReady) && cluster.Status.ObservedGeneration == cluster.Generation
-			if !row.Ready {
-				row.Message = readyMessage(cluster)
-			}
-			for _, count := range []bind9.ServerCount{cluster.Status.Primaries, cluster.Status.Secondaries} {
-				status.Servers.Desired, status.Servers.Current, status.Servers.Ready = status.Servers.Desired+count.Desired,
-					status.Servers.Current+count.Current, status.Servers.Ready+count.Ready
-			}
+		one := provided{namespace: namespace}
+		one.cluster, one.err = f.provideCluster(ctx, provider, namespace)
+		w.provided = append(w.provided, one)
+		if _, missing := one.err.(*noNamespace); !missing {
+			wrong = append(wrong, one.err)
 		}
-		settled = settled && row.Ready
+	}
+	surplus := slices.DeleteFunc(owned, func(c *bind9.Bind9Cluster) bool { return slices.Contains(namespaces, c.Namespace) })
+	w.err = errors.Join(append(wrong, deleteEach(surplus, func(one *bind9.Bind9Cluster) error { return f.deleteCluster(ctx, one) }))...)
+	return 0, errors.Join(w.err, f.writeProvider(ctx, w))
+}
+
+// providerFacts are what the status of a provider follows from.
+type providerFacts struct {
+	provider *bind9.ClusterBind9Provider
+	provided []provided
+	// err is what could not be made, apart from namespaces that are missing.
+	err error
+}
+
+// provided is the cluster of one namespace, nil where it could not be made.
+type provided struct {
+	namespace string
+	cluster   *bind9.Bind9Cluster
+	err       error
+}
+
+// judgeProvider says how a provider is: its status follows from the facts here alone.
+func judgeProvider(w *providerFacts) (*standing, bind9.ClusterBind9ProviderStatus) {
+	s, status := newStanding(w.provider.Generation, w.provider.Status.Conditions), *w.provider.Status.DeepCopy()
+	status.Clusters, status.Servers = nil, bind9.ServerCount{}
+	all, ready := len(w.provided), 0
+	for _, one := range w.provided {
+		row := bind9.ProvidedCluster{Namespace: one.namespace}
+		switch cluster := one.cluster; {
+		case one.err != nil:
+			row.Message = one.err.Error()
+		case isTrue(cluster.Status.Conditions, bind9.ConditionReady) && cluster.Status.ObservedGeneration == cluster.Generation:
+			row.Ready, ready = true, ready+1
+		default:
+			row.Message = readyMessage(cluster)
+		}
+		if one.err == nil {
+			status.Servers = sumCounts(status.Servers, one.cluster.Status.Primaries, one.cluster.Status.Secondaries)
+		}
 		status.Clusters = append(status.Clusters, row)
 	}
-	for _, cluster := range owned {
-		if !slices.Contains(namespaces, cluster.Namespace) && cluster.DeletionTimestamp == nil {
-			wrong = append(wrong, f.deleteCluster(ctx, cluster))
-		}
+	judgeCount(s, int32(all), int32(ready))
+	if ready < all {
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d clusters are ready", ready, all))
 	}
-	ready := 0
-	for _, row := range status.Clusters {
-		if row.Ready {
-			ready++
-		}
+	if w.err != nil {
+		s.degrade(w.err)
 	}
-	judgeCount(s, int32(len(namespaces)), int32(ready))
-	if !settled {
-		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d clusters are ready", ready, len(namespaces)))
+	return s, status
+}
+
+// writeProvider writes how a provider is.
+func (f *Fleet) writeProvider(ctx context.Context, w *providerFacts) error {
+	s, status := judgeProvider(w)
+	next := w.provider.DeepCopy()
+	next.Status = status
+	next.Status.Conditions, next.Status.ObservedGeneration = s.conditions, next.Generation
+	fitProviderStatus(&next.Status)
+	return writeStatus(f, s, w.provider, next, func() (*bind9.ClusterBind9Provider, error) {
+		return f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager})
+	})
+}
+
+// patchProvider is how the finalizers of a provider are changed.
+func (f *Fleet) patchProvider(ctx context.Context, of *bind9.ClusterBind9Provider) func([]byte) (*bind9.ClusterBind9Provider, error) {
+	return func(patch []byte) (*bind9.ClusterBind9Provider, error) {
+		return f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, of.Name, types.MergePatchType, patch,
+			metav1.PatchOptions{FieldManager: FieldManager})
 	}
-	if err = errors.Join(wrong...); err != nil {
-		err = f.degrade(s, err)
-	}
-	return 0, errors.Join(err, f.writeProvider(ctx, provider, status, s))
 }
 
 func readyMessage(cluster *bind9.Bind9Cluster) string {
@@ -190,34 +219,15 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 	return applied, nil
 }
 
-func (f *Fleet) deleteCluster(ctx context.Context, cluster *bind9.Bind9Cluster) error {
-	uid := cluster.UID
-	err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Delete(ctx, cluster.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+func (f *Fleet) deleteCluster(ctx context.Context, one *bind9.Bind9Cluster) error {
+	return f.Client.Bind9V1alpha1().Bind9Clusters(one.Namespace).Delete(ctx, one.Name, onlyThis(one))
 }
 
-func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, owned []*bind9.Bind9Cluster) (time.Duration,
-	error) {
-	if !slices.Contains(provider.Finalizers, Finalizer) {
-		return 0, nil
-	}
-	var wrong []error
-	for _, cluster := range owned {
-		if cluster.DeletionTimestamp == nil {
-			wrong = append(wrong, f.deleteCluster(ctx, cluster))
-		}
-	}
-	if len(owned) > 0 && f.Clock.Since(provider.DeletionTimestamp.Time) < 3*leaveAfter {
-		return askAgain, errors.Join(wrong...)
-	}
-	_, err := f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, provider.Name, types.MergePatchType,
-		finalizersPatch(provider.ObjectMeta, without(provider.Finalizers)), metav1.PatchOptions{FieldManager: FieldManager})
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	return 0, err
+func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider,
+	owned []*bind9.Bind9Cluster) (time.Duration, error) {
+	return finishObject(f, leaver[*bind9.ClusterBind9Provider]{object: provider, patience: 3 * leaveAfter, children: len(owned),
+		patch: f.patchProvider(ctx, provider),
+		deleteChildren: func() error {
+			return deleteEach(owned, func(one *bind9.Bind9Cluster) error { return f.deleteCluster(ctx, one) })
+		}})
 }

@@ -5,13 +5,10 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
-
-	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
-	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
 // A Deployment has its new pod ready before the former one goes. A pod with a claim, or one that may be on no node
@@ -26,38 +23,47 @@ type replacements struct {
 	server map[cache.ObjectName]string
 }
 
-// waitForTurn returns what a server waits for whose pod goes before the new one comes; "" where it may be applied.
-func (f *Fleet) waitForTurn(server *render.Server) string {
-	cluster := cache.ObjectName{Namespace: server.Namespace, Name: server.Cluster}
-	object := f.children.cached(server.Workload(), server.Namespace, server.Name)
-	if server.Cluster == "" || !server.GoesFirst() || object == nil {
-		return ""
+// turnFacts are what the turn of a server rests on whose pod goes before the new one comes.
+type turnFacts struct {
+	server string
+	// same: its pod is the one that it shall have. ready: that one is ready; finished: its last change has come about.
+	same, ready, finished bool
+	// others are the other servers of the cluster, by name.
+	others []otherServer
+}
+
+type otherServer struct {
+	name string
+	// late: it shall run, and is not ready.
+	late bool
+}
+
+// nextTurn decides which server of a cluster is being replaced from now on, and what this one waits for; "": it may be
+// applied. holder is the one that was being replaced before, "" for none.
+func nextTurn(holder string, f *turnFacts) (next, waits string) {
+	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
+	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })
+	switch {
+	case f.same && holder == f.server && f.ready && f.finished:
+		return "", ""
+	case f.same:
+		return holder, ""
+	case runs:
+		return holder, fmt.Sprintf("the pod of %s is replaced before: one server of a cluster at a time", holder)
+	case f.ready && late >= 0:
+		return holder, fmt.Sprintf("%s is not ready: a pod is replaced while all other servers of the cluster are",
+			f.others[late].name)
 	}
-	ready, finished := f.judgeWorkload(server)
-	same := accessor(object).GetAnnotations()[render.AnnotationTemplate] == server.TemplateHash()
-	f.replacing.mu.Lock()
-	defer f.replacing.mu.Unlock()
-	holder := f.replacing.server[cluster]
-	if same {
-		if holder == server.Name && ready && finished {
-			delete(f.replacing.server, cluster)
-		}
-		return ""
+	return f.server, ""
+}
+
+// takeTurn gives the server of a cluster its turn, or returns what it waits for.
+func (r *replacements) takeTurn(cluster cache.ObjectName, f *turnFacts) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, waits := nextTurn(r.server[cluster], f)
+	if r.server[cluster] = next; next == "" {
+		delete(r.server, cluster)
 	}
-	if holder != "" && holder != server.Name {
-		if _, err := f.instances.Bind9Instances(server.Namespace).Get(holder); !apierrors.IsNotFound(err) {
-			return fmt.Sprintf("the pod of %s is replaced before: one server of a cluster at a time", holder)
-		}
-	}
-	if ready {
-		for _, other := range f.instancesOf(server.Namespace, server.Cluster) {
-			stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
-			if other.Name != server.Name && other.DeletionTimestamp == nil && !stopped &&
-				!isTrue(other.Status.Conditions, bind9.ConditionReady) {
-				return fmt.Sprintf("%s is not ready: a pod is replaced while all other servers of the cluster are", other.Name)
-			}
-		}
-	}
-	f.replacing.server[cluster] = server.Name
-	return ""
+	return waits
 }

@@ -4,7 +4,7 @@
 package fleet
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,9 +94,23 @@ func (s *standing) setStatus(condition string, status metav1.ConditionStatus, re
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
+// degrade says that something could not be applied. An object of another manager is a state, not a failure: it is
+// looked at again after askAgain.
+func (s *standing) degrade(err error) {
+	reason := ReasonApplyFailed
+	if other := (*foreign)(nil); errors.As(err, &other) {
+		reason, err = ReasonForeign, other
+	}
+	s.set(bind9.ConditionDegraded, true, reason, err.Error())
+}
+
 // wasTrue reports whether a condition was True when the look began.
 func (s *standing) wasTrue(condition string) bool {
 	return meta.IsStatusConditionTrue(s.before, condition)
+}
+
+func isTrue(conditions []metav1.Condition, of string) bool {
+	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == of && c.Status == metav1.ConditionTrue })
 }
 
 // The API takes a status of 16 KiB (S11.2).
@@ -157,49 +171,14 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 	}
 }
 
-func (f *Fleet) writeInstance(ctx context.Context, instance *bind9.Bind9Instance, status bind9.Bind9InstanceStatus, s *standing) error {
-	status.Conditions, status.ObservedGeneration = s.conditions, instance.Generation
-	if equality.Semantic.DeepEqual(instance.Status, status) {
+// writeStatus writes the status of an object where it has changed, and tells what has become of its conditions.
+func writeStatus[T runtime.Object](f *Fleet, s *standing, before, after T, update func() (T, error)) error {
+	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	next := instance.DeepCopy()
-	next.Status = status
-	if _, err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).UpdateStatus(ctx, next,
-		metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+	if _, err := update(); err != nil {
 		return err
 	}
-	f.recordEvents(next, s)
-	return nil
-}
-
-func (f *Fleet) writeCluster(ctx context.Context, cluster *bind9.Bind9Cluster, status bind9.Bind9ClusterStatus, s *standing) error {
-	status.Conditions, status.ObservedGeneration = s.conditions, cluster.Generation
-	if equality.Semantic.DeepEqual(cluster.Status, status) {
-		return nil
-	}
-	next := cluster.DeepCopy()
-	next.Status = status
-	if _, err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).UpdateStatus(ctx, next,
-		metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
-		return err
-	}
-	f.recordEvents(next, s)
-	return nil
-}
-
-func (f *Fleet) writeProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, status bind9.ClusterBind9ProviderStatus,
-	s *standing) error {
-	status.Conditions, status.ObservedGeneration = s.conditions, provider.Generation
-	fitProviderStatus(&status)
-	if equality.Semantic.DeepEqual(provider.Status, status) {
-		return nil
-	}
-	next := provider.DeepCopy()
-	next.Status = status
-	if _, err := f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus(ctx, next,
-		metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
-		return err
-	}
-	f.recordEvents(next, s)
+	f.recordEvents(after, s)
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 // orphan names an owner that is gone: KIND/NAME in a namespace.
 type orphan struct{ namespace, owner string }
 
-// sweeper removes objects whose owner is gone. Only the goroutine of the sweep uses it.
+// sweeper is what the sweep remembers.
 type sweeper struct {
 	// gone says when an owner was first not there, last when one was swept.
 	gone map[orphan]time.Time
@@ -40,8 +40,9 @@ type sweeper struct {
 }
 
 func (f *Fleet) sweepUntil(ctx context.Context) {
+	s := &sweeper{gone: map[orphan]time.Time{}}
 	for {
-		if err := f.sweepOrphans(ctx); err != nil && ctx.Err() == nil {
+		if err := f.sweepOrphans(ctx, s); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "fleet: what servers that are gone left stays for now")
 		}
 		select {
@@ -53,7 +54,7 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 }
 
 // sweepOrphans finds owners that are gone and removes what the first of them left, if it is its turn (F5).
-func (f *Fleet) sweepOrphans(ctx context.Context) error {
+func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	owners := map[orphan]bool{}
 	for _, factory := range f.children.factories {
 		for _, resource := range made {
@@ -75,7 +76,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context) error {
 	// A store without any instance is more likely a new one, or one that was not restored yet, than one whose servers
 	// all went.
 	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
-		clear(f.sweeper.gone)
+		clear(s.gone)
 		if len(owners) > 0 {
 			return errors.Join(err, fmt.Errorf("fleet: %d servers and clusters have objects in the cluster, "+
 				"and the API has no Bind9Instance: nothing is removed; remove them by their label %s=%s if they are not wanted",
@@ -95,25 +96,25 @@ func (f *Fleet) sweepOrphans(ctx context.Context) error {
 			continue
 		}
 		seen[owner] = true
-		if first, before := f.sweeper.gone[owner]; !before {
-			f.sweeper.gone[owner] = f.Clock.Now()
+		if first, before := s.gone[owner]; !before {
+			s.gone[owner] = f.Clock.Now()
 			klog.FromContext(ctx).Info("the owner of objects is gone; they are removed if it stays so", "namespace", owner.namespace,
 				"owner", owner.owner, "for", confirmAfter)
 		} else if f.Clock.Since(first) >= confirmAfter {
 			ripe = append(ripe, owner)
 		}
 	}
-	for owner := range f.sweeper.gone {
+	for owner := range s.gone {
 		if !seen[owner] {
-			delete(f.sweeper.gone, owner)
+			delete(s.gone, owner)
 		}
 	}
 	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(len(owners))))
-	if len(ripe) == 0 || !f.sweeper.last.IsZero() && f.Clock.Since(f.sweeper.last) < pace {
+	if len(ripe) == 0 || !s.last.IsZero() && f.Clock.Since(s.last) < pace {
 		return errors.Join(doubts...)
 	}
-	oldest := slices.MinFunc(ripe, func(x, y orphan) int { return f.sweeper.gone[x].Compare(f.sweeper.gone[y]) })
-	f.sweeper.last = f.Clock.Now()
+	oldest := slices.MinFunc(ripe, func(x, y orphan) int { return s.gone[x].Compare(s.gone[y]) })
+	s.last = f.Clock.Now()
 	left, err := f.children.removeAll(ctx, oldest.namespace, oldest.owner)
 	klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", oldest.namespace, "owner", oldest.owner,
 		"objects", left)

@@ -16,9 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
@@ -38,8 +36,6 @@ import (
 //     resources.
 
 const (
-	// labelSuperseded names the instance on the ReplicaSets of a Deployment that was taken over.
-	labelSuperseded = bind9.GroupName + "/superseded-by"
 	// annotationIdle says since when no Service selects the pods of such a ReplicaSet.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
@@ -93,17 +89,6 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 	})
 	// A field that is said to be ours goes with the next apply, if that has it not.
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
-}
-
-// patchMeta changes metadata of an object as it was read; of one that has changed since it is refused.
-func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
-	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
-	patch, err := json.Marshal(map[string]any{"metadata": meta})
-	if err != nil {
-		return err
-	}
-	return c.clientFor(key.resource).Patch(types.MergePatchType).Namespace(key.namespace).Resource(key.resource.Resource).Name(key.name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
 // foreignFields are the fields of an object that go when it is taken over, in the form of managedFields.
@@ -187,26 +172,6 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// checkServing returns what the pod of a server lacks to stand behind the Service in the place of another one: it is
-// ready, follows a catalog and answers for each zone of it. Readiness alone says nothing of zones that are new.
-func (f *Fleet) checkServing(ctx context.Context, server *render.Server) error {
-	switch ready, _ := f.judgeWorkload(server); {
-	case !ready:
-		return errors.New("the pod is not ready")
-	case len(server.Catalogs) == 0:
-		return errors.New("no DNSClass with a catalog has the server")
-	case !f.haveKeys(ctx, server):
-		return errOtherConfig
-	}
-	var ready []*corev1.Pod
-	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
-		if pod, ok := object.(*corev1.Pod); ok && podReady(pod) {
-			ready = append(ready, pod)
-		}
-	}
-	return f.askPods(ctx, server, "members", ready, func(ctx context.Context, pod *corev1.Pod) error { return f.Members(ctx, pod, server) })
-}
-
 // dropSuperseded removes these ReplicaSets where the server goes that stood for them. Those behind a Service that was
 // not taken over yet go on.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
@@ -221,27 +186,43 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// removeSuperseded removes these ReplicaSets after the Service has selected the pod of the server for drainTime, and
-// returns when that is.
-func (f *Fleet) removeSuperseded(ctx context.Context, server *render.Server) (time.Duration, error) {
-	var wrong []error
-	var again time.Duration
-	for _, set := range f.children.listSuperseded(server.Namespace, server.Name) {
+// formerPods are the steps by which ReplicaSets go whose pods no Service selects any more.
+type formerPods struct {
+	// idle are those to be marked as idle from now on, remove those that have been so for drainTime.
+	idle, remove []*appsv1.ReplicaSet
+	// wait is the time until more are to go; 0: none is left.
+	wait time.Duration
+}
+
+// splitFormer decides what becomes of the ReplicaSets that a server stands for, after its Service has selected its pod.
+func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
+	for _, set := range sets {
 		if metav1.GetControllerOf(set) != nil {
-			again = askAgain // the garbage collector has not let it go yet
+			split.wait = sooner(split.wait, askAgain) // the garbage collector has not let it go yet
 			continue
 		}
 		since, err := time.Parse(time.RFC3339, set.Annotations[annotationIdle])
 		if err != nil {
-			since = f.Clock.Now()
-			wrong = append(wrong, f.children.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
-				map[string]any{"annotations": map[string]string{annotationIdle: since.UTC().Format(time.RFC3339)}}))
+			split.idle, since = append(split.idle, set), now
 		}
-		if wait := since.Add(drainTime).Sub(f.Clock.Now()); wait > 0 {
-			again = wait
-			continue
+		if left := since.Add(drainTime).Sub(now); left > 0 {
+			split.wait = sooner(split.wait, left)
+		} else {
+			split.remove = append(split.remove, set)
 		}
-		wrong = append(wrong, f.children.removeObject(ctx, replicaSets, set))
 	}
-	return again, errors.Join(wrong...)
+	return split
+}
+
+// drainFormer carries that out.
+func (c *children) drainFormer(ctx context.Context, split *formerPods, now time.Time) error {
+	var wrong []error
+	for _, set := range split.idle {
+		wrong = append(wrong, c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
+			map[string]any{"annotations": map[string]string{annotationIdle: now.UTC().Format(time.RFC3339)}}))
+	}
+	for _, set := range split.remove {
+		wrong = append(wrong, c.removeObject(ctx, replicaSets, set))
+	}
+	return errors.Join(wrong...)
 }

@@ -1,0 +1,172 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// listClasses are all DNSClasses by name: each look names the same one first.
+func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
+	all, _ := f.classes.List(labels.Everything()) // an error of the cache's alone, of which there is none
+	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// findCluster is a Bind9Cluster, nil if there is none.
+func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
+	cluster, err := f.clusters.Bind9Clusters(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return cluster
+}
+
+// classHas reports whether a class with a block bind9 has the server (S11.13).
+func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) bool {
+	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
+}
+
+// findKeyNaming returns a class that has zones made by the agents of the servers: each of these zones names the key
+// that it is transferred with, so that key cannot go. nil is none.
+func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
+	for _, class := range f.listClasses() {
+		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
+			slices.ContainsFunc(members, func(one *bind9.Bind9Instance) bool { return f.classHas(class, one) }) {
+			return class
+		}
+	}
+	return nil
+}
+
+// listCatalogs are those that a server follows, by name, each with the address of its signer: that of each DNSClass
+// which has it, and that of its cluster, once that is the class of a zone. Their primaries are left to the caller.
+func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
+	if server.Role == bind9.RoleSigner {
+		return nil // its agent makes the zones that it signs
+	}
+	classes := f.listClasses()
+	if cluster != nil && apiclass.InUse(cluster) {
+		classes = append(classes, apiclass.OfCluster(cluster))
+	}
+	signers := map[name.Name]netip.AddrPort{}
+	for _, class := range classes {
+		if class.DeletionTimestamp != nil {
+			continue
+		}
+		if zone, err := name.Parse(f.catalogOf(class, instance, server)); err == nil {
+			signers[zone] = cmp.Or(f.findSigner(class, server), signers[zone])
+		}
+	}
+	var catalogs []render.Catalog
+	for zone, signer := range signers {
+		catalogs = append(catalogs, render.Catalog{Zone: zone, Signer: signer})
+	}
+	slices.SortFunc(catalogs, func(a, b render.Catalog) int { return a.Zone.Compare(b.Zone) })
+	return catalogs
+}
+
+// catalogOf is the catalog of a class that has a server by its block bind9, or that names the TSIG key of the server's
+// group; "" for none.
+func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, server *render.Server) string {
+	if block := class.Spec.Bind9; block != nil {
+		if f.classHas(class, instance) {
+			return block.CatalogZone
+		}
+		return ""
+	}
+	block, key := class.Spec.Transfer, keyOf(server)
+	if block != nil && slices.ContainsFunc(block.Secondaries, func(secondary v1alpha1.Secondary) bool {
+		ref := cmp.Or(secondary.TSIGSecretRef, block.TSIGSecretRef)
+		return ref != nil && *ref == key && secondary.Catalog != v1alpha1.CatalogIgnore
+	}) {
+		return block.CatalogZone
+	}
+	return ""
+}
+
+// keyOf is the Secret with the TSIG keys of a server's group.
+func keyOf(server *render.Server) v1alpha1.SecretReference {
+	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
+}
+
+// findSigner is where a server transfers the signed zones of a class from: the signer of its own cluster, if the class
+// names that cluster.
+func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
+	if of.Spec.Bind9 == nil {
+		return netip.AddrPort{}
+	}
+	ref := of.Spec.Bind9.ClusterRef
+	if ref == nil || ref.Namespace != server.Namespace || ref.Name != server.Cluster {
+		return netip.AddrPort{}
+	}
+	for _, instance := range f.instancesOf(server.Namespace, server.Cluster) {
+		if of, runs := apiclass.ServerOf(instance); runs && of.Signer {
+			at, _ := netip.ParseAddrPort(of.Address) // none before its Service has one
+			return at
+		}
+	}
+	return netip.AddrPort{}
+}
+
+// listUnkeyed are the primaries that a bindcar makes zones with, sorted: it cannot name a key for them (S11.15). A key
+// of another group the server does not have.
+func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
+	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
+		return nil
+	}
+	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything()) // as in listClasses
+	var all []netip.Addr
+	for _, of := range f.listClasses() {
+		if of.DeletionTimestamp != nil || of.Spec.Bind9 == nil || apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
+			continue
+		}
+		servers := apiclass.ServersOf(of, instances, f.findCluster)
+		if !slices.ContainsFunc(servers, func(one apiclass.Server) bool { return one.Name == server.Name }) {
+			continue
+		}
+		for _, text := range listPrimaries(of.Spec.Bind9, servers, server) {
+			if at, ok := readAddress(text); ok {
+				all = append(all, at)
+			}
+		}
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
+}
+
+// listPrimaries are the addresses from which a server transfers zones of a class that its agent makes: the primaries
+// of the class, in the mode Transfer, or its servers with the role Primary and the same key, in the mode Update.
+func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
+	addresses := slices.Clone(block.Primaries)
+	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {
+		return addresses
+	}
+	for _, one := range servers {
+		if one.Primary && one.Key != nil && *one.Key == keyOf(server) {
+			addresses = append(addresses, one.Address)
+		}
+	}
+	return addresses
+}
+
+// readAddress is the IP address of a server, with or without a port; false: it has none before its Service has.
+func readAddress(text string) (netip.Addr, bool) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr(), true
+	}
+	at, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	return at, err == nil && at.Zone() == ""
+}

@@ -1,0 +1,271 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+// do is what is done next for a server. The steps of one look come in this order.
+type do int
+
+const (
+	doNothing do = iota
+	doHold       // puts the finalizer on the object
+	doRead       // finds out what the server is to be
+	doApply      // applies its objects
+	doDrain      // removes pods of another manager that no Service selects any more
+	doRemove     // removes objects that it has no more
+	doRest       // says how it is, and waits
+	doLeave      // says nothing: it is that of the fleet of another installation
+)
+
+const notCovered = "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
+
+// facts are what the decision about one server rests on: what there is, and how far this look is.
+type facts struct {
+	now      time.Time
+	instance *bind9.Bind9Instance
+	// cluster is the one that the instance names, nil where it names none, or there is none.
+	cluster *bind9.Bind9Cluster
+	// covered: objects are made in its namespace.
+	covered bool
+
+	// did is the last step of this look, and err how that went.
+	did do
+	err error
+
+	// What the server is to be is known after doRead: objects and their hash, or invalid, where they cannot be
+	// rendered. turn is what its pod waits for, "" for nothing.
+	server  *render.Server
+	keys    chosenKeys
+	objects []render.Object
+	hash    string
+	invalid error
+	turn    string
+
+	// What there is of it then. ready: its pod is there and ready. finished: the last change of it has come about.
+	ready, finished bool
+	service         *corev1.Service
+	made            []madeObject
+	former          []*appsv1.ReplicaSet
+}
+
+// decision is what is to be done now.
+type decision struct {
+	do do
+	// apply, drain and remove are those of these steps.
+	apply  []render.Object
+	drain  formerPods
+	remove []madeObject
+	// again is when to look again after doRest, 0 for not before something changes. err has it try again sooner.
+	again time.Duration
+	err   error
+}
+
+// lacksCluster reports whether the cluster that the instance names is missing.
+func (f *facts) lacksCluster() bool { return f.instance.Spec.ClusterRef != nil && f.cluster == nil }
+
+// ownsKeys reports whether the TSIG keys are those of this server alone.
+func (f *facts) ownsKeys() bool { return f.cluster == nil || f.instance.Spec.Role == bind9.RoleSigner }
+
+// rotates reports whether two TSIG keys of one group are taken.
+func (f *facts) rotates() bool {
+	return f.server.Transfer.Other() != nil || f.server.Peers != nil && f.server.Peers.Other() != nil
+}
+
+// waits is the object whose take-over waits, nil for none.
+func (f *facts) waits() *takingOver {
+	var waits *takingOver
+	errors.As(f.err, &waits)
+	return waits
+}
+
+// failed reports whether a step of this look has failed. That an object waits is no failure.
+func (f *facts) failed(step do) bool { return f.did == step && f.err != nil && f.waits() == nil }
+
+// applied reports whether the objects are what they shall be, as far as none waits.
+func (f *facts) applied() bool { return f.did >= doApply && !f.failed(doApply) }
+
+// decideNext says what is to be done next for a server that is not being deleted. It asks nothing and changes nothing.
+// After each step it is asked again. It answers in this order:
+//
+//	a server elsewhere, or of a namespace that is not covered, is not made;
+//	the finalizer comes before the first object;
+//	what the server is to be is found out, and waits for its cluster and for its key;
+//	its objects are applied, without a pod that waits for its turn;
+//	pods of another manager go when its Service has selected its own for a while;
+//	objects that it has no more go.
+func decideNext(f *facts) decision {
+	switch {
+	case f.instance.Spec.External != nil:
+		return decision{do: doRest}
+	case !f.covered && isHeld(f.instance):
+		return decision{do: doLeave}
+	case !f.covered:
+		return decision{do: doRest}
+	case f.did < doHold && !isHeld(f.instance):
+		return decision{do: doHold}
+	case f.lacksCluster():
+		return decision{do: doRest}
+	case f.did < doRead:
+		return decision{do: doRead}
+	case errors.Is(f.err, errNoTransferKey):
+		return decision{do: doRest, again: askAgain}
+	case f.failed(doRead):
+		return decision{do: doRest, err: f.err}
+	case f.invalid != nil:
+		return decision{do: doRest, again: f.keys.again}
+	case f.did < doApply:
+		return decision{do: doApply, apply: f.listDue()}
+	}
+	return f.decideRemoval()
+}
+
+// listDue are the objects that may be applied now.
+func (f *facts) listDue() []render.Object {
+	if f.turn == "" {
+		return f.objects
+	}
+	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
+}
+
+// decideRemoval says what goes after the objects were applied.
+func (f *facts) decideRemoval() decision {
+	again := f.keys.again
+	if f.turn != "" || f.rotates() {
+		again = sooner(again, askAgain)
+	}
+	drain, surplus := splitFormer(f.former, f.now), listSurplus(f.made, f.objects, f.ready)
+	switch {
+	case f.waits() != nil:
+		return decision{do: doRest, again: askAgain}
+	case f.failed(doApply):
+		return decision{do: doRest, again: again, err: f.err}
+	case f.did < doDrain && len(drain.idle)+len(drain.remove) > 0:
+		return decision{do: doDrain, drain: drain}
+	case drain.wait > 0:
+		return decision{do: doRest, again: drain.wait, err: f.err}
+	case f.did < doRemove && f.err == nil && len(surplus) > 0:
+		return decision{do: doRemove, remove: surplus}
+	}
+	return decision{do: doRest, again: again, err: f.err}
+}
+
+// judge says how the server is: the conditions and the rest of its status follow from the facts here alone.
+func judge(f *facts) (*standing, bind9.Bind9InstanceStatus) {
+	s, status := newStanding(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
+	switch external := f.instance.Spec.External; {
+	case external != nil:
+		status.Addresses, status.AgentURL = []string{external.Address}, external.AgentURL
+		s.setStatus(bind9.ConditionReady, metav1.ConditionUnknown, ReasonExternal,
+			"the server is not run here; the Deliveries of its zones say how far it is")
+	case !f.covered:
+		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
+	case f.lacksCluster():
+		// A cluster may be missing for a moment, as after a restore: its servers keep what they have.
+		s.set(bind9.ConditionReady, false, ReasonClusterNotFound, fmt.Sprintf("there is no Bind9Cluster %q in the namespace; "+
+			"make it, or delete this object", f.instance.Spec.ClusterRef.Name))
+	case errors.Is(f.err, errNoTransferKey):
+		s.set(bind9.ConditionProgressing, true, ReasonKeyNotReady, f.err.Error())
+		s.set(bind9.ConditionReady, false, ReasonKeyNotReady, f.err.Error())
+	case f.failed(doRead):
+		s.degrade(f.err)
+	default:
+		f.judgeServer(s, &status)
+	}
+	return s, status
+}
+
+// judgeServer says how a server is of which it is known what it is to be.
+func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
+	if f.invalid == nil {
+		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
+	} else {
+		s.set(bind9.ConditionConfigValid, false, ReasonInvalid, f.invalid.Error()+"; what runs keeps its configuration (F4)")
+	}
+	switch {
+	case f.server.Replicas == 0:
+		s.set(bind9.ConditionReady, false, ReasonStopped, "spec.replicas is 0")
+	case f.ready:
+		s.set(bind9.ConditionReady, true, ReasonReady, "")
+	default:
+		s.set(bind9.ConditionReady, false, ReasonNotReady, "the pod is not ready")
+	}
+	switch wasThere := s.wasTrue(bind9.ConditionReady) || wasUnavailable(s.before); {
+	case f.failed(doApply):
+		s.degrade(f.err)
+	case f.server.Replicas > 0 && !f.ready && wasThere:
+		s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "the server was ready and is not")
+	}
+	f.judgeProgress(s)
+	status.AgentURL = "https://" + render.AgentHost(f.server.Namespace, f.server.Name)
+	status.Addresses = serviceAddresses(f.service)
+	if waits := f.waits(); waits != nil && waits.service != nil {
+		status.Addresses = serviceAddresses(waits.service)
+	}
+	if f.applied() {
+		status.ConfigHash, status.TSIGKey = f.hash, nil
+		if f.cluster == nil {
+			status.TSIGKey = rotation(&f.keys.TransferKeys, f.server.Settings.TSIGKey)
+		}
+	}
+}
+
+// judgeProgress says what goes on: the most particular of what does.
+func (f *facts) judgeProgress(s *standing) {
+	drains := f.failed(doDrain) || splitFormer(f.former, f.now).wait > 0
+	switch waits, applied := f.waits(), f.applied(); {
+	case waits != nil:
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
+	case applied && drains:
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; "+
+			"the pods of the other manager answer until every node knows")
+	case applied && f.rotates():
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take "+
+			"the new one")
+	case applied && f.turn != "":
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, f.turn)
+	case !f.finished:
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, "")
+	case applied:
+		s.setHeld(f.keys.heldBy)
+	}
+}
+
+func wasUnavailable(before []metav1.Condition) bool {
+	return slices.ContainsFunc(before, func(c metav1.Condition) bool {
+		return c.Type == bind9.ConditionDegraded && c.Status == metav1.ConditionTrue && c.Reason == ReasonUnavailable
+	})
+}
+
+// serviceAddresses are where a Service is asked: its own addresses, and those of its balancer. nil has none.
+func serviceAddresses(service *corev1.Service) []string {
+	if service == nil {
+		return nil
+	}
+	var all []string
+	for _, ip := range service.Spec.ClusterIPs {
+		if net.ParseIP(ip) != nil {
+			all = append(all, net.JoinHostPort(ip, "53"))
+		}
+	}
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		if ingress.IP != "" {
+			all = append(all, net.JoinHostPort(ingress.IP, "53"))
+		}
+	}
+	return all
+}

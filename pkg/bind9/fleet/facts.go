@@ -1,0 +1,294 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+// observeServer looks at what there is of a server.
+func (f *Fleet) observeServer(w *facts) {
+	if w.now = f.Clock.Now(); w.server == nil {
+		return
+	}
+	w.ready, w.finished = f.judgeWorkload(w.server)
+	w.service, _ = f.children.cached(render.Services, w.server.Namespace, w.server.Name).(*corev1.Service)
+	w.made = f.children.listMade(w.server.Namespace, render.KindInstance+"/"+w.server.Name)
+	w.former = f.children.listSuperseded(w.server.Namespace, w.server.Name)
+}
+
+// readServer finds out what a server is to be, and whether it has its turn.
+func (f *Fleet) readServer(ctx context.Context, w *facts) error {
+	server := render.Merge(w.instance, w.cluster)
+	server.Platform, w.server = f.Platform, &server
+	if err := f.readKeys(ctx, w); err != nil {
+		return err
+	}
+	server.Catalogs, server.Unkeyed = f.listCatalogs(w.instance, w.cluster, &server), f.listUnkeyed(&server)
+	if err := f.findPrimaries(ctx, &server); err != nil {
+		return err
+	}
+	if w.objects, w.invalid = server.Objects(); w.invalid != nil {
+		return nil
+	}
+	if w.ownsKeys() {
+		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
+		w.objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), w.objects...)
+	}
+	if mounted, err := server.Mounted(); err == nil {
+		w.hash = render.Hash(mounted)
+	}
+	w.turn = f.takeTurn(&server)
+	return nil
+}
+
+// findPrimaries has a server follow the hidden primary, where it has something to transfer from there.
+func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
+	isSigner := server.Peers != nil
+	if !isSigner && len(server.Catalogs) == 0 {
+		return nil
+	}
+	primaries, err := f.Primaries(ctx)
+	if isSigner {
+		server.Hidden = primaries
+	}
+	if len(primaries) == 0 {
+		server.Catalogs = nil
+	}
+	for i := range server.Catalogs {
+		server.Catalogs[i].Primaries = primaries
+	}
+	return err
+}
+
+// readKeys reads the keys of a server, and makes those that it lacks: they are applied with its other objects (F3).
+func (f *Fleet) readKeys(ctx context.Context, w *facts) (err error) {
+	server := w.server
+	if w.ownsKeys() {
+		w.keys, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey,
+			[]*bind9.Bind9Instance{w.instance})
+	} else {
+		w.keys.TransferKeys, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
+	}
+	if err != nil {
+		return err
+	}
+	server.Transfer = w.keys.TransferKeys
+	if w.cluster != nil && w.ownsKeys() {
+		peers, err := f.readTransferKeys(ctx, server.Namespace, w.cluster.Name)
+		if err != nil {
+			return err
+		}
+		server.Peers = &peers
+	}
+	if server.Access, err = f.ensureAccess(ctx, server); err != nil {
+		return err
+	}
+	server.Control, err = f.ensureControlKey(ctx, server)
+	return err
+}
+
+// readTransferKeys are the TSIG keys of a group, as they were made for it.
+func (f *Fleet) readTransferKeys(ctx context.Context, namespace, group string) (keys render.TransferKeys, err error) {
+	secret, err := f.children.readSecret(ctx, namespace, render.TransferSecretName(group))
+	if err == nil && secret == nil {
+		err = errNoTransferKey
+	}
+	if err != nil {
+		return keys, err
+	}
+	return render.ReadTransferKeys(secret.Annotations, secret.Data)
+}
+
+// chooseTransferKeys are the TSIG keys of a group as they shall be now: those after the next step. members are the
+// instances of the group, each of which has to take the keys of a step before the next one.
+func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey,
+	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
+	w := &keyFacts{now: f.Clock.Now()}
+	switch have, err := f.readTransferKeys(ctx, namespace, group); {
+	case err == nil:
+		w.have, w.taken = &have, f.taken.byAll(group, members, have.Both())
+	case !errors.Is(err, errNoTransferKey) && !errors.Is(err, render.ErrKey):
+		return chosen, err
+	}
+	if wanted != nil {
+		w.wanted, w.heldBy = *wanted, f.findKeyNaming(members)
+	}
+	step, again := nextKeyStep(w)
+	if chosen.again = again; step == holdKeys {
+		chosen.heldBy = w.heldBy
+	}
+	chosen.TransferKeys, err = takeStep(w, step, f.Random)
+	return chosen, err
+}
+
+// ensureControlKey is the key of a server's control channel, a new one where there is none: its pod is replaced then.
+func (f *Fleet) ensureControlKey(ctx context.Context, server *render.Server) (render.Key, error) {
+	secret, err := f.children.readSecret(ctx, server.Namespace, render.RNDCSecretName(server.Name))
+	if err != nil {
+		return render.Key{}, err
+	}
+	if secret != nil {
+		if key, err := render.ReadControlKey(secret.Data); err == nil {
+			return key, nil
+		}
+	}
+	return render.NewKey("rndc", "", f.Random)
+}
+
+// ensureAccess is the token and the certificate of a server's agent.
+func (f *Fleet) ensureAccess(ctx context.Context, server *render.Server) (access render.Access, err error) {
+	secret, err := f.children.readSecret(ctx, server.Namespace, render.AgentSecretName(server.Name))
+	if err != nil {
+		return access, err
+	}
+	if secret != nil {
+		access, err = render.ReadAccess(secret.Data)
+	}
+	if secret == nil || err != nil {
+		token, err := newToken(f.Random)
+		if err != nil {
+			return access, err
+		}
+		access = render.Access{Token: token}
+	}
+	return renewAccess(access, server, f.Clock.Now())
+}
+
+// takeTurn gives a server its turn, or returns what it waits for. One whose new pod comes before the former one goes
+// waits for nothing.
+func (f *Fleet) takeTurn(server *render.Server) string {
+	object := f.children.cached(server.Workload(), server.Namespace, server.Name)
+	if server.Cluster == "" || !server.GoesFirst() || object == nil {
+		return ""
+	}
+	w := &turnFacts{server: server.Name, same: accessor(object).GetAnnotations()[render.AnnotationTemplate] == server.TemplateHash()}
+	w.ready, w.finished = f.judgeWorkload(server)
+	for _, other := range f.instancesOf(server.Namespace, server.Cluster) {
+		stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
+		if other.Name != server.Name {
+			w.others = append(w.others, otherServer{other.Name, other.DeletionTimestamp == nil && !stopped &&
+				!isTrue(other.Status.Conditions, bind9.ConditionReady)})
+		}
+	}
+	slices.SortFunc(w.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })
+	return f.replacing.takeTurn(cache.ObjectName{Namespace: server.Namespace, Name: server.Cluster}, w)
+}
+
+// judgeWorkload says whether the pod of a server is there and ready, and whether the last change of it has come about.
+func (f *Fleet) judgeWorkload(server *render.Server) (ready, finished bool) {
+	available := func(generation, observed int64, updated, all, available int32) (bool, bool) {
+		finished := observed >= generation && updated == server.Replicas && all == server.Replicas && available == server.Replicas
+		return available >= server.Replicas && server.Replicas > 0, finished
+	}
+	switch object := f.children.cached(server.Workload(), server.Namespace, server.Name).(type) {
+	case *appsv1.Deployment:
+		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
+			object.Status.AvailableReplicas)
+	case *appsv1.StatefulSet:
+		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
+			object.Status.AvailableReplicas)
+	}
+	return false, false
+}
+
+// listPods are the pods of a server for which something holds.
+func (f *Fleet) listPods(server *render.Server, holds func(*corev1.Pod) bool) (some []*corev1.Pod) {
+	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
+		if pod, ok := object.(*corev1.Pod); ok && holds(pod) {
+			some = append(some, pod)
+		}
+	}
+	return some
+}
+
+func podReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func podRuns(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// haveKeys reports whether every pod runs with the keys of its server: it has the configuration, and none runs with
+// another. An agent of kind Bindcar says nothing of that; its pods are replaced by each key.
+func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
+	if w.server.Agent() == bind9.AgentBindcar {
+		_, finished := f.judgeWorkload(w.server)
+		return finished
+	}
+	ask := func(ctx context.Context, pod *corev1.Pod) error {
+		got, err := f.Ask(ctx, pod, w.server)
+		if err == nil && got != w.hash {
+			err = errOtherConfig
+		}
+		return err
+	}
+	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, f.listPods(w.server, podRuns), ask) == nil
+}
+
+// checkServing returns what the pod of a server lacks to stand behind the Service in the place of another one: it is
+// ready, follows a catalog and answers for each zone of it. Readiness alone says nothing of zones that are new.
+func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
+	switch ready, _ := f.judgeWorkload(w.server); {
+	case !ready:
+		return errors.New("the pod is not ready")
+	case len(w.server.Catalogs) == 0:
+		return errors.New("no DNSClass with a catalog has the server")
+	case !f.haveKeys(ctx, w):
+		return errOtherConfig
+	}
+	return f.slow.askPods(ctx, w.server, "members", f.listPods(w.server, podReady), func(ctx context.Context, pod *corev1.Pod) error {
+		return f.Members(ctx, pod, w.server)
+	})
+}
+
+// noteKeys looks whether the pods of a server take the TSIG keys of a step, and whether its primaries do. A signer
+// takes those of its cluster too: a follower that signs with a key before the signer has it gets no signed zone.
+func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
+	at, changed := cache.MetaObjectToName(w.instance), false
+	note := func(group string, keys *render.TransferKeys) {
+		taken := ""
+		if keys.Other() != nil && f.haveKeys(ctx, w) && f.primariesTake(ctx, w.server) {
+			taken = keys.Both()
+		}
+		changed = f.taken.note(taker{at, group}, taken) || changed
+	}
+	note(w.server.Group(), &w.server.Transfer)
+	if w.server.Peers != nil {
+		note(w.server.Cluster, w.server.Peers)
+	}
+	if changed && w.server.Cluster != "" {
+		f.look("cluster", w.server.Namespace, w.server.Cluster)
+	}
+}
+
+// primariesTake reports whether each primary that answers for a catalog to the key that signs does so to the next one
+// too. One that is away reads both when it comes.
+func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
+	next := server.Transfer.Next
+	if next == nil || f.Answers == nil {
+		return true
+	}
+	for _, catalog := range server.Catalogs {
+		for _, at := range catalog.Primaries {
+			if f.Answers(ctx, at, catalog.Zone, server.Transfer.Key) && !f.Answers(ctx, at, catalog.Zone, *next) {
+				return false
+			}
+		}
+	}
+	return true
+}

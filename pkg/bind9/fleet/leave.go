@@ -1,0 +1,163 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+const (
+	// Finalizer keeps an object of ours until what was made for it is gone.
+	Finalizer = bind9.GroupName + "/fleet"
+	// leaveAfter is how long a finalizer waits for what cannot be removed; the sweep removes it later.
+	leaveAfter = 10 * time.Minute
+)
+
+// isHeld reports whether a fleet works for an object, or has done so. In a namespace that is not covered that is the
+// fleet of another installation, which writes the status and lets the object go.
+func isHeld(object metav1.Object) bool { return slices.Contains(object.GetFinalizers(), Finalizer) }
+
+// hold puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
+// next, and of an object as it was before the API would refuse that.
+func hold[T metav1.Object](object T, patch func([]byte) (T, error)) (T, error) {
+	if isHeld(object) {
+		return object, nil
+	}
+	return patch(finalizersPatch(object, append(slices.Clone(object.GetFinalizers()), Finalizer)))
+}
+
+// finalizersPatch sets the finalizers of an object as it was read; of one that has changed since it is refused.
+func finalizersPatch(object metav1.Object, finalizers []string) []byte {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
+		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()}})
+	if err != nil {
+		panic(err) // strings marshal
+	}
+	return patch
+}
+
+// leavingFacts are what the end of an object that is being deleted rests on.
+type leavingFacts struct {
+	held, covered bool
+	// age is how long it has been deleted, patience after which age it goes though something is left: an object that
+	// can never be deleted would hold up its namespace.
+	age, patience time.Duration
+	// children are the objects of ours that it stands for: they go first. asked: they were deleted in this look.
+	children int
+	asked    bool
+	// removed: what was made for it was removed in this look, or nothing is. left is how much of it was there.
+	removed bool
+	left    int
+	// err is how the last step went.
+	err error
+}
+
+// leaving is what is done next for such an object.
+type leaving string
+
+const (
+	leaveRest     leaving = "wait"
+	leaveChildren leaving = "delete the children"
+	leaveObjects  leaving = "remove the objects"
+	leaveNow      leaving = "let it go"
+)
+
+// nextLeaving decides what is done next, and when to look again (S11.12). An object of a namespace that is not covered
+// is left to the fleet of another installation; after its patience there is none, and it may go.
+func nextLeaving(f *leavingFacts) (next leaving, again time.Duration) {
+	late := f.age >= f.patience
+	switch {
+	case !f.held:
+		return leaveRest, 0
+	case !f.covered && !late:
+		return leaveRest, f.patience - f.age
+	case f.children > 0 && !f.asked:
+		return leaveChildren, 0
+	case f.children > 0 && !late:
+		return leaveRest, askAgain
+	case f.covered && !f.removed:
+		return leaveObjects, 0
+	case (f.left > 0 || f.err != nil) && !late:
+		return leaveRest, askAgain
+	}
+	return leaveNow, 0
+}
+
+// deleteEach deletes objects that do not go already. One that is gone, or another by now, is no failure.
+func deleteEach[T metav1.Object](objects []T, remove func(T) error) error {
+	var wrong []error
+	for _, one := range objects {
+		if one.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if err := remove(one); !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// onlyThis has an object deleted, and none that was made by its name since.
+func onlyThis(object metav1.Object) metav1.DeleteOptions {
+	uid := object.GetUID()
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+}
+
+type held interface {
+	metav1.Object
+	runtime.Object
+}
+
+// leaver is an object that is being deleted, and how what it stands for is removed.
+type leaver[T held] struct {
+	object   T
+	patience time.Duration
+	children int
+	// deleteChildren deletes the children, removeObjects what was made for it, and returns how much was there; nil:
+	// nothing is.
+	deleteChildren func() error
+	removeObjects  func() (int, error)
+	patch          func([]byte) (T, error)
+}
+
+// finishObject removes what an object stands for, and then lets it go. What cannot be removed the sweep removes later.
+func finishObject[T held](f *Fleet, of leaver[T]) (time.Duration, error) {
+	facts := &leavingFacts{
+		held: isHeld(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
+		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), patience: of.patience, children: of.children,
+		removed: of.removeObjects == nil,
+	}
+	for {
+		switch next, again := nextLeaving(facts); next {
+		case leaveRest:
+			return again, facts.err
+		case leaveChildren:
+			facts.asked, facts.err = true, of.deleteChildren()
+		case leaveObjects:
+			facts.removed = true
+			facts.left, facts.err = of.removeObjects()
+		case leaveNow:
+			if left := facts.children + facts.left; left > 0 || facts.err != nil {
+				f.Events.Eventf(of.object, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
+					"they are removed later: %v", left, of.patience, facts.err)
+			}
+			_, err := of.patch(finalizersPatch(of.object, slices.DeleteFunc(slices.Clone(of.object.GetFinalizers()),
+				func(one string) bool { return one == Finalizer })))
+			if apierrors.IsNotFound(err) {
+				return 0, nil
+			}
+			return 0, err
+		}
+	}
+}
