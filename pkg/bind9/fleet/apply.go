@@ -11,11 +11,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
@@ -128,6 +136,211 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 	var wrong []error
 	for _, one := range surplus {
 		wrong = append(wrong, c.removeObject(ctx, one.resource, one.object))
+	}
+	return errors.Join(wrong...)
+}
+
+// An object of another manager that carries the annotation becomes ours without a moment in which the Service has no
+// ready pod behind it:
+//
+//   - The selector of a Deployment cannot change. So the Deployment of the other manager is removed without its
+//     ReplicaSets, whose pods answer on, and ours is made.
+//   - A Service keeps its selector until our pod is ready and answers for each zone of its catalogs. Then it selects
+//     our pod alone, at the address that it had.
+//   - The ReplicaSets go drainTime later: so long nodes may have the former selection.
+//   - All else is applied. Labels, ownerReferences, data and ports of the other manager go, and so does the annotation:
+//     if the other manager still runs and writes the object again, the object is its again, and is left alone. An
+//     ownerReference that stayed would have the garbage collector remove the object with the other manager's custom
+//     resources.
+
+const (
+	// annotationIdle says since when no Service selects the pods of such a ReplicaSet.
+	annotationIdle = bind9.GroupName + "/idle-since"
+	drainTime      = 10 * time.Second
+)
+
+var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
+
+// takingOver is an error for an object whose take-over waits, with the reason. service is the Service that waits, nil
+// for another object: its addresses are the server's already, since a primary hands zones to servers with an address
+// alone.
+type takingOver struct {
+	text    string
+	service *corev1.Service
+}
+
+func (e *takingOver) Error() string { return e.text }
+
+// takeOver prepares an object of another manager, which carries the annotation, for being applied as wanted.
+func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, serving func() error) error {
+	switch live := live.(type) {
+	case *appsv1.Deployment:
+		return c.removeDeployment(ctx, live)
+	case *corev1.Service:
+		// A Service that is no load balancer any more has lost the address by which clients know it.
+		if to, ok := wanted.(*coreac.ServiceApplyConfiguration); ok && to.Spec != nil && to.Spec.Type != nil &&
+			*to.Spec.Type != live.Spec.Type {
+			return &takingOver{fmt.Sprintf("Service %q is of type %s, and that of this server is %s: "+
+				"set type and annotations in service of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type,
+				*to.Spec.Type), live}
+		}
+		if err := serving(); err != nil {
+			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until that of this server has the zones: %v",
+				key.name, err), live}
+		}
+	}
+	o := accessor(live)
+	fields, err := json.Marshal(foreignFields(live))
+	if err != nil {
+		return err
+	}
+	owners := []metav1.ManagedFieldsEntry{}
+	for _, entry := range o.GetManagedFields() {
+		if entry.Subresource != "" { // the status is that of the cluster's controllers
+			owners = append(owners, entry)
+		}
+	}
+	now := metav1.Now()
+	owners = append(owners, metav1.ManagedFieldsEntry{
+		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
+	})
+	// A field that is said to be ours goes with the next apply, if that has it not.
+	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
+}
+
+// foreignFields are the fields of an object that go when it is taken over, in the form of managedFields.
+func foreignFields(object runtime.Object) map[string]any {
+	type set = map[string]any
+	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
+	all, owned := set{"f:metadata": meta}, set{}
+	for key := range o.GetLabels() {
+		owned["f:"+key] = set{}
+	}
+	meta["f:labels"] = owned
+	owners := set{}
+	for _, owner := range o.GetOwnerReferences() {
+		owners[fmt.Sprintf("k:{\"uid\":%q}", owner.UID)] = set{".": set{}}
+	}
+	if len(owners) > 0 {
+		meta["f:ownerReferences"] = owners
+	}
+	data := set{}
+	switch object := object.(type) {
+	case *corev1.ConfigMap:
+		for key := range object.Data {
+			data["f:"+key] = set{}
+		}
+	case *corev1.Secret:
+		for key := range object.Data {
+			data["f:"+key] = set{}
+		}
+	case *corev1.Service:
+		ports := set{}
+		for _, port := range object.Spec.Ports {
+			ports[fmt.Sprintf("k:{\"port\":%d,\"protocol\":%q}", port.Port, port.Protocol)] = set{".": set{}}
+		}
+		all["f:spec"] = set{"f:ports": ports}
+	}
+	if len(data) > 0 {
+		all["f:data"] = data
+	}
+	return all
+}
+
+// removeDeployment removes a Deployment of another manager and leaves its pods, which its ReplicaSets keep.
+func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
+	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
+		former.Name), nil}
+	if former.DeletionTimestamp != nil {
+		return waits
+	}
+	sets, err := c.cluster.AppsV1().ReplicaSets(former.Namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(former.Spec.Selector)})
+	if err != nil {
+		return err
+	}
+	for i := range sets.Items {
+		if set := &sets.Items[i]; metav1.IsControlledBy(set, former) && set.Labels[labelSuperseded] == "" {
+			if err := c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
+				map[string]any{"labels": map[string]string{labelSuperseded: former.Name}}); err != nil {
+				return err
+			}
+		}
+	}
+	// A Deployment that has changed since may have a further ReplicaSet.
+	orphan := metav1.DeletePropagationOrphan
+	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &orphan,
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	return waits
+}
+
+// listSuperseded are the ReplicaSets of the Deployment that a server's stands for, which no Deployment has any more.
+func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaSet {
+	factory, ok := c.superseded[namespace]
+	if !ok {
+		factory = c.superseded[""]
+	}
+	all, _ := factory.Apps().V1().ReplicaSets().Lister().ReplicaSets(namespace).List(
+		labels.SelectorFromSet(labels.Set{labelSuperseded: instance}))
+	return all
+}
+
+// dropSuperseded removes these ReplicaSets where the server goes that stood for them. Those behind a Service that was
+// not taken over yet go on.
+func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
+	var wrong []error
+	for _, set := range c.listSuperseded(namespace, instance) {
+		service, err := c.getLive(ctx, render.Services, namespace, instance)
+		if err != nil || service != nil {
+			return err
+		}
+		wrong = append(wrong, c.removeObject(ctx, replicaSets, set))
+	}
+	return errors.Join(wrong...)
+}
+
+// formerPods are the steps by which ReplicaSets go whose pods no Service selects any more.
+type formerPods struct {
+	// idle are those to be marked as idle from now on, remove those that have been so for drainTime.
+	idle, remove []*appsv1.ReplicaSet
+	// wait is the time until more are to go; 0: none is left.
+	wait time.Duration
+}
+
+// splitFormer decides what becomes of the ReplicaSets that a server stands for, after its Service has selected its pod.
+func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
+	for _, set := range sets {
+		if metav1.GetControllerOf(set) != nil {
+			split.wait = sooner(split.wait, askAgain) // the garbage collector has not let it go yet
+			continue
+		}
+		since, err := time.Parse(time.RFC3339, set.Annotations[annotationIdle])
+		if err != nil {
+			split.idle, since = append(split.idle, set), now
+		}
+		if left := since.Add(drainTime).Sub(now); left > 0 {
+			split.wait = sooner(split.wait, left)
+		} else {
+			split.remove = append(split.remove, set)
+		}
+	}
+	return split
+}
+
+// drainFormer carries that out.
+func (c *children) drainFormer(ctx context.Context, split *formerPods, now time.Time) error {
+	var wrong []error
+	for _, set := range split.idle {
+		wrong = append(wrong, c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
+			map[string]any{"annotations": map[string]string{annotationIdle: now.UTC().Format(time.RFC3339)}}))
+	}
+	for _, set := range split.remove {
+		wrong = append(wrong, c.removeObject(ctx, replicaSets, set))
 	}
 	return errors.Join(wrong...)
 }

@@ -354,3 +354,16 @@ func (c *children) readSecret(ctx context.Context, namespace, name string) (*cor
 	}
 	return secret, nil
 }
+
+// readSecrets reads Secrets of ours by name; one that is missing is nil.
+func (c *children) readSecrets(ctx context.Context, namespace string, names []string) (map[string]*corev1.Secret, error) {
+	secrets := map[string]*corev1.Secret{}
+	for _, name := range names {
+		secret, err := c.readSecret(ctx, namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		secrets[name] = secret
+	}
+	return secrets, nil
+}

@@ -91,7 +91,11 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	members := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(one *bind9.Bind9Instance) bool {
 		return one.Spec.External != nil || one.DeletionTimestamp != nil
 	})
-	keys, err := f.chooseTransferKeys(ctx, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members)
+	secret, err := f.children.readSecret(ctx, cluster.Namespace, render.TransferSecretName(cluster.Name))
+	if err != nil {
+		return chosenKeys{}, err
+	}
+	keys, err := f.chooseKeys(secret, cluster.Name, cluster.Spec.TSIGKey, members)
 	if err != nil {
 		return chosenKeys{}, err
 	}

@@ -5,7 +5,9 @@ package fleet
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -73,50 +75,52 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 }
 
 // readKeys reads the keys of a server, and makes those that it lacks: they are applied with its other objects (F3).
-func (f *Fleet) readKeys(ctx context.Context, w *facts) (err error) {
-	server := w.server
+func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
+	server, signs := w.server, w.cluster != nil && w.ownsKeys()
+	agent, control := render.AgentSecretName(server.Name), render.RNDCSecretName(server.Name)
+	group, peers := render.TransferSecretName(server.Group()), render.TransferSecretName(server.Cluster)
+	names := []string{group, agent, control}
+	if signs {
+		names = append(names, peers)
+	}
+	secrets, err := f.children.readSecrets(ctx, server.Namespace, names)
+	if err != nil {
+		return err
+	}
 	if w.ownsKeys() {
-		w.keys, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey,
-			[]*bind9.Bind9Instance{w.instance})
+		w.keys, err = f.chooseKeys(secrets[group], server.Group(), server.Settings.TSIGKey, []*bind9.Bind9Instance{w.instance})
 	} else {
-		w.keys.TransferKeys, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
+		w.keys.TransferKeys, err = parseTransferKeys(secrets[group])
+	}
+	if err == nil && signs {
+		server.Peers = &render.TransferKeys{}
+		*server.Peers, err = parseTransferKeys(secrets[peers])
 	}
 	if err != nil {
 		return err
 	}
 	server.Transfer = w.keys.TransferKeys
-	if w.cluster != nil && w.ownsKeys() {
-		peers, err := f.readTransferKeys(ctx, server.Namespace, w.cluster.Name)
-		if err != nil {
-			return err
-		}
-		server.Peers = &peers
-	}
-	if server.Access, err = f.ensureAccess(ctx, server); err != nil {
+	if server.Access, err = f.ensureAccess(secrets[agent], server); err != nil {
 		return err
 	}
-	server.Control, err = f.ensureControlKey(ctx, server)
+	server.Control, err = f.ensureControlKey(secrets[control])
 	return err
 }
 
-// readTransferKeys are the TSIG keys of a group, as they were made for it.
-func (f *Fleet) readTransferKeys(ctx context.Context, namespace, group string) (keys render.TransferKeys, err error) {
-	secret, err := f.children.readSecret(ctx, namespace, render.TransferSecretName(group))
-	if err == nil && secret == nil {
-		err = errNoTransferKey
-	}
-	if err != nil {
-		return keys, err
+// parseTransferKeys are the TSIG keys of a group, as they were made for it.
+func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
+	if secret == nil {
+		return render.TransferKeys{}, errNoTransferKey
 	}
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseTransferKeys are the TSIG keys of a group as they shall be now: those after the next step. members are the
-// instances of the group, each of which has to take the keys of a step before the next one.
-func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey,
+// chooseKeys are the TSIG keys of a group as they shall be now: those after the next step. members are the instances of
+// the group, each of which has to take the keys of a step before the next one.
+func (f *Fleet) chooseKeys(secret *corev1.Secret, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{now: f.Clock.Now()}
-	switch have, err := f.readTransferKeys(ctx, namespace, group); {
+	switch have, err := parseTransferKeys(secret); {
 	case err == nil:
 		w.have, w.taken = &have, f.taken.byAll(group, members, have.Both())
 	case !errors.Is(err, errNoTransferKey) && !errors.Is(err, render.ErrKey):
@@ -134,11 +138,7 @@ func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string,
 }
 
 // ensureControlKey is the key of a server's control channel, a new one where there is none: its pod is replaced then.
-func (f *Fleet) ensureControlKey(ctx context.Context, server *render.Server) (render.Key, error) {
-	secret, err := f.children.readSecret(ctx, server.Namespace, render.RNDCSecretName(server.Name))
-	if err != nil {
-		return render.Key{}, err
-	}
+func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	if secret != nil {
 		if key, err := render.ReadControlKey(secret.Data); err == nil {
 			return key, nil
@@ -148,20 +148,16 @@ func (f *Fleet) ensureControlKey(ctx context.Context, server *render.Server) (re
 }
 
 // ensureAccess is the token and the certificate of a server's agent.
-func (f *Fleet) ensureAccess(ctx context.Context, server *render.Server) (access render.Access, err error) {
-	secret, err := f.children.readSecret(ctx, server.Namespace, render.AgentSecretName(server.Name))
-	if err != nil {
-		return access, err
-	}
+func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (access render.Access, err error) {
 	if secret != nil {
 		access, err = render.ReadAccess(secret.Data)
 	}
 	if secret == nil || err != nil {
-		token, err := newToken(f.Random)
-		if err != nil {
+		token := make([]byte, tokenOctets)
+		if _, err := io.ReadFull(f.Random, token); err != nil {
 			return access, err
 		}
-		access = render.Access{Token: token}
+		access = render.Access{Token: base64.RawURLEncoding.EncodeToString(token)}
 	}
 	return renewAccess(access, server, f.Clock.Now())
 }

@@ -5,7 +5,6 @@ package fleet
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -176,13 +175,6 @@ func (t *takenKeys) byAll(group string, members []*bind9.Bind9Instance, keys str
 	return !slices.ContainsFunc(members, func(one *bind9.Bind9Instance) bool {
 		return t.by[taker{cache.MetaObjectToName(one), group}] != keys
 	})
-}
-
-// newToken makes the token of an agent.
-func newToken(random io.Reader) (string, error) {
-	token := make([]byte, tokenOctets)
-	_, err := io.ReadFull(random, token)
-	return base64.RawURLEncoding.EncodeToString(token), err
 }
 
 // renewAccess gives the agent of a server the certificate that it lacks, or whose end is near.

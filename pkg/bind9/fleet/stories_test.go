@@ -1,0 +1,462 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+// TestStories runs testdata/*.txt: what is decided from facts alone, step by step, and what the status says of it. "go
+// test -rewrite" writes the output anew. Commands:
+//
+//	server ns1 of cluster prod, whose pod is ready, at one look: the steps of it, when it is looked at again, the status.
+//	    [alone] [signer] [external] [uncovered] [unheld] [no-cluster] [stopped] [claim]      what it is
+//	    [was=REASON]                   the reason of its condition Ready or Degraded before: AllReady, Unavailable
+//	    [key-missing] [invalid]        its cluster has no key yet; it cannot be rendered
+//	    [rotates] [peers-rotate] [held] [look-again=DURATION]      its TSIG keys, and those of a signer's cluster
+//	    [turn=SERVER]                  its pod waits until that one's is replaced
+//	    [pod=none|changes]             what there is of it
+//	    [left=RESOURCE,...]            objects of it that it has no more
+//	    [former=owned|new|AGE,...]     ReplicaSets of another manager: with their Deployment still, or idle for so long
+//	    [fail=hold|read|apply|drain|remove] [foreign] [take-over=service|deployment]      how a step goes
+//	keys   [none] [next] [former] [made=AGE] [stepped=AGE] [taken] [algorithm=A] [rotate-after=DURATION] [held]
+//	turn   of ns1: [holder=NAME] [same] [changes] [late] [others=NAME[!],...]      a name with "!" is not ready
+//	leave  [unheld] [uncovered] [age=DURATION] [children=N] [left=N] [fail]      an object with a patience of 10m
+//	cluster [primary=N] [secondary=N] [signer] [rotates] [held] [fail] [uncovered]      a line a server: NAME ROLE [REASON...]
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				tell := map[string]func(*storyFacts) string{
+					"server": tellServer, "keys": tellKeys, "turn": tellTurn, "leave": tellLeaving, "cluster": tellCluster,
+				}[d.Cmd]
+				if tell == nil {
+					d.Fatalf(t, "unknown command %s", d.Cmd)
+				}
+				of := &storyFacts{t: t, data: d, asked: map[string]bool{}}
+				told := tell(of)
+				for _, arg := range d.CmdArgs {
+					if !of.asked[arg.Key] {
+						d.Fatalf(t, "%s has no %s", d.Cmd, arg.Key)
+					}
+				}
+				return told
+			})
+		})
+	}
+}
+
+// storyNow is when each look is.
+var storyNow = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// storyFacts are what a command says. One that it says and that no story asks for is a mistake.
+type storyFacts struct {
+	t     *testing.T
+	data  *datadriven.TestData
+	asked map[string]bool
+}
+
+func (s *storyFacts) says(key string) bool {
+	s.asked[key] = true
+	return s.data.HasArg(key)
+}
+
+func (s *storyFacts) value(key, otherwise string) string {
+	if s.says(key) {
+		for _, arg := range s.data.CmdArgs {
+			if arg.Key == key && len(arg.Vals) > 0 {
+				return strings.Join(arg.Vals, ",")
+			}
+		}
+	}
+	return otherwise
+}
+
+func (s *storyFacts) list(key string) []string {
+	if value := s.value(key, ""); value != "" {
+		return strings.Split(value, ",")
+	}
+	return nil
+}
+
+func (s *storyFacts) count(key string) int {
+	n, err := strconv.Atoi(s.value(key, "0"))
+	if err != nil {
+		s.data.Fatalf(s.t, "%v", err)
+	}
+	return n
+}
+
+func (s *storyFacts) duration(text string) time.Duration {
+	of, err := time.ParseDuration(text)
+	if err != nil {
+		s.data.Fatalf(s.t, "%v", err)
+	}
+	return of
+}
+
+func (s *storyFacts) instance() *bind9.Bind9Instance {
+	of := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "ns1", Generation: 3}}
+	of.Spec.Role = bind9.RoleSecondary
+	if s.says("signer") {
+		of.Spec.Role = bind9.RoleSigner
+	}
+	if !s.says("alone") {
+		of.Spec.ClusterRef = &bind9.ClusterReference{Name: "prod"}
+	}
+	if s.says("external") {
+		of.Spec.External = &bind9.ExternalServer{Address: "192.0.2.1:53", AgentURL: "https://ns1.example."}
+	}
+	if s.says("claim") {
+		of.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim}
+	}
+	if s.says("stopped") {
+		of.Spec.Replicas = new(int32)
+	}
+	if !s.says("unheld") {
+		of.Finalizers = []string{Finalizer}
+	}
+	switch was := s.value("was", ""); was {
+	case ReasonReady:
+		of.Status.Conditions = []metav1.Condition{{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: was}}
+	case ReasonUnavailable:
+		of.Status.Conditions = []metav1.Condition{{Type: bind9.ConditionDegraded, Status: metav1.ConditionTrue, Reason: was}}
+	}
+	return of
+}
+
+// storyKeys are the TSIG keys of a group.
+func storyKeys(next, former bool) render.TransferKeys {
+	keys := render.TransferKeys{Key: render.Key{Name: "one"}}
+	if next {
+		keys.Next = &render.Key{Name: "next"}
+	}
+	if former {
+		keys.Former = &render.Key{Name: "former"}
+	}
+	return keys
+}
+
+// server is what ns1 is and what there is of it. What doRead finds out is in read.
+func (s *storyFacts) server() (w, read *facts) {
+	w = &facts{now: storyNow, instance: s.instance(), covered: !s.says("uncovered")}
+	if w.instance.Spec.ClusterRef != nil && !s.says("no-cluster") {
+		w.cluster = &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "prod"}}
+	}
+	server := render.Merge(w.instance, w.cluster)
+	read = &facts{server: &server, hash: "h1"}
+	read.keys.TransferKeys = storyKeys(s.says("rotates"), false)
+	server.Transfer = read.keys.TransferKeys
+	if s.says("peers-rotate") {
+		peers := storyKeys(false, true)
+		server.Peers = &peers
+	}
+	if s.says("held") {
+		read.keys.heldBy = storyClass()
+	}
+	read.keys.again = s.duration(s.value("look-again", "0s"))
+	if s.says("invalid") {
+		read.invalid = errors.New("spec.config: cannot be rendered")
+	}
+	if holder := s.value("turn", ""); holder != "" {
+		_, read.turn = nextTurn(holder, &turnFacts{server: "ns1", others: []otherServer{{name: holder}}})
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.1"}}}
+	read.objects = []render.Object{{Resource: render.ConfigMaps, Name: "ns1-config"}, {Resource: render.Services, Name: "ns1"},
+		{Resource: server.Workload(), Name: "ns1"}}
+	pod := s.value("pod", "")
+	if w.ready, w.finished = pod == "" || pod == "changes", pod == ""; pod != "none" {
+		w.service = service
+		for _, object := range read.objects {
+			w.made = append(w.made, madeObject{object.Resource, &metav1.ObjectMeta{Name: object.Name}})
+		}
+	}
+	w.ready = w.ready && server.Replicas > 0
+	for _, left := range s.list("left") {
+		for _, resource := range made {
+			if resource.Resource == left {
+				w.made = append(w.made, madeObject{resource, &metav1.ObjectMeta{Name: "ns1"}})
+			}
+		}
+	}
+	for i, former := range s.list("former") {
+		set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("former-%d", i+1)}}
+		switch controller := true; former {
+		case "owned":
+			set.OwnerReferences = []metav1.OwnerReference{{Kind: "Deployment", Name: "ns1", Controller: &controller}}
+		case "new":
+		default:
+			since := storyNow.Add(-s.duration(former)).Format(time.RFC3339)
+			set.Annotations = map[string]string{annotationIdle: since}
+		}
+		w.former = append(w.former, set)
+	}
+	return w, read
+}
+
+func storyClass() *v1alpha1.DNSClass {
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "agents"}}
+	of.Spec.Bind9 = &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeTransfer}
+	return of
+}
+
+// outcome is how a step goes.
+func (s *storyFacts) outcome(step string) error {
+	waits := s.value("take-over", "")
+	switch foreignObject := s.says("foreign"); {
+	case s.value("fail", "") == step && foreignObject:
+		return fmt.Errorf("applying: %w", &foreign{resource: "services", name: "ns1"})
+	case s.value("fail", "") == step:
+		return errors.New("the API does not answer")
+	case step == "read" && s.says("key-missing"):
+		return errNoTransferKey
+	case step == "apply" && waits == "service":
+		return &takingOver{"Service waits", &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.9"}}}}
+	case step == "apply" && waits != "":
+		return &takingOver{"Deployment goes", nil}
+	}
+	return nil
+}
+
+func tellServer(s *storyFacts) string {
+	w, read := s.server()
+	for _, key := range []string{"key-missing", "foreign", "fail", "take-over"} {
+		s.says(key)
+	}
+	var told strings.Builder
+	for range 10 {
+		d := decideNext(w)
+		if d.do < doRest {
+			w.did = d.do
+		}
+		switch d.do {
+		case doLeave:
+			return "leave it alone\n"
+		case doHold:
+			told.WriteString("hold\n")
+			w.err, w.instance.Finalizers = s.outcome("hold"), []string{Finalizer}
+		case doRead:
+			told.WriteString("read\n")
+			w.err = s.outcome("read")
+			w.server, w.keys, w.objects, w.hash, w.invalid, w.turn = read.server, read.keys, read.objects, read.hash, read.invalid, read.turn
+		case doApply:
+			told.WriteString("apply")
+			for _, object := range d.apply {
+				told.WriteString(" " + object.Resource.Resource)
+			}
+			told.WriteString("\n")
+			w.err = s.outcome("apply")
+		case doDrain:
+			for _, set := range d.drain.idle {
+				told.WriteString("mark as idle " + set.Name + "\n")
+			}
+			for _, set := range d.drain.remove {
+				told.WriteString("remove " + set.Name + "\n")
+			}
+			w.err = s.outcome("drain")
+		case doRemove:
+			for _, one := range d.remove {
+				told.WriteString("remove " + one.resource.Resource + "\n")
+			}
+			w.err = s.outcome("remove")
+		case doRest:
+			return told.String() + tellRest(d.again, d.err) + tellStatus(w)
+		}
+		if w.failed(doHold) {
+			return told.String() + tellRest(0, w.err)
+		}
+	}
+	panic("invariant: decides for ever: " + told.String())
+}
+
+func tellRest(again time.Duration, err error) string {
+	switch {
+	case err != nil:
+		return "failed: " + err.Error() + "\n"
+	case again > 0:
+		return "again in " + again.String() + "\n"
+	}
+	return "rest\n"
+}
+
+func tellStatus(w *facts) string {
+	s, status := judge(w)
+	text := tellConditions(s)
+	if len(status.Addresses) > 0 {
+		text += "addresses " + strings.Join(status.Addresses, " ") + "\n"
+	}
+	if status.ConfigHash != "" {
+		text += "configuration " + status.ConfigHash + "\n"
+	}
+	return text
+}
+
+func tellConditions(s *standing) (text string) {
+	for _, of := range s.conditions {
+		line := fmt.Sprintf("%s %s %s", of.Type, of.Status, of.Reason)
+		if of.Message != "" {
+			line += ": " + of.Message
+		}
+		text += line + "\n"
+	}
+	return text
+}
+
+func tellKeys(s *storyFacts) string {
+	w := &keyFacts{now: storyNow, taken: s.says("taken")}
+	if !s.says("none") {
+		have := storyKeys(s.says("next"), s.says("former"))
+		have.Made, have.Stepped = storyNow.Add(-s.duration(s.value("made", "24h"))), storyNow.Add(-s.duration(s.value("stepped", "24h")))
+		have.Algorithm = bind9.KeyHMACSHA256
+		w.have = &have
+	}
+	w.wanted.Algorithm = bind9.KeyAlgorithm(s.value("algorithm", ""))
+	if age := s.value("rotate-after", ""); age != "" {
+		w.wanted.RotateAfter = &metav1.Duration{Duration: s.duration(age)}
+	}
+	if s.says("held") {
+		w.heldBy = storyClass()
+	}
+	step, again := nextKeyStep(w)
+	keys, err := takeStep(w, step, strings.NewReader(strings.Repeat("random!!", 4)))
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	text := string(step) + ": " + tellKey(keys.Name) + " signs"
+	if keys.Next != nil {
+		text += ", " + tellKey(keys.Next.Name) + " is next"
+	}
+	if keys.Former != nil {
+		text += ", " + tellKey(keys.Former.Name) + " was before"
+	}
+	if keys.Made.Equal(storyNow) {
+		text += ", made now"
+	}
+	if keys.Stepped.Equal(storyNow) {
+		text += ", stepped now"
+	}
+	return text + "\n" + tellRest(again, nil)
+}
+
+// tellKey is the name of a key in a story. One that is made has a name that follows from its secret.
+func tellKey(name string) string {
+	if strings.HasPrefix(name, "bind9-") {
+		return "a new one"
+	}
+	return name
+}
+
+func tellTurn(s *storyFacts) string {
+	w := &turnFacts{server: "ns1", same: s.says("same"), ready: !s.says("late"), finished: !s.says("changes")}
+	for _, name := range s.list("others") {
+		name, late := strings.CutSuffix(name, "!")
+		w.others = append(w.others, otherServer{name, late})
+	}
+	next, waits := nextTurn(s.value("holder", ""), w)
+	text := "is applied"
+	if waits != "" {
+		text = "waits: " + waits
+	}
+	if next == "" {
+		next = "none"
+	}
+	return text + "\nin turn: " + next + "\n"
+}
+
+func tellLeaving(s *storyFacts) string {
+	w := &leavingFacts{held: !s.says("unheld"), covered: !s.says("uncovered"), age: s.duration(s.value("age", "0s")),
+		patience: leaveAfter, children: s.count("children")}
+	left, fails := s.count("left"), s.says("fail")
+	var told strings.Builder
+	for range 10 {
+		next, again := nextLeaving(w)
+		if next == leaveRest {
+			return told.String() + tellRest(again, w.err)
+		}
+		told.WriteString(string(next) + "\n")
+		w.err = nil
+		if fails {
+			w.err = errors.New("the API does not answer")
+		}
+		switch next {
+		case leaveChildren:
+			w.asked = true
+		case leaveObjects:
+			w.removed, w.left = true, left
+		case leaveNow:
+			return told.String()
+		}
+	}
+	panic("invariant: decides for ever: " + told.String())
+}
+
+func tellCluster(s *storyFacts) string {
+	w := &clusterFacts{covered: !s.says("uncovered"), cluster: &bind9.Bind9Cluster{}}
+	for key, role := range map[string]**bind9.RoleSettings{"primary": &w.cluster.Spec.Primary, "secondary": &w.cluster.Spec.Secondary} {
+		if n := s.count(key); n > 0 {
+			*role = &bind9.RoleSettings{Replicas: int32(n)}
+		}
+	}
+	if s.says("signer") {
+		w.cluster.Spec.DNSSEC = &bind9.ClusterDNSSEC{}
+	}
+	w.keys.TransferKeys = storyKeys(s.says("rotates"), false)
+	if s.says("held") {
+		w.keys.heldBy = storyClass()
+	}
+	if s.says("fail") {
+		w.err = errors.New("the API does not answer")
+	}
+	for line := range strings.SplitSeq(s.data.Input, "\n") {
+		if words := strings.Fields(line); len(words) > 1 {
+			one := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+			one.Spec.Role = bind9.Role(words[1])
+			if slices.Contains(words, "deleted") {
+				one.DeletionTimestamp = &metav1.Time{Time: storyNow}
+			}
+			for _, word := range words[2:] {
+				one.Status.Conditions = append(one.Status.Conditions, storyConditions[word]...)
+			}
+			w.owned = append(w.owned, one)
+		}
+	}
+	standing, status := judgeCluster(w)
+	text := tellConditions(standing)
+	for _, of := range []struct {
+		role  string
+		count bind9.ServerCount
+	}{{"primaries", status.Primaries}, {"secondaries", status.Secondaries}} {
+		text += fmt.Sprintf("%s: %d asked for, %d there, %d ready\n", of.role, of.count.Desired, of.count.Current, of.count.Ready)
+	}
+	return text
+}
+
+// storyConditions are those of a server by a word.
+var storyConditions = map[string][]metav1.Condition{
+	"ready":   {{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady}},
+	"changes": {{Type: bind9.ConditionProgressing, Status: metav1.ConditionTrue, Reason: ReasonRollingOut}},
+	"invalid": {{Type: bind9.ConditionConfigValid, Status: metav1.ConditionFalse, Reason: ReasonInvalid, Message: "no"}},
+	"foreign": {{Type: bind9.ConditionDegraded, Status: metav1.ConditionTrue, Reason: ReasonForeign, Message: "not ours"}},
+}
