@@ -96,13 +96,17 @@ func findRequests(t *testing.T) map[string]map[request]string {
 		here := map[request]string{}
 		asked[strings.TrimPrefix(of.PkgPath, module)] = here
 		for _, file := range of.Syntax {
+			calls := map[ast.Expr]*ast.CallExpr{}
 			ast.Inspect(file, func(node ast.Node) bool {
-				call, ok := node.(*ast.CallExpr)
+				if call, ok := node.(*ast.CallExpr); ok {
+					calls[call.Fun] = call
+				}
+				method, ok := node.(*ast.SelectorExpr)
 				if !ok {
 					return true
 				}
-				at := of.Fset.Position(call.Pos()).String()
-				for _, one := range requestsOf(of.TypesInfo, call) {
+				at := of.Fset.Position(method.Pos()).String()
+				for _, one := range requestsOf(of.TypesInfo, method, calls[method]) {
 					if here[one] = at; one == (request{}) {
 						t.Fatalf("%s: this test does not know which right the request needs: add it to requestsOf", at)
 					}
@@ -126,10 +130,15 @@ var groups = map[string]string{"kubizone": "kubi.zone", "bind9": "bind9.kubi.zon
 // isClient tells the types of what is asked from what is answered.
 var isClient = regexp.MustCompile("(Interface|Informer|Lister)$")
 
-// requestsOf are those that a call of a typed client, or of an informer, makes. One without a verb is not understood.
-func requestsOf(info *types.Info, call *ast.CallExpr) []request {
-	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || info.Selections[method] == nil {
+func answersClient(result types.Type) bool {
+	named, ok := result.(*types.Named)
+	return ok && isClient.MatchString(named.Obj().Name())
+}
+
+// requestsOf are those that a call of a method of a typed client, or of an informer, makes. One without a verb is not
+// understood. call is nil where the method is handed on, which then asks for no subresource.
+func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) []request {
+	if info.Selections[method] == nil {
 		return nil
 	}
 	client, ok := info.Selections[method].Recv().(*types.Named)
@@ -152,7 +161,7 @@ func requestsOf(info *types.Info, call *ast.CallExpr) []request {
 		return []request{{"list", group, resource(kind)}, {"watch", group, resource(kind)}}
 	}
 	kind, is := strings.CutSuffix(name, "Interface")
-	if result, ok := info.Types[call].Type.(*types.Named); !is || ok && isClient.MatchString(result.Obj().Name()) {
+	if result := info.Selections[method].Type().(*types.Signature).Results(); !is || result.Len() > 0 && answersClient(result.At(0).Type()) {
 		return nil
 	}
 	switch verb := method.Sel.Name; {
@@ -163,7 +172,7 @@ func requestsOf(info *types.Info, call *ast.CallExpr) []request {
 		return []request{{"create", group, resource(kind)}, {"patch", group, resource(kind)}}
 	case verb == "UpdateStatus":
 		return []request{{"update", group, resource(kind) + "/status"}}
-	case verb == "Patch" && len(call.Args) == 5:
+	case verb == "Patch" && (call == nil || len(call.Args) == 5):
 		return []request{{"patch", group, resource(kind)}}
 	case verb == "Patch" && len(call.Args) == 6 && info.Types[call.Args[5]].Value != nil:
 		return []request{{"patch", group, resource(kind) + "/" + constant.StringVal(info.Types[call.Args[5]].Value)}}

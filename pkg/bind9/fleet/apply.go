@@ -269,9 +269,9 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 		}
 	}
 	// A Deployment that has changed since may have a further ReplicaSet.
-	orphan := metav1.DeletePropagationOrphan
+	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &orphan,
+		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &leavePods,
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err

@@ -61,17 +61,17 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 	if cluster != nil && apiclass.InUse(cluster) {
 		classes = append(classes, apiclass.OfCluster(cluster))
 	}
-	signers := map[name.Name]netip.AddrPort{}
+	signedAt := map[name.Name]netip.AddrPort{}
 	for _, class := range classes {
 		if class.DeletionTimestamp != nil {
 			continue
 		}
 		if zone, err := name.Parse(f.catalogOf(class, instance, server)); err == nil {
-			signers[zone] = cmp.Or(f.findSigner(class, server), signers[zone])
+			signedAt[zone] = cmp.Or(f.findSigner(class, server), signedAt[zone])
 		}
 	}
 	var catalogs []render.Catalog
-	for zone, signer := range signers {
+	for zone, signer := range signedAt {
 		catalogs = append(catalogs, render.Catalog{Zone: zone, Signer: signer})
 	}
 	slices.SortFunc(catalogs, func(a, b render.Catalog) int { return a.Zone.Compare(b.Zone) })

@@ -28,11 +28,8 @@ import (
 // reconcileCluster makes the instances of a cluster, and what they have in common.
 func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	cluster, err := f.clusters.Bind9Clusters(at.Namespace).Get(at.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, ignoreNotFound(err)
 	}
 	w := &clusterFacts{cluster: cluster, covered: f.children.covers(at.Namespace)}
 	switch {
@@ -41,7 +38,7 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	case !w.covered && isHeld(cluster):
 		return 0, nil
 	case w.covered:
-		if w.cluster, err = hold(cluster, f.patchCluster(ctx, cluster)); err != nil {
+		if w.cluster, err = hold(ctx, cluster, f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch); err != nil {
 			return 0, err
 		}
 		w.keys, w.err = f.makeCommon(ctx, w.cluster)
@@ -57,14 +54,6 @@ func (f *Fleet) listOwned(cluster *bind9.Bind9Cluster) []*bind9.Bind9Instance {
 		func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
 	slices.SortFunc(owned, func(x, y *bind9.Bind9Instance) int { return strings.Compare(x.Name, y.Name) })
 	return owned
-}
-
-// patchCluster is how the finalizers of a cluster are changed.
-func (f *Fleet) patchCluster(ctx context.Context, of *bind9.Bind9Cluster) func([]byte) (*bind9.Bind9Cluster, error) {
-	return func(patch []byte) (*bind9.Bind9Cluster, error) {
-		return f.Client.Bind9V1alpha1().Bind9Clusters(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch,
-			metav1.PatchOptions{FieldManager: FieldManager})
-	}
 }
 
 func clusterOwner(cluster *bind9.Bind9Cluster) render.Owner {
@@ -262,43 +251,20 @@ func judgeCluster(w *clusterFacts) (*standing, bind9.Bind9ClusterStatus) {
 	return s, status
 }
 
-func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
-	for _, one := range counts {
-		sum.Desired, sum.Current, sum.Ready = sum.Desired+one.Desired, sum.Current+one.Current, sum.Ready+one.Ready
-	}
-	return sum
-}
-
-func judgeCount(s *standing, desired, ready int32) {
-	switch {
-	case desired == 0:
-		s.set(bind9.ConditionReady, false, ReasonNone, "no server is asked for")
-	case ready >= desired:
-		s.set(bind9.ConditionReady, true, ReasonReady, "")
-	case ready > 0:
-		s.set(bind9.ConditionReady, false, ReasonPartlyReady, fmt.Sprintf("%d of %d servers are ready", ready, desired))
-	default:
-		s.set(bind9.ConditionReady, false, ReasonNotReady, fmt.Sprintf("none of %d servers is ready", desired))
-	}
-}
-
 // writeCluster writes how a cluster is.
 func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 	s, status := judgeCluster(w)
 	next := w.cluster.DeepCopy()
 	next.Status = status
 	next.Status.Conditions, next.Status.ObservedGeneration = s.conditions, next.Generation
-	return writeStatus(f, s, w.cluster, next, func() (*bind9.Bind9Cluster, error) {
-		return f.Client.Bind9V1alpha1().Bind9Clusters(next.Namespace).UpdateStatus(ctx, next,
-			metav1.UpdateOptions{FieldManager: FieldManager})
-	})
+	return writeStatus(ctx, f, s, w.cluster, next, f.Client.Bind9V1alpha1().Bind9Clusters(next.Namespace).UpdateStatus)
 }
 
 // finishCluster removes the instances, then what they had in common, and lets the object go.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
-	return finishObject(f, leaver[*bind9.Bind9Cluster]{object: cluster, patience: 2 * leaveAfter, children: len(owned),
-		patch: f.patchCluster(ctx, cluster),
+	return finishObject(ctx, f, leaver[*bind9.Bind9Cluster]{object: cluster, patience: 2 * leaveAfter, children: len(owned),
+		patch: f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch,
 		deleteChildren: func() error {
 			return deleteEach(owned, func(one *bind9.Bind9Instance) error { return f.deleteInstance(ctx, one) })
 		},

@@ -96,8 +96,8 @@ func (f *facts) waits() *takingOver {
 // failed reports whether a step of this look has failed. That an object waits is no failure.
 func (f *facts) failed(step do) bool { return f.did == step && f.err != nil && f.waits() == nil }
 
-// applied reports whether the objects are what they shall be, as far as none waits.
-func (f *facts) applied() bool { return f.did >= doApply && !f.failed(doApply) }
+// isApplied reports whether the objects are what they shall be, as far as none waits.
+func (f *facts) isApplied() bool { return f.did >= doApply && !f.failed(doApply) }
 
 // decideNext says what is to be done next for a server that is not being deleted. It asks nothing and changes nothing.
 // After each step it is asked again. It answers in this order:
@@ -216,7 +216,7 @@ func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
 	if waits := f.waits(); waits != nil && waits.service != nil {
 		status.Addresses = serviceAddresses(waits.service)
 	}
-	if f.applied() {
+	if f.isApplied() {
 		status.ConfigHash, status.TSIGKey = f.hash, nil
 		if f.cluster == nil {
 			status.TSIGKey = rotation(&f.keys.TransferKeys, f.server.Settings.TSIGKey)
@@ -227,20 +227,20 @@ func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
 // judgeProgress says what goes on: the most particular of what does.
 func (f *facts) judgeProgress(s *standing) {
 	drains := f.failed(doDrain) || splitFormer(f.former, f.now).wait > 0
-	switch waits, applied := f.waits(), f.applied(); {
+	switch waits, isApplied := f.waits(), f.isApplied(); {
 	case waits != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
-	case applied && drains:
+	case isApplied && drains:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; "+
 			"the pods of the other manager answer until every node knows")
-	case applied && f.rotates():
+	case isApplied && f.rotates():
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take "+
 			"the new one")
-	case applied && f.turn != "":
+	case isApplied && f.turn != "":
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, f.turn)
 	case !f.finished:
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, "")
-	case applied:
+	case isApplied:
 		s.setHeld(f.keys.heldBy)
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"errors"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -20,11 +17,8 @@ import (
 // reconcileInstance makes the objects of one server step by step, and writes how it is.
 func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	instance, err := f.instances.Bind9Instances(at.Namespace).Get(at.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil // what it may have left the sweep removes
-	}
 	if err != nil {
-		return 0, err
+		return 0, ignoreNotFound(err) // what it may have left the sweep removes
 	}
 	if instance.DeletionTimestamp != nil {
 		return f.finishInstance(ctx, instance)
@@ -54,14 +48,14 @@ func (f *Fleet) carryOut(ctx context.Context, w *facts, d *decision) {
 	switch w.did = d.do; d.do {
 	case doHold:
 		var held *bind9.Bind9Instance
-		if held, w.err = hold(w.instance, f.patchInstance(ctx, w.instance)); w.err == nil {
+		if held, w.err = hold(ctx, w.instance, f.Client.Bind9V1alpha1().Bind9Instances(w.instance.Namespace).Patch); w.err == nil {
 			w.instance = held
 		}
 	case doRead:
 		w.err = f.readServer(ctx, w)
 	case doApply:
 		w.err = f.children.applyAll(ctx, w.instance.Namespace, d.apply, func() error { return f.checkServing(ctx, w) })
-		if w.applied() {
+		if w.isApplied() {
 			f.noteKeys(ctx, w)
 		}
 	case doDrain:
@@ -71,17 +65,10 @@ func (f *Fleet) carryOut(ctx context.Context, w *facts, d *decision) {
 	}
 }
 
-// patchInstance is how the finalizers of an instance are changed.
-func (f *Fleet) patchInstance(ctx context.Context, of *bind9.Bind9Instance) func([]byte) (*bind9.Bind9Instance, error) {
-	return func(patch []byte) (*bind9.Bind9Instance, error) {
-		return f.Client.Bind9V1alpha1().Bind9Instances(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch,
-			metav1.PatchOptions{FieldManager: FieldManager})
-	}
-}
-
 // finishInstance removes the objects of an instance and then lets the instance go.
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
-	return finishObject(f, leaver[*bind9.Bind9Instance]{object: instance, patience: leaveAfter, patch: f.patchInstance(ctx, instance),
+	return finishObject(ctx, f, leaver[*bind9.Bind9Instance]{object: instance, patience: leaveAfter,
+		patch: f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch,
 		removeObjects: func() (int, error) {
 			left, err := f.children.removeAll(ctx, instance.Namespace, render.KindInstance+"/"+instance.Name)
 			if left == 0 && err == nil {
@@ -97,8 +84,5 @@ func (f *Fleet) writeInstance(ctx context.Context, w *facts) error {
 	next := w.instance.DeepCopy()
 	next.Status = status
 	next.Status.Conditions, next.Status.ObservedGeneration = s.conditions, next.Generation
-	return writeStatus(f, s, w.instance, next, func() (*bind9.Bind9Instance, error) {
-		return f.Client.Bind9V1alpha1().Bind9Instances(next.Namespace).UpdateStatus(ctx, next,
-			metav1.UpdateOptions{FieldManager: FieldManager})
-	})
+	return writeStatus(ctx, f, s, w.instance, next, f.Client.Bind9V1alpha1().Bind9Instances(next.Namespace).UpdateStatus)
 }

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
@@ -28,23 +30,27 @@ const (
 // fleet of another installation, which writes the status and lets the object go.
 func isHeld(object metav1.Object) bool { return slices.Contains(object.GetFinalizers(), Finalizer) }
 
+// patcher is Patch of the client of a kind.
+type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
+	subresources ...string) (T, error)
+
 // hold puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
 // next, and of an object as it was before the API would refuse that.
-func hold[T metav1.Object](object T, patch func([]byte) (T, error)) (T, error) {
+func hold[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if isHeld(object) {
 		return object, nil
 	}
-	return patch(finalizersPatch(object, append(slices.Clone(object.GetFinalizers()), Finalizer)))
+	return setFinalizers(ctx, object, append(slices.Clone(object.GetFinalizers()), Finalizer), patch)
 }
 
-// finalizersPatch sets the finalizers of an object as it was read; of one that has changed since it is refused.
-func finalizersPatch(object metav1.Object, finalizers []string) []byte {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
+// setFinalizers sets the finalizers of an object as it was read; of one that has changed since it is refused.
+func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []string, patch patcher[T]) (T, error) {
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
 		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()}})
 	if err != nil {
 		panic(err) // strings marshal
 	}
-	return patch
+	return patch(ctx, object.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
 // leavingFacts are what the end of an object that is being deleted rests on.
@@ -94,6 +100,13 @@ func nextLeaving(f *leavingFacts) (next leaving, again time.Duration) {
 	return leaveNow, 0
 }
 
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
 // deleteEach deletes objects that do not go already. One that is gone, or another by now, is no failure.
 func deleteEach[T metav1.Object](objects []T, remove func(T) error) error {
 	var wrong []error
@@ -128,36 +141,33 @@ type leaver[T held] struct {
 	// nothing is.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
-	patch          func([]byte) (T, error)
+	patch          patcher[T]
 }
 
 // finishObject removes what an object stands for, and then lets it go. What cannot be removed the sweep removes later.
-func finishObject[T held](f *Fleet, of leaver[T]) (time.Duration, error) {
-	facts := &leavingFacts{
+func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Duration, error) {
+	w := &leavingFacts{
 		held: isHeld(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
 		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), patience: of.patience, children: of.children,
 		removed: of.removeObjects == nil,
 	}
 	for {
-		switch next, again := nextLeaving(facts); next {
+		switch next, again := nextLeaving(w); next {
 		case leaveRest:
-			return again, facts.err
+			return again, w.err
 		case leaveChildren:
-			facts.asked, facts.err = true, of.deleteChildren()
+			w.asked, w.err = true, of.deleteChildren()
 		case leaveObjects:
-			facts.removed = true
-			facts.left, facts.err = of.removeObjects()
+			w.removed = true
+			w.left, w.err = of.removeObjects()
 		case leaveNow:
-			if left := facts.children + facts.left; left > 0 || facts.err != nil {
+			if left := w.children + w.left; left > 0 || w.err != nil {
 				f.Events.Eventf(of.object, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
-					"they are removed later: %v", left, of.patience, facts.err)
+					"they are removed later: %v", left, of.patience, w.err)
 			}
-			_, err := of.patch(finalizersPatch(of.object, slices.DeleteFunc(slices.Clone(of.object.GetFinalizers()),
-				func(one string) bool { return one == Finalizer })))
-			if apierrors.IsNotFound(err) {
-				return 0, nil
-			}
-			return 0, err
+			others := slices.DeleteFunc(slices.Clone(of.object.GetFinalizers()), func(one string) bool { return one == Finalizer })
+			_, err := setFinalizers(ctx, of.object, others, of.patch)
+			return 0, ignoreNotFound(err)
 		}
 	}
 }

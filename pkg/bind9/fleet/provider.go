@@ -27,11 +27,8 @@ const kindProvider = "ClusterBind9Provider"
 // reconcileProvider makes a Bind9Cluster in each namespace of a provider.
 func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	provider, err := f.providers.Get(at.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, ignoreNotFound(err)
 	}
 	all, err := f.clusters.List(labels.Everything())
 	if err != nil {
@@ -41,7 +38,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	if provider.DeletionTimestamp != nil {
 		return f.finishProvider(ctx, provider, owned)
 	}
-	if provider, err = hold(provider, f.patchProvider(ctx, provider)); err != nil {
+	if provider, err = hold(ctx, provider, f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch); err != nil {
 		return 0, err
 	}
 	namespaces, err := f.namespacesOf(provider)
@@ -115,17 +112,7 @@ func (f *Fleet) writeProvider(ctx context.Context, w *providerFacts) error {
 	next.Status = status
 	next.Status.Conditions, next.Status.ObservedGeneration = s.conditions, next.Generation
 	fitProviderStatus(&next.Status)
-	return writeStatus(f, s, w.provider, next, func() (*bind9.ClusterBind9Provider, error) {
-		return f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager})
-	})
-}
-
-// patchProvider is how the finalizers of a provider are changed.
-func (f *Fleet) patchProvider(ctx context.Context, of *bind9.ClusterBind9Provider) func([]byte) (*bind9.ClusterBind9Provider, error) {
-	return func(patch []byte) (*bind9.ClusterBind9Provider, error) {
-		return f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, of.Name, types.MergePatchType, patch,
-			metav1.PatchOptions{FieldManager: FieldManager})
-	}
+	return writeStatus(ctx, f, s, w.provider, next, f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus)
 }
 
 func readyMessage(cluster *bind9.Bind9Cluster) string {
@@ -225,8 +212,8 @@ func (f *Fleet) deleteCluster(ctx context.Context, one *bind9.Bind9Cluster) erro
 
 func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider,
 	owned []*bind9.Bind9Cluster) (time.Duration, error) {
-	return finishObject(f, leaver[*bind9.ClusterBind9Provider]{object: provider, patience: 3 * leaveAfter, children: len(owned),
-		patch: f.patchProvider(ctx, provider),
+	return finishObject(ctx, f, leaver[*bind9.ClusterBind9Provider]{object: provider, patience: 3 * leaveAfter, children: len(owned),
+		patch: f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
 		deleteChildren: func() error {
 			return deleteEach(owned, func(one *bind9.Bind9Cluster) error { return f.deleteCluster(ctx, one) })
 		}})

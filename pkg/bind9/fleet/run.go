@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -56,10 +57,11 @@ func New(config Config) (*Fleet, error) {
 		instances: ours.Bind9Instances().Lister(),
 		classes:   config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(
 			config.Cluster, 0, informers.WithTransform(trimObject)),
-		taken: takenKeys{by: map[taker]string{}},
-		slow:  slowPods{clock: config.Clock, by: map[cache.ObjectName]slowAnswers{}}, replacing: replacements{server: map[cache.ObjectName]string{}},
+		taken:     takenKeys{by: map[taker]string{}},
+		slow:      slowPods{clock: config.Clock, by: map[cache.ObjectName]slowAnswers{}},
+		replacing: replacements{server: map[cache.ObjectName]string{}},
 	}
-	f.children.isOwner = f.isOwner
+	f.children.isOwner = f.findOwner
 	f.namespaces = f.common.Core().V1().Namespaces().Lister()
 	f.loops = map[string]*loop{
 		"provider": newLoop(f.reconcileProvider), "cluster": newLoop(f.reconcileCluster), "instance": newLoop(f.reconcileInstance),
@@ -74,8 +76,7 @@ func newLoop(reconcile func(context.Context, cache.ObjectName) (time.Duration, e
 
 // followChanges has each change lead to the objects that it concerns.
 func (f *Fleet) followChanges() error {
-	ours := f.Informers.Bind9().V1alpha1()
-	wrong := []error{ours.Bind9Instances().Informer().AddIndexers(cache.Indexers{indexCluster: listClusterOf})}
+	wrong := []error{f.Informers.Bind9().V1alpha1().Bind9Instances().Informer().AddIndexers(cache.Indexers{indexCluster: listClusterOf})}
 	handle := func(before, object any) {
 		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = gone.Obj
@@ -85,19 +86,25 @@ func (f *Fleet) followChanges() error {
 			f.followChange(object, before)
 		}
 	}
-	followed := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(),
-		ours.Bind9Instances().Informer(),
-		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(), f.common.Core().V1().Namespaces().Informer())
-	for _, factory := range f.children.superseded {
-		followed = append(followed, factory.Apps().V1().ReplicaSets().Informer())
-	}
-	for _, informer := range followed {
+	for _, informer := range f.listInformers() {
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: func(object any) { handle(nil, object) }, UpdateFunc: handle, DeleteFunc: func(object any) { handle(nil, object) },
 		})
 		wrong = append(wrong, err)
 	}
 	return errors.Join(wrong...)
+}
+
+// listInformers are all whose objects are followed.
+func (f *Fleet) listInformers() []cache.SharedIndexInformer {
+	ours := f.Informers.Bind9().V1alpha1()
+	all := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(),
+		ours.Bind9Instances().Informer(), f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(),
+		f.common.Core().V1().Namespaces().Informer())
+	for _, factory := range f.children.superseded {
+		all = append(all, factory.Apps().V1().ReplicaSets().Informer())
+	}
+	return all
 }
 
 // followChange has the objects looked at that a change of one concerns. before is what was there before an update, nil
@@ -199,8 +206,8 @@ func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 	return in
 }
 
-// isOwner reports whether there is an object KIND/NAME that objects of the cluster are made for.
-func (f *Fleet) isOwner(namespace, owner string) bool {
+// findOwner reports whether there is an object KIND/NAME that objects of the cluster are made for.
+func (f *Fleet) findOwner(namespace, owner string) bool {
 	kind, name, _ := strings.Cut(owner, "/")
 	var err error
 	if kind == render.KindInstance {
@@ -211,23 +218,23 @@ func (f *Fleet) isOwner(namespace, owner string) bool {
 	return err == nil
 }
 
+// listFactories are those of the informers of the cluster.
+func (f *Fleet) listFactories() []informers.SharedInformerFactory {
+	return slices.AppendSeq(slices.AppendSeq([]informers.SharedInformerFactory{f.common}, maps.Values(f.children.factories)),
+		maps.Values(f.children.superseded))
+}
+
 // StartWithContext starts the informers of the cluster, which end with ctx.
 func (f *Fleet) StartWithContext(ctx context.Context) {
-	f.common.StartWithContext(ctx)
-	for _, factories := range []map[string]informers.SharedInformerFactory{f.children.factories, f.children.superseded} {
-		for _, factory := range factories {
-			factory.StartWithContext(ctx)
-		}
+	for _, factory := range f.listFactories() {
+		factory.StartWithContext(ctx)
 	}
 }
 
 // Shutdown returns when these informers have ended.
 func (f *Fleet) Shutdown() {
-	f.common.Shutdown()
-	for _, factories := range []map[string]informers.SharedInformerFactory{f.children.factories, f.children.superseded} {
-		for _, factory := range factories {
-			factory.Shutdown()
-		}
+	for _, factory := range f.listFactories() {
+		factory.Shutdown()
 	}
 }
 
@@ -251,17 +258,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // WaitForSync returns when the informers have all objects.
 func (f *Fleet) WaitForSync(ctx context.Context) error {
-	ours := f.Informers.Bind9().V1alpha1()
-	synced := []cache.InformerSynced{
-		ours.ClusterBind9Providers().Informer().HasSynced, ours.Bind9Clusters().Informer().HasSynced,
-		ours.Bind9Instances().Informer().HasSynced,
-		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer().HasSynced, f.common.Core().V1().Namespaces().Informer().HasSynced,
-	}
-	for _, informer := range f.children.listInformers() {
+	var synced []cache.InformerSynced
+	for _, informer := range f.listInformers() {
 		synced = append(synced, informer.HasSynced)
-	}
-	for _, factory := range f.children.superseded {
-		synced = append(synced, factory.Apps().V1().ReplicaSets().Informer().HasSynced)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return context.Cause(ctx)

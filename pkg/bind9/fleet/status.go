@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,6 +148,27 @@ func cutMessage(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
+// judgeCount says how many of the servers, or clusters, that are asked for are ready.
+func judgeCount(s *standing, desired, ready int32) {
+	switch {
+	case desired == 0:
+		s.set(bind9.ConditionReady, false, ReasonNone, "no server is asked for")
+	case ready >= desired:
+		s.set(bind9.ConditionReady, true, ReasonReady, "")
+	case ready > 0:
+		s.set(bind9.ConditionReady, false, ReasonPartlyReady, fmt.Sprintf("%d of %d servers are ready", ready, desired))
+	default:
+		s.set(bind9.ConditionReady, false, ReasonNotReady, fmt.Sprintf("none of %d servers is ready", desired))
+	}
+}
+
+func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
+	for _, one := range counts {
+		sum.Desired, sum.Current, sum.Ready = sum.Desired+one.Desired, sum.Current+one.Current, sum.Ready+one.Ready
+	}
+	return sum
+}
+
 // recordEvents emits an Event for each condition that has become another one.
 func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 	for _, after := range s.conditions {
@@ -172,11 +194,12 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 }
 
 // writeStatus writes the status of an object where it has changed, and tells what has become of its conditions.
-func writeStatus[T runtime.Object](f *Fleet, s *standing, before, after T, update func() (T, error)) error {
+func writeStatus[T runtime.Object](ctx context.Context, f *Fleet, s *standing, before, after T,
+	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	if _, err := update(); err != nil {
+	if _, err := update(ctx, after, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
 		return err
 	}
 	f.recordEvents(after, s)

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -72,9 +74,10 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 // TestHold_goesOnWithTheHeldObject: the status of a new object is written in the look that put the finalizer on it.
 func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	before := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1", Finalizers: []string{"other"}}}
-	now, err := hold(before, func(patch []byte) (*bind9.Bind9Instance, error) {
-		if want := `{"metadata":{"finalizers":["other","bind9.kubi.zone/fleet"],"resourceVersion":"1","uid":"u"}}`; string(patch) != want {
-			t.Errorf("%s, want %s", patch, want)
+	now, err := hold(t.Context(), before, func(_ context.Context, name string, of types.PatchType, patch []byte, _ metav1.PatchOptions,
+		_ ...string) (*bind9.Bind9Instance, error) {
+		if want := `{"metadata":{"finalizers":["other","bind9.kubi.zone/fleet"],"resourceVersion":"1","uid":"u"}}`; string(patch) != want || name != "a" || of != types.MergePatchType {
+			t.Errorf("%s of %s: %s, want %s", of, name, patch, want)
 		}
 		after := before.DeepCopy()
 		after.ResourceVersion, after.Finalizers = "2", append(after.Finalizers, Finalizer)
@@ -83,7 +86,7 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	if err != nil || now.ResourceVersion != "2" {
 		t.Errorf("%v %v", now, err)
 	}
-	if again, err := hold(now, func([]byte) (*bind9.Bind9Instance, error) { panic("it has the finalizer") }); err != nil || again != now {
+	if again, err := hold(t.Context(), now, nil); err != nil || again != now {
 		t.Errorf("%v %v", again, err)
 	}
 }
