@@ -44,6 +44,9 @@ const (
 	namedInLog = 5
 )
 
+// readyTime bounds one look at named.
+const readyTime = 5 * time.Second
+
 // loading is how far named is with the zones that are expected of it since it was started. named that had them once is
 // not asked again before its next start: a zone that is lost later, or a catalog that comes later and cannot be
 // transferred, concerns one class, and a server that is not ready answers for none.

@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// readyTime bounds one look at named, and readyAge is how long its result is answered: the path is open to all, and
-// must cost named nothing.
-const readyTime, readyAge = 5 * time.Second, time.Second
+// readyAge is how long the result of one look at named is answered: the path is open to all, and must cost named
+// nothing.
+const readyAge = time.Second
 
 // readiness is the last look at named.
 type readiness struct {

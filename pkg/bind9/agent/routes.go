@@ -4,7 +4,13 @@
 package agent
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
+	"time"
 
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 )
@@ -42,4 +48,108 @@ func (a *Agent) serveHealth(*work) (int, any, error) {
 func (a *Agent) serveStatus(job *work) (int, any, error) {
 	text, err := a.runCommand(job.request.Context(), "status")
 	return http.StatusOK, protocol.ServerStatus{Status: text}, err
+}
+
+// New makes an agent.
+func New(config Config) (*Agent, error) {
+	if config.Control == nil || config.TSIGKey == nil || config.Authenticate == nil || config.Nameserver == "" || config.ZoneDir == "" ||
+		config.Now == nil || config.Logger == nil {
+		return nil, errors.New("an agent needs a control channel, a name server, a key, a directory of zones, a way to authenticate, " +
+			"a log and a clock")
+	}
+	a := &Agent{
+		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
+		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(maxRate, maxBurst),
+		openLimiter: newLimiter(maxRate, maxBurst),
+	}
+	for _, route := range routes {
+		a.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) { a.serveRoute(w, r, route) })
+	}
+	return a, nil
+}
+
+// ServeHTTP answers a request. Of a path that is no route the mux says so.
+func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+// serveRoute bounds, authenticates and carries out one request, in this order.
+func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {
+	status, answer, err := a.carryOut(w, r, route)
+	if err != nil {
+		status, answer = describeProblem(w, err)
+	}
+	sendJSON(w, status, answer)
+	level := slog.LevelDebug
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelWarn
+	case route.method != http.MethodGet:
+		level = slog.LevelInfo
+	}
+	if told := (*problem)(nil); errors.As(err, &told) && told.cause != nil {
+		err = told.cause
+	}
+	a.config.Logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "client", r.RemoteAddr,
+		"status", status, "err", err)
+}
+
+func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (status int, answer any, err error) {
+	limiter := a.limiter
+	if route.open {
+		limiter = a.openLimiter
+	}
+	if wait := limiter.reserveRequest(r.RemoteAddr, a.config.Now()); wait > 0 {
+		return 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", limiter.rate)
+	}
+	if route.open {
+		return route.serve(a, &work{request: r})
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	if err := a.config.Authenticate(r); err != nil {
+		return 0, nil, err
+	}
+	job := &work{request: r.WithContext(ctx)}
+	if text := r.PathValue("name"); text != "" {
+		if job.zone, err = parseZoneName("zone name in the path", text); err != nil {
+			return 0, nil, err
+		}
+	}
+	if job.body, err = readBody(w, r); err != nil {
+		return 0, nil, err
+	}
+	wait := time.NewTimer(a.waiting)
+	defer wait.Stop()
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-wait.C:
+		return 0, nil, busy(retryTime, "%d requests are under way; wait as Retry-After says", maxRequests)
+	case <-ctx.Done():
+		return 0, nil, busy(retryTime, "the request waited until its time was over")
+	}
+	return route.serve(a, job)
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body: longer than %d octets; write further records by dynamic update",
+			maxBody)
+	case err != nil:
+		return nil, refuse(http.StatusBadRequest, "body: it was cut off")
+	}
+	return body, nil
+}
+
+func sendJSON(w http.ResponseWriter, status int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // values of the protocol marshal
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
 }

@@ -34,9 +34,8 @@ import (
 )
 
 const (
-	// workers are how many zones are looked at at the same time, placesOfZones and placesOfSigners how many of one
-	// namespace and of the signers of one: most of a look is waiting for answers.
-	workers, placesOfZones, placesOfSigners = 16, 1, 4
+	// workers are how many zones are looked at at the same time: most of a look is waiting for answers.
+	workers = 16
 	// lookTimeout bounds one look, and agentTimeout the questions to the agent in it.
 	lookTimeout, agentTimeout = time.Minute, 10 * time.Second
 	// writeTimeout bounds one request to the API.

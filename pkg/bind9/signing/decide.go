@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
@@ -146,6 +148,8 @@ func decideNext(f *facts) decision {
 	}
 	return d
 }
+
+func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
 func (d *decision) say(format string, arguments ...any) {
 	d.status.Message = fmt.Sprintf(format, arguments...)

@@ -12,6 +12,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
+// placesOfZones and placesOfSigners are how many zones of one namespace, and of the signers of one, are looked at at the
+// same time.
+const placesOfZones, placesOfSigners = 1, 4
+
 // places bound how many looks are under way at zones of one namespace, and at zones of signers of one namespace
 // (S12.11). An agent, a server and the servers of a parent may be a tenant's, and answer late or never: they hold as
 // many workers as their namespaces have places. A zone without a place waits here, and not in a worker.

@@ -25,8 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
-
 // work is one zone at one look.
 type work struct {
 	*Controller

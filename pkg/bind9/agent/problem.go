@@ -1,0 +1,66 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
+)
+
+// retryTime is what Retry-After says where nothing better is known.
+const retryTime = 2 * time.Second
+
+// problem is an answer that is not what was asked for.
+type problem struct {
+	status  int
+	message string
+	retry   time.Duration // 0: no Retry-After
+	cause   error         // for the log alone
+}
+
+func (p *problem) Error() string { return p.message }
+
+// refuse makes an answer with that status.
+func refuse(status int, format string, arguments ...any) *problem {
+	return &problem{status: status, message: fmt.Sprintf(format, arguments...)}
+}
+
+// unavailable is the answer where something did not answer the agent: the client tries again.
+func unavailable(cause error, message string) *problem {
+	return &problem{status: http.StatusServiceUnavailable, message: message + "; the log of the agent says why", retry: retryTime,
+		cause: cause}
+}
+
+// busy is the answer to a request beyond a bound (A6).
+func busy(retry time.Duration, format string, arguments ...any) *problem {
+	p := refuse(http.StatusTooManyRequests, format, arguments...)
+	p.retry = max(retry, time.Second)
+	return p
+}
+
+// describeProblem is the answer to a request that failed.
+func describeProblem(w http.ResponseWriter, err error) (int, any) {
+	var told *problem
+	var failure *rndc.Failure
+	switch {
+	case errors.As(err, &told):
+	case errors.As(err, &failure):
+		told = refuse(http.StatusInternalServerError, "%v", failure)
+	default:
+		told = refuse(http.StatusInternalServerError, "the agent could not do it; its log says why")
+	}
+	if told.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((told.retry+time.Second-1)/time.Second)))
+	}
+	if told.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	return told.status, protocol.Error{Error: told.message}
+}
