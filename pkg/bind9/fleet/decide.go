@@ -25,6 +25,7 @@ const (
 	doNothing do = iota
 	doHold       // puts the finalizer on the object
 	doRead       // finds out what the server is to be
+	doTurn       // gives the server its turn, where its pod goes before the new one comes
 	doApply      // applies its objects
 	doDrain      // removes pods of another manager that no Service selects any more
 	doRemove     // removes objects that it has no more
@@ -47,8 +48,8 @@ type facts struct {
 	did do
 	err error
 
-	// What the server is to be is known after doRead: objects and their hash, or invalid, where they cannot be
-	// rendered. turn is what its pod waits for, "" for nothing.
+	// What the server is to be is known after doRead: objects and the hash of its configuration, or invalid, where they
+	// cannot be rendered. turn is what its pod waits for, "" for nothing.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -56,9 +57,12 @@ type facts struct {
 	invalid error
 	turn    string
 
-	// What there is of it then. ready: its pod is there and ready. finished: the last change of it has come about.
+	// What there is of it then: its Deployment or StatefulSet, nil for none, its Service and pods, all that was made for
+	// it, and what it stands for of another manager. ready: its pod is ready. finished: the last change has come about.
+	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
+	pods            []*corev1.Pod
 	made            []madeObject
 	former          []*appsv1.ReplicaSet
 }
@@ -80,6 +84,16 @@ func (f *facts) lacksCluster() bool { return f.instance.Spec.ClusterRef != nil &
 
 // ownsKeys reports whether the TSIG keys are those of this server alone.
 func (f *facts) ownsKeys() bool { return f.cluster == nil || f.instance.Spec.Role == bind9.RoleSigner }
+
+// goesFirst reports whether a pod of the server goes before the new one comes, in a cluster that has further ones.
+func (f *facts) goesFirst() bool {
+	return f.server.Cluster != "" && f.server.GoesFirst() && f.workload != nil
+}
+
+// isSame reports whether the pod of the server is the one that it shall have, or becomes so.
+func (f *facts) isSame() bool {
+	return f.workload != nil && f.workload.GetAnnotations()[render.AnnotationTemplate] == f.server.TemplateHash()
+}
 
 // rotates reports whether two TSIG keys of one group are taken.
 func (f *facts) rotates() bool {
@@ -105,6 +119,7 @@ func (f *facts) isApplied() bool { return f.did >= doApply && !f.failed(doApply)
 //	a server elsewhere, or of a namespace that is not covered, is not made;
 //	the finalizer comes before the first object;
 //	what the server is to be is found out, and waits for its cluster and for its key;
+//	a pod that goes first waits for its turn;
 //	its objects are applied, without a pod that waits for its turn;
 //	pods of another manager go when its Service has selected its own for a while;
 //	objects that it has no more go.
@@ -128,6 +143,8 @@ func decideNext(f *facts) decision {
 		return decision{do: doRest, err: f.err}
 	case f.invalid != nil:
 		return decision{do: doRest, again: f.keys.again}
+	case f.did < doTurn && f.goesFirst():
+		return decision{do: doTurn}
 	case f.did < doApply:
 		return decision{do: doApply, apply: f.listDue()}
 	}

@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -24,13 +25,14 @@ func (f *Fleet) observeServer(w *facts) {
 	if w.now = f.Clock.Now(); w.server == nil {
 		return
 	}
-	w.ready, w.finished = f.judgeWorkload(w.server)
+	w.workload, w.ready, w.finished = f.judgeWorkload(w.server)
+	w.pods = f.listPods(w.server)
 	w.service, _ = f.children.cached(render.Services, w.server.Namespace, w.server.Name).(*corev1.Service)
 	w.made = f.children.listMade(w.server.Namespace, render.KindInstance+"/"+w.server.Name)
 	w.former = f.children.listSuperseded(w.server.Namespace, w.server.Name)
 }
 
-// readServer finds out what a server is to be, and whether it has its turn.
+// readServer finds out what a server is to be.
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	server := render.Merge(w.instance, w.cluster)
 	server.Platform, w.server = f.Platform, &server
@@ -51,7 +53,6 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	if mounted, err := server.Mounted(); err == nil {
 		w.hash = render.Hash(mounted)
 	}
-	w.turn = f.takeTurn(&server)
 	return nil
 }
 
@@ -162,51 +163,50 @@ func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (acce
 	return renewAccess(access, server, f.Clock.Now())
 }
 
-// takeTurn gives a server its turn, or returns what it waits for. One whose new pod comes before the former one goes
-// waits for nothing.
-func (f *Fleet) takeTurn(server *render.Server) string {
-	object := f.children.cached(server.Workload(), server.Namespace, server.Name)
-	if server.Cluster == "" || !server.GoesFirst() || object == nil {
-		return ""
-	}
-	w := &turnFacts{server: server.Name, same: accessor(object).GetAnnotations()[render.AnnotationTemplate] == server.TemplateHash()}
-	w.ready, w.finished = f.judgeWorkload(server)
-	for _, other := range f.instancesOf(server.Namespace, server.Cluster) {
+// takeTurn gives a server its turn, or returns what it waits for.
+func (f *Fleet) takeTurn(w *facts) string {
+	of := &turnFacts{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.isSame()}
+	for _, other := range f.instancesOf(w.server.Namespace, w.server.Cluster) {
 		stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
-		if other.Name != server.Name {
-			w.others = append(w.others, otherServer{other.Name, other.DeletionTimestamp == nil && !stopped &&
+		if other.Name != w.server.Name {
+			of.others = append(of.others, otherServer{other.Name, other.DeletionTimestamp == nil && !stopped &&
 				!isTrue(other.Status.Conditions, bind9.ConditionReady)})
 		}
 	}
-	slices.SortFunc(w.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })
-	return f.replacing.takeTurn(cache.ObjectName{Namespace: server.Namespace, Name: server.Cluster}, w)
+	slices.SortFunc(of.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })
+	return f.replacing.takeTurn(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, of)
 }
 
 // judgeWorkload says whether the pod of a server is there and ready, and whether the last change of it has come about.
-func (f *Fleet) judgeWorkload(server *render.Server) (ready, finished bool) {
-	available := func(generation, observed int64, updated, all, available int32) (bool, bool) {
-		finished := observed >= generation && updated == server.Replicas && all == server.Replicas && available == server.Replicas
-		return available >= server.Replicas && server.Replicas > 0, finished
+func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {
+	available := func(of metav1.Object, observed int64, updated, all, ready int32) (metav1.Object, bool, bool) {
+		finished := observed >= of.GetGeneration() && updated == server.Replicas && all == server.Replicas && ready == server.Replicas
+		return of, ready >= server.Replicas && server.Replicas > 0, finished
 	}
 	switch object := f.children.cached(server.Workload(), server.Namespace, server.Name).(type) {
 	case *appsv1.Deployment:
-		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
+		return available(object, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
 			object.Status.AvailableReplicas)
 	case *appsv1.StatefulSet:
-		return available(object.Generation, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
+		return available(object, object.Status.ObservedGeneration, object.Status.UpdatedReplicas, object.Status.Replicas,
 			object.Status.AvailableReplicas)
 	}
-	return false, false
+	return nil, false, false
 }
 
-// listPods are the pods of a server for which something holds.
-func (f *Fleet) listPods(server *render.Server, holds func(*corev1.Pod) bool) (some []*corev1.Pod) {
+// listPods are the pods of a server.
+func (f *Fleet) listPods(server *render.Server) (all []*corev1.Pod) {
 	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
-		if pod, ok := object.(*corev1.Pod); ok && holds(pod) {
-			some = append(some, pod)
+		if pod, ok := object.(*corev1.Pod); ok {
+			all = append(all, pod)
 		}
 	}
-	return some
+	return all
+}
+
+// selectPods are the pods of a server for which something holds.
+func (f *facts) selectPods(holds func(*corev1.Pod) bool) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(f.pods), func(pod *corev1.Pod) bool { return !holds(pod) })
 }
 
 func podReady(pod *corev1.Pod) bool {
@@ -223,8 +223,7 @@ func podRuns(pod *corev1.Pod) bool {
 // another. An agent of kind Bindcar says nothing of that; its pods are replaced by each key.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
-		_, finished := f.judgeWorkload(w.server)
-		return finished
+		return w.finished && w.isSame()
 	}
 	ask := func(ctx context.Context, pod *corev1.Pod) error {
 		got, err := f.Ask(ctx, pod, w.server)
@@ -233,21 +232,21 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 		}
 		return err
 	}
-	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, f.listPods(w.server, podRuns), ask) == nil
+	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, w.selectPods(podRuns), ask) == nil
 }
 
 // checkServing returns what the pod of a server lacks to stand behind the Service in the place of another one: it is
 // ready, follows a catalog and answers for each zone of it. Readiness alone says nothing of zones that are new.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
-	switch ready, _ := f.judgeWorkload(w.server); {
-	case !ready:
+	switch {
+	case !w.ready:
 		return errors.New("the pod is not ready")
 	case len(w.server.Catalogs) == 0:
 		return errors.New("no DNSClass with a catalog has the server")
 	case !f.haveKeys(ctx, w):
 		return errOtherConfig
 	}
-	return f.slow.askPods(ctx, w.server, "members", f.listPods(w.server, podReady), func(ctx context.Context, pod *corev1.Pod) error {
+	return f.slow.askPods(ctx, w.server, "members", w.selectPods(podReady), func(ctx context.Context, pod *corev1.Pod) error {
 		return f.Members(ctx, pod, w.server)
 	})
 }

@@ -53,6 +53,8 @@ func (f *Fleet) carryOut(ctx context.Context, w *facts, d *decision) {
 		}
 	case doRead:
 		w.err = f.readServer(ctx, w)
+	case doTurn:
+		w.turn = f.takeTurn(w)
 	case doApply:
 		w.err = f.children.applyAll(ctx, w.instance.Namespace, d.apply, func() error { return f.checkServing(ctx, w) })
 		if w.isApplied() {

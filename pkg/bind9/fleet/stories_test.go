@@ -32,7 +32,7 @@ import (
 //	    [was=REASON]                   the reason of its condition Ready or Degraded before: AllReady, Unavailable
 //	    [key-missing] [invalid]        its cluster has no key yet; it cannot be rendered
 //	    [rotates] [peers-rotate] [held] [look-again=DURATION]      its TSIG keys, and those of a signer's cluster
-//	    [turn=SERVER]                  its pod waits until that one's is replaced
+//	    [turn=SERVER]                  where it takes its turn: it waits until the pod of that one is replaced
 //	    [pod=none|changes]             what there is of it
 //	    [left=RESOURCE,...]            objects of it that it has no more
 //	    [former=owned|new|AGE,...]     ReplicaSets of another manager: with their Deployment still, or idle for so long
@@ -190,7 +190,8 @@ func (s *storyFacts) server() (w, read *facts) {
 	if w.ready, w.finished = pod == "" || pod == "changes", pod == ""; pod != "none" {
 		w.service = service
 		for _, object := range read.objects {
-			w.made = append(w.made, madeObject{object.Resource, &metav1.ObjectMeta{Name: object.Name}})
+			w.workload = &metav1.ObjectMeta{Name: object.Name} // the last one
+			w.made = append(w.made, madeObject{object.Resource, w.workload})
 		}
 	}
 	w.ready = w.ready && server.Replicas > 0
@@ -260,7 +261,10 @@ func tellServer(s *storyFacts) string {
 		case doRead:
 			told.WriteString("read\n")
 			w.err = s.outcome("read")
-			w.server, w.keys, w.objects, w.hash, w.invalid, w.turn = read.server, read.keys, read.objects, read.hash, read.invalid, read.turn
+			w.server, w.keys, w.objects, w.hash, w.invalid = read.server, read.keys, read.objects, read.hash, read.invalid
+		case doTurn:
+			told.WriteString("take its turn\n")
+			w.turn = read.turn
 		case doApply:
 			told.WriteString("apply")
 			for _, object := range d.apply {
