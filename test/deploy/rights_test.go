@@ -161,7 +161,8 @@ func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) 
 		return []request{{"list", group, resource(kind)}, {"watch", group, resource(kind)}}
 	}
 	kind, is := strings.CutSuffix(name, "Interface")
-	if result := info.Selections[method].Type().(*types.Signature).Results(); !is || result.Len() > 0 && answersClient(result.At(0).Type()) {
+	results := info.Selections[method].Type().(*types.Signature).Results()
+	if !is || results.Len() > 0 && answersClient(results.At(0).Type()) {
 		return nil
 	}
 	switch verb := method.Sel.Name; {

@@ -214,6 +214,24 @@ func (c *children) listMade(namespace, owner string) []madeObject {
 	return all
 }
 
+// listOwners are objects that were made, one for each owner at least. Pods go with what made them.
+func (c *children) listOwners() (some []metav1.Object) {
+	for _, factory := range c.factories {
+		for _, resource := range made {
+			informer, err := factory.ForResource(resource)
+			if err != nil {
+				panic(err) // the resources are client-go's own
+			}
+			for _, owner := range informer.Informer().GetIndexer().ListIndexFuncValues(indexOwner) {
+				if found := findByIndex[metav1.Object](informer.Informer(), indexOwner, owner); len(found) > 0 {
+					some = append(some, found[0])
+				}
+			}
+		}
+	}
+	return some
+}
+
 func accessor(o runtime.Object) metav1.Object {
 	object, err := meta.Accessor(o)
 	if err != nil {

@@ -263,7 +263,7 @@ func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 // finishCluster removes the instances, then what they had in common, and lets the object go.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
-	return finishObject(ctx, f, leaver[*bind9.Bind9Cluster]{object: cluster, patience: 2 * leaveAfter, children: len(owned),
+	return finishObject(ctx, f, leaver[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * leaveAfter, children: len(owned),
 		patch: f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch,
 		deleteChildren: func() error {
 			return deleteEach(owned, func(one *bind9.Bind9Instance) error { return f.deleteInstance(ctx, one) })

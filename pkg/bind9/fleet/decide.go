@@ -57,8 +57,9 @@ type facts struct {
 	invalid error
 	turn    string
 
-	// What there is of it then: its Deployment or StatefulSet, nil for none, its Service and pods, all that was made for
-	// it, and what it stands for of another manager. ready: its pod is ready. finished: the last change has come about.
+	// What there is of it then: its Deployment or StatefulSet, nil for none, its Service and pods, all that was made
+	// for it, and what it stands for of another manager. ready: its pod is ready. finished: its last change has come
+	// about.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -181,8 +182,8 @@ func (f *facts) decideRemoval() decision {
 	return decision{do: doRest, again: again, err: f.err}
 }
 
-// judge says how the server is: the conditions and the rest of its status follow from the facts here alone.
-func judge(f *facts) (*standing, bind9.Bind9InstanceStatus) {
+// judgeInstance says how the server is: the conditions and the rest of its status follow from the facts here alone.
+func judgeInstance(f *facts) (*standing, bind9.Bind9InstanceStatus) {
 	s, status := newStanding(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
 	switch external := f.instance.Spec.External; {
 	case external != nil:

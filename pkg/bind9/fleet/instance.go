@@ -69,7 +69,7 @@ func (f *Fleet) carryOut(ctx context.Context, w *facts, d *decision) {
 
 // finishInstance removes the objects of an instance and then lets the instance go.
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
-	return finishObject(ctx, f, leaver[*bind9.Bind9Instance]{object: instance, patience: leaveAfter,
+	return finishObject(ctx, f, leaver[*bind9.Bind9Instance]{object: instance, timeout: leaveAfter,
 		patch: f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch,
 		removeObjects: func() (int, error) {
 			left, err := f.children.removeAll(ctx, instance.Namespace, render.KindInstance+"/"+instance.Name)
@@ -82,7 +82,7 @@ func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instanc
 
 // writeInstance writes how a server is.
 func (f *Fleet) writeInstance(ctx context.Context, w *facts) error {
-	s, status := judge(w)
+	s, status := judgeInstance(w)
 	next := w.instance.DeepCopy()
 	next.Status = status
 	next.Status.Conditions, next.Status.ObservedGeneration = s.conditions, next.Generation

@@ -56,9 +56,9 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 // leavingFacts are what the end of an object that is being deleted rests on.
 type leavingFacts struct {
 	held, covered bool
-	// age is how long it has been deleted, patience after which age it goes though something is left: an object that
+	// age is how long it has been deleted, timeout after which age it goes though something is left: an object that
 	// can never be deleted would hold up its namespace.
-	age, patience time.Duration
+	age, timeout time.Duration
 	// children are the objects of ours that it stands for: they go first. asked: they were deleted in this look.
 	children int
 	asked    bool
@@ -80,14 +80,14 @@ const (
 )
 
 // nextLeaving decides what is done next, and when to look again (S11.12). An object of a namespace that is not covered
-// is left to the fleet of another installation; after its patience there is none, and it may go.
+// is left to the fleet of another installation; after its timeout there is none, and it may go.
 func nextLeaving(f *leavingFacts) (next leaving, again time.Duration) {
-	late := f.age >= f.patience
+	late := f.age >= f.timeout
 	switch {
 	case !f.held:
 		return leaveRest, 0
 	case !f.covered && !late:
-		return leaveRest, f.patience - f.age
+		return leaveRest, f.timeout - f.age
 	case f.children > 0 && !f.asked:
 		return leaveChildren, 0
 	case f.children > 0 && !late:
@@ -135,7 +135,7 @@ type held interface {
 // leaver is an object that is being deleted, and how what it stands for is removed.
 type leaver[T held] struct {
 	object   T
-	patience time.Duration
+	timeout  time.Duration
 	children int
 	// deleteChildren deletes the children, removeObjects what was made for it, and returns how much was there; nil:
 	// nothing is.
@@ -148,7 +148,7 @@ type leaver[T held] struct {
 func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Duration, error) {
 	w := &leavingFacts{
 		held: isHeld(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
-		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), patience: of.patience, children: of.children,
+		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), timeout: of.timeout, children: of.children,
 		removed: of.removeObjects == nil,
 	}
 	for {
@@ -163,7 +163,7 @@ func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Dur
 		case leaveNow:
 			if left := w.children + w.left; left > 0 || w.err != nil {
 				f.Events.Eventf(of.object, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
-					"they are removed later: %v", left, of.patience, w.err)
+					"they are removed later: %v", left, of.timeout, w.err)
 			}
 			others := slices.DeleteFunc(slices.Clone(of.object.GetFinalizers()), func(one string) bool { return one == Finalizer })
 			_, err := setFinalizers(ctx, of.object, others, of.patch)

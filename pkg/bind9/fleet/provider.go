@@ -212,7 +212,7 @@ func (f *Fleet) deleteCluster(ctx context.Context, one *bind9.Bind9Cluster) erro
 
 func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider,
 	owned []*bind9.Bind9Cluster) (time.Duration, error) {
-	return finishObject(ctx, f, leaver[*bind9.ClusterBind9Provider]{object: provider, patience: 3 * leaveAfter, children: len(owned),
+	return finishObject(ctx, f, leaver[*bind9.ClusterBind9Provider]{object: provider, timeout: 3 * leaveAfter, children: len(owned),
 		patch: f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
 		deleteChildren: func() error {
 			return deleteEach(owned, func(one *bind9.Bind9Cluster) error { return f.deleteCluster(ctx, one) })

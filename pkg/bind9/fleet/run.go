@@ -124,14 +124,7 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		// The provider of a cluster has the cluster's name.
 		f.look("provider", "", name)
 	case *bind9.Bind9Instance:
-		f.look("instance", namespace, name)
-		if o.Spec.ClusterRef != nil {
-			f.look("cluster", namespace, o.Spec.ClusterRef.Name)
-			// Secondaries with a bindcar have its address in their configuration.
-			if o.Spec.Role == bind9.RolePrimary && addressOf(o) != addressOf(before) {
-				f.lookAtInstances(namespace, o.Spec.ClusterRef.Name)
-			}
-		}
+		f.followInstance(o, before)
 	case *v1alpha1.DNSClass:
 		if !isOtherSpec(o, before) {
 			return
@@ -150,14 +143,30 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 			f.look("provider", "", provider.Name)
 		}
 	default:
-		switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
-		case render.KindInstance:
-			f.look("instance", namespace, owner)
-		case render.KindCluster:
-			f.look("cluster", namespace, owner)
-			if _, key := o.(*corev1.Secret); key {
-				f.lookAtInstances(namespace, owner)
-			}
+		f.followMade(o)
+	}
+}
+
+func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
+	f.look("instance", o.Namespace, o.Name)
+	if ref := o.Spec.ClusterRef; ref != nil {
+		f.look("cluster", o.Namespace, ref.Name)
+		// Secondaries with a bindcar have its address in their configuration.
+		if o.Spec.Role == bind9.RolePrimary && addressOf(o) != addressOf(before) {
+			f.lookAtInstances(o.Namespace, ref.Name)
+		}
+	}
+}
+
+// followMade has the owner of an object looked at.
+func (f *Fleet) followMade(o metav1.Object) {
+	switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
+	case render.KindInstance:
+		f.look("instance", o.GetNamespace(), owner)
+	case render.KindCluster:
+		f.look("cluster", o.GetNamespace(), owner)
+		if _, key := o.(*corev1.Secret); key {
+			f.lookAtInstances(o.GetNamespace(), owner)
 		}
 	}
 }

@@ -27,7 +27,7 @@ import (
 // TestStories runs testdata/*.txt: what is decided from facts alone, step by step, and what the status says of it. "go
 // test -rewrite" writes the output anew. Commands:
 //
-//	server ns1 of cluster prod, whose pod is ready, at one look: the steps of it, when it is looked at again, the status.
+//	server ns1 of cluster prod, whose pod is ready, at one look: its steps, when it is looked at again, the status.
 //	    [alone] [signer] [external] [uncovered] [unheld] [no-cluster] [stopped] [claim]      what it is
 //	    [was=REASON]                   the reason of its condition Ready or Degraded before: AllReady, Unavailable
 //	    [key-missing] [invalid]        its cluster has no key yet; it cannot be rendered
@@ -39,7 +39,8 @@ import (
 //	    [fail=hold|read|apply|drain|remove] [foreign] [take-over=service|deployment]      how a step goes
 //	keys   [none] [next] [former] [made=AGE] [stepped=AGE] [taken] [algorithm=A] [rotate-after=DURATION] [held]
 //	turn   of ns1: [holder=NAME] [same] [changes] [late] [others=NAME[!],...]      a name with "!" is not ready
-//	leave  [unheld] [uncovered] [age=DURATION] [children=N] [left=N] [fail]      an object with a patience of 10m
+//	leave  [unheld] [uncovered] [age=DURATION] [children=N] [left=N] [fail]      an object with a timeout of 10m
+//	sweep  [begin] [owners=N] [gone=NAME,...] [for=DURATION]      a look every two minutes, for so long; begin: anew
 //	cluster [primary=N] [secondary=N] [signer] [rotates] [held] [fail] [uncovered]      a line a server: NAME ROLE [REASON...]
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -48,9 +49,11 @@ func TestStories(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			var sweeps storySweeper
 			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 				tell := map[string]func(*storyFacts) string{
 					"server": tellServer, "keys": tellKeys, "turn": tellTurn, "leave": tellLeaving, "cluster": tellCluster,
+					"sweep": func(of *storyFacts) string { return tellSweep(of, &sweeps) },
 				}[d.Cmd]
 				if tell == nil {
 					d.Fatalf(t, "unknown command %s", d.Cmd)
@@ -78,13 +81,13 @@ type storyFacts struct {
 	asked map[string]bool
 }
 
-func (s *storyFacts) says(key string) bool {
+func (s *storyFacts) hasKey(key string) bool {
 	s.asked[key] = true
 	return s.data.HasArg(key)
 }
 
-func (s *storyFacts) value(key, otherwise string) string {
-	if s.says(key) {
+func (s *storyFacts) readValue(key, otherwise string) string {
+	if s.hasKey(key) {
 		for _, arg := range s.data.CmdArgs {
 			if arg.Key == key && len(arg.Vals) > 0 {
 				return strings.Join(arg.Vals, ",")
@@ -94,22 +97,22 @@ func (s *storyFacts) value(key, otherwise string) string {
 	return otherwise
 }
 
-func (s *storyFacts) list(key string) []string {
-	if value := s.value(key, ""); value != "" {
+func (s *storyFacts) listValues(key string) []string {
+	if value := s.readValue(key, ""); value != "" {
 		return strings.Split(value, ",")
 	}
 	return nil
 }
 
-func (s *storyFacts) count(key string) int {
-	n, err := strconv.Atoi(s.value(key, "0"))
+func (s *storyFacts) readCount(key string) int {
+	n, err := strconv.Atoi(s.readValue(key, "0"))
 	if err != nil {
 		s.data.Fatalf(s.t, "%v", err)
 	}
 	return n
 }
 
-func (s *storyFacts) duration(text string) time.Duration {
+func (s *storyFacts) readDuration(text string) time.Duration {
 	of, err := time.ParseDuration(text)
 	if err != nil {
 		s.data.Fatalf(s.t, "%v", err)
@@ -117,28 +120,28 @@ func (s *storyFacts) duration(text string) time.Duration {
 	return of
 }
 
-func (s *storyFacts) instance() *bind9.Bind9Instance {
+func (s *storyFacts) buildInstance() *bind9.Bind9Instance {
 	of := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "ns1", Generation: 3}}
 	of.Spec.Role = bind9.RoleSecondary
-	if s.says("signer") {
+	if s.hasKey("signer") {
 		of.Spec.Role = bind9.RoleSigner
 	}
-	if !s.says("alone") {
+	if !s.hasKey("alone") {
 		of.Spec.ClusterRef = &bind9.ClusterReference{Name: "prod"}
 	}
-	if s.says("external") {
+	if s.hasKey("external") {
 		of.Spec.External = &bind9.ExternalServer{Address: "192.0.2.1:53", AgentURL: "https://ns1.example."}
 	}
-	if s.says("claim") {
+	if s.hasKey("claim") {
 		of.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim}
 	}
-	if s.says("stopped") {
+	if s.hasKey("stopped") {
 		of.Spec.Replicas = new(int32)
 	}
-	if !s.says("unheld") {
+	if !s.hasKey("unheld") {
 		of.Finalizers = []string{Finalizer}
 	}
-	switch was := s.value("was", ""); was {
+	switch was := s.readValue("was", ""); was {
 	case ReasonReady:
 		of.Status.Conditions = []metav1.Condition{{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: was}}
 	case ReasonUnavailable:
@@ -159,34 +162,34 @@ func storyKeys(next, former bool) render.TransferKeys {
 	return keys
 }
 
-// server is what ns1 is and what there is of it. What doRead finds out is in read.
-func (s *storyFacts) server() (w, read *facts) {
-	w = &facts{now: storyNow, instance: s.instance(), covered: !s.says("uncovered")}
-	if w.instance.Spec.ClusterRef != nil && !s.says("no-cluster") {
+// buildServer makes what ns1 is and what there is of it. What doRead finds out is in read.
+func (s *storyFacts) buildServer() (w, read *facts) {
+	w = &facts{now: storyNow, instance: s.buildInstance(), covered: !s.hasKey("uncovered")}
+	if w.instance.Spec.ClusterRef != nil && !s.hasKey("no-cluster") {
 		w.cluster = &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "prod"}}
 	}
 	server := render.Merge(w.instance, w.cluster)
 	read = &facts{server: &server, hash: "h1"}
-	read.keys.TransferKeys = storyKeys(s.says("rotates"), false)
+	read.keys.TransferKeys = storyKeys(s.hasKey("rotates"), false)
 	server.Transfer = read.keys.TransferKeys
-	if s.says("peers-rotate") {
+	if s.hasKey("peers-rotate") {
 		peers := storyKeys(false, true)
 		server.Peers = &peers
 	}
-	if s.says("held") {
+	if s.hasKey("held") {
 		read.keys.heldBy = storyClass()
 	}
-	read.keys.again = s.duration(s.value("look-again", "0s"))
-	if s.says("invalid") {
+	read.keys.again = s.readDuration(s.readValue("look-again", "0s"))
+	if s.hasKey("invalid") {
 		read.invalid = errors.New("spec.config: cannot be rendered")
 	}
-	if holder := s.value("turn", ""); holder != "" {
+	if holder := s.readValue("turn", ""); holder != "" {
 		_, read.turn = nextTurn(holder, &turnFacts{server: "ns1", others: []otherServer{{name: holder}}})
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.1"}}}
 	read.objects = []render.Object{{Resource: render.ConfigMaps, Name: "ns1-config"}, {Resource: render.Services, Name: "ns1"},
 		{Resource: server.Workload(), Name: "ns1"}}
-	pod := s.value("pod", "")
+	pod := s.readValue("pod", "")
 	if w.ready, w.finished = pod == "" || pod == "changes", pod == ""; pod != "none" {
 		w.service = service
 		for _, object := range read.objects {
@@ -195,21 +198,21 @@ func (s *storyFacts) server() (w, read *facts) {
 		}
 	}
 	w.ready = w.ready && server.Replicas > 0
-	for _, left := range s.list("left") {
+	for _, left := range s.listValues("left") {
 		for _, resource := range made {
 			if resource.Resource == left {
 				w.made = append(w.made, madeObject{resource, &metav1.ObjectMeta{Name: "ns1"}})
 			}
 		}
 	}
-	for i, former := range s.list("former") {
+	for i, former := range s.listValues("former") {
 		set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("former-%d", i+1)}}
 		switch controller := true; former {
 		case "owned":
 			set.OwnerReferences = []metav1.OwnerReference{{Kind: "Deployment", Name: "ns1", Controller: &controller}}
 		case "new":
 		default:
-			since := storyNow.Add(-s.duration(former)).Format(time.RFC3339)
+			since := storyNow.Add(-s.readDuration(former)).Format(time.RFC3339)
 			set.Annotations = map[string]string{annotationIdle: since}
 		}
 		w.former = append(w.former, set)
@@ -223,15 +226,15 @@ func storyClass() *v1alpha1.DNSClass {
 	return of
 }
 
-// outcome is how a step goes.
-func (s *storyFacts) outcome(step string) error {
-	waits := s.value("take-over", "")
-	switch foreignObject := s.says("foreign"); {
-	case s.value("fail", "") == step && foreignObject:
+// findOutcome is how a step goes.
+func (s *storyFacts) findOutcome(step string) error {
+	waits := s.readValue("take-over", "")
+	switch foreignObject := s.hasKey("foreign"); {
+	case s.readValue("fail", "") == step && foreignObject:
 		return fmt.Errorf("applying: %w", &foreign{resource: "services", name: "ns1"})
-	case s.value("fail", "") == step:
+	case s.readValue("fail", "") == step:
 		return errors.New("the API does not answer")
-	case step == "read" && s.says("key-missing"):
+	case step == "read" && s.hasKey("key-missing"):
 		return errNoTransferKey
 	case step == "apply" && waits == "service":
 		return &takingOver{"Service waits", &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.9"}}}}
@@ -242,9 +245,9 @@ func (s *storyFacts) outcome(step string) error {
 }
 
 func tellServer(s *storyFacts) string {
-	w, read := s.server()
+	w, read := s.buildServer()
 	for _, key := range []string{"key-missing", "foreign", "fail", "take-over"} {
-		s.says(key)
+		s.hasKey(key)
 	}
 	var told strings.Builder
 	for range 10 {
@@ -257,10 +260,10 @@ func tellServer(s *storyFacts) string {
 			return "leave it alone\n"
 		case doHold:
 			told.WriteString("hold\n")
-			w.err, w.instance.Finalizers = s.outcome("hold"), []string{Finalizer}
+			w.err, w.instance.Finalizers = s.findOutcome("hold"), []string{Finalizer}
 		case doRead:
 			told.WriteString("read\n")
-			w.err = s.outcome("read")
+			w.err = s.findOutcome("read")
 			w.server, w.keys, w.objects, w.hash, w.invalid = read.server, read.keys, read.objects, read.hash, read.invalid
 		case doTurn:
 			told.WriteString("take its turn\n")
@@ -271,7 +274,7 @@ func tellServer(s *storyFacts) string {
 				told.WriteString(" " + object.Resource.Resource)
 			}
 			told.WriteString("\n")
-			w.err = s.outcome("apply")
+			w.err = s.findOutcome("apply")
 		case doDrain:
 			for _, set := range d.drain.idle {
 				told.WriteString("mark as idle " + set.Name + "\n")
@@ -279,12 +282,12 @@ func tellServer(s *storyFacts) string {
 			for _, set := range d.drain.remove {
 				told.WriteString("remove " + set.Name + "\n")
 			}
-			w.err = s.outcome("drain")
+			w.err = s.findOutcome("drain")
 		case doRemove:
 			for _, one := range d.remove {
 				told.WriteString("remove " + one.resource.Resource + "\n")
 			}
-			w.err = s.outcome("remove")
+			w.err = s.findOutcome("remove")
 		case doRest:
 			return told.String() + tellRest(d.again, d.err) + tellStatus(w)
 		}
@@ -306,7 +309,7 @@ func tellRest(again time.Duration, err error) string {
 }
 
 func tellStatus(w *facts) string {
-	s, status := judge(w)
+	s, status := judgeInstance(w)
 	text := tellConditions(s)
 	if len(status.Addresses) > 0 {
 		text += "addresses " + strings.Join(status.Addresses, " ") + "\n"
@@ -329,18 +332,19 @@ func tellConditions(s *standing) (text string) {
 }
 
 func tellKeys(s *storyFacts) string {
-	w := &keyFacts{now: storyNow, taken: s.says("taken")}
-	if !s.says("none") {
-		have := storyKeys(s.says("next"), s.says("former"))
-		have.Made, have.Stepped = storyNow.Add(-s.duration(s.value("made", "24h"))), storyNow.Add(-s.duration(s.value("stepped", "24h")))
+	w := &keyFacts{now: storyNow, taken: s.hasKey("taken")}
+	if !s.hasKey("none") {
+		have := storyKeys(s.hasKey("next"), s.hasKey("former"))
+		have.Made = storyNow.Add(-s.readDuration(s.readValue("made", "24h")))
+		have.Stepped = storyNow.Add(-s.readDuration(s.readValue("stepped", "24h")))
 		have.Algorithm = bind9.KeyHMACSHA256
 		w.have = &have
 	}
-	w.wanted.Algorithm = bind9.KeyAlgorithm(s.value("algorithm", ""))
-	if age := s.value("rotate-after", ""); age != "" {
-		w.wanted.RotateAfter = &metav1.Duration{Duration: s.duration(age)}
+	w.wanted.Algorithm = bind9.KeyAlgorithm(s.readValue("algorithm", ""))
+	if age := s.readValue("rotate-after", ""); age != "" {
+		w.wanted.RotateAfter = &metav1.Duration{Duration: s.readDuration(age)}
 	}
-	if s.says("held") {
+	if s.hasKey("held") {
 		w.heldBy = storyClass()
 	}
 	step, again := nextKeyStep(w)
@@ -373,12 +377,12 @@ func tellKey(name string) string {
 }
 
 func tellTurn(s *storyFacts) string {
-	w := &turnFacts{server: "ns1", same: s.says("same"), ready: !s.says("late"), finished: !s.says("changes")}
-	for _, name := range s.list("others") {
+	w := &turnFacts{server: "ns1", same: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
+	for _, name := range s.listValues("others") {
 		name, late := strings.CutSuffix(name, "!")
 		w.others = append(w.others, otherServer{name, late})
 	}
-	next, waits := nextTurn(s.value("holder", ""), w)
+	next, waits := nextTurn(s.readValue("holder", ""), w)
 	text := "is applied"
 	if waits != "" {
 		text = "waits: " + waits
@@ -390,9 +394,9 @@ func tellTurn(s *storyFacts) string {
 }
 
 func tellLeaving(s *storyFacts) string {
-	w := &leavingFacts{held: !s.says("unheld"), covered: !s.says("uncovered"), age: s.duration(s.value("age", "0s")),
-		patience: leaveAfter, children: s.count("children")}
-	left, fails := s.count("left"), s.says("fail")
+	w := &leavingFacts{held: !s.hasKey("unheld"), covered: !s.hasKey("uncovered"), age: s.readDuration(s.readValue("age", "0s")),
+		timeout: leaveAfter, children: s.readCount("children")}
+	left, fails := s.readCount("left"), s.hasKey("fail")
 	var told strings.Builder
 	for range 10 {
 		next, again := nextLeaving(w)
@@ -417,20 +421,20 @@ func tellLeaving(s *storyFacts) string {
 }
 
 func tellCluster(s *storyFacts) string {
-	w := &clusterFacts{covered: !s.says("uncovered"), cluster: &bind9.Bind9Cluster{}}
+	w := &clusterFacts{covered: !s.hasKey("uncovered"), cluster: &bind9.Bind9Cluster{}}
 	for key, role := range map[string]**bind9.RoleSettings{"primary": &w.cluster.Spec.Primary, "secondary": &w.cluster.Spec.Secondary} {
-		if n := s.count(key); n > 0 {
+		if n := s.readCount(key); n > 0 {
 			*role = &bind9.RoleSettings{Replicas: int32(n)}
 		}
 	}
-	if s.says("signer") {
+	if s.hasKey("signer") {
 		w.cluster.Spec.DNSSEC = &bind9.ClusterDNSSEC{}
 	}
-	w.keys.TransferKeys = storyKeys(s.says("rotates"), false)
-	if s.says("held") {
+	w.keys.TransferKeys = storyKeys(s.hasKey("rotates"), false)
+	if s.hasKey("held") {
 		w.keys.heldBy = storyClass()
 	}
-	if s.says("fail") {
+	if s.hasKey("fail") {
 		w.err = errors.New("the API does not answer")
 	}
 	for line := range strings.SplitSeq(s.data.Input, "\n") {
@@ -463,4 +467,32 @@ var storyConditions = map[string][]metav1.Condition{
 	"changes": {{Type: bind9.ConditionProgressing, Status: metav1.ConditionTrue, Reason: ReasonRollingOut}},
 	"invalid": {{Type: bind9.ConditionConfigValid, Status: metav1.ConditionFalse, Reason: ReasonInvalid, Message: "no"}},
 	"foreign": {{Type: bind9.ConditionDegraded, Status: metav1.ConditionTrue, Reason: ReasonForeign, Message: "not ours"}},
+}
+
+// storySweeper is what the sweeps of a story remember.
+type storySweeper struct {
+	sweeper
+	began, now time.Time
+}
+
+func tellSweep(s *storyFacts, of *storySweeper) (text string) {
+	if s.hasKey("begin") {
+		*of = storySweeper{sweeper: sweeper{gone: map[orphan]time.Time{}}, began: storyNow, now: storyNow}
+	}
+	owners := map[orphan]bool{}
+	for i := range s.readCount("owners") {
+		owners[orphan{"dns", fmt.Sprintf("Bind9Instance/other-%d", i)}] = false
+	}
+	gone := s.listValues("gone")
+	for _, name := range gone {
+		owners[orphan{"dns", name}] = true
+	}
+	until := of.now.Add(s.readDuration(s.readValue("for", "0s")))
+	for ; !of.now.After(until); of.now = of.now.Add(sweepInterval) {
+		if ripe := of.nextSweep(owners, of.now); ripe != (orphan{}) {
+			text += fmt.Sprintf("%s: remove what %s left\n", of.now.Sub(of.began), ripe.owner)
+			delete(owners, ripe)
+		}
+	}
+	return text
 }

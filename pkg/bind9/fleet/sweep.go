@@ -4,9 +4,11 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +31,7 @@ const (
 	sweepInterval = 2 * time.Minute
 )
 
-// orphan names an owner that is gone: KIND/NAME in a namespace.
+// orphan names an owner that may be gone: KIND/NAME in a namespace.
 type orphan struct{ namespace, owner string }
 
 // sweeper is what the sweep remembers.
@@ -55,23 +57,9 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 
 // sweepOrphans finds owners that are gone and removes what the first of them left, if it is its turn (F5).
 func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
-	owners := map[orphan]bool{}
-	for _, factory := range f.children.factories {
-		for _, resource := range made {
-			informer, err := factory.ForResource(resource)
-			if err != nil {
-				return err
-			}
-			all, err := informer.Lister().List(labels.Everything())
-			if err != nil {
-				return err
-			}
-			for _, object := range all {
-				if owner := accessor(object).GetAnnotations()[render.AnnotationOwner]; owner != "" {
-					owners[orphan{accessor(object).GetNamespace(), owner}] = true
-				}
-			}
-		}
+	owners := map[orphan]bool{} // whether it is gone
+	for _, one := range f.children.listOwners() {
+		owners[orphan{one.GetNamespace(), one.GetAnnotations()[render.AnnotationOwner]}] = false
 	}
 	// A store without any instance is more likely a new one, or one that was not restored yet, than one whose servers
 	// all went.
@@ -84,41 +72,46 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 		}
 		return err
 	}
-	var doubts []error
-	var ripe []orphan
-	seen := map[orphan]bool{}
+	var wrong []error
 	for owner := range owners {
 		gone, err := f.isGone(ctx, owner)
-		if err != nil {
-			doubts = append(doubts, err)
-		}
-		if !gone {
-			continue
-		}
-		seen[owner] = true
-		if first, before := s.gone[owner]; !before {
-			s.gone[owner] = f.Clock.Now()
+		owners[owner], wrong = gone, append(wrong, err)
+		if _, before := s.gone[owner]; gone && !before {
 			klog.FromContext(ctx).Info("the owner of objects is gone; they are removed if it stays so", "namespace", owner.namespace,
 				"owner", owner.owner, "for", confirmAfter)
-		} else if f.Clock.Since(first) >= confirmAfter {
+		}
+	}
+	if ripe := s.nextSweep(owners, f.Clock.Now()); ripe != (orphan{}) {
+		left, err := f.children.removeAll(ctx, ripe.namespace, ripe.owner)
+		klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", ripe.namespace, "owner", ripe.owner,
+			"objects", left)
+		wrong = append(wrong, err)
+	}
+	return errors.Join(wrong...)
+}
+
+// nextSweep decides which owner's objects are removed now, and remembers that; zero: none. owners are those with
+// objects, and whether each is gone.
+func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
+	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
+	var ripe []orphan
+	for owner, gone := range owners {
+		first, before := s.gone[owner]
+		switch {
+		case gone && !before:
+			s.gone[owner] = now
+		case gone && now.Sub(first) >= confirmAfter:
 			ripe = append(ripe, owner)
 		}
 	}
-	for owner := range s.gone {
-		if !seen[owner] {
-			delete(s.gone, owner)
-		}
-	}
 	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(len(owners))))
-	if len(ripe) == 0 || !s.last.IsZero() && f.Clock.Since(s.last) < pace {
-		return errors.Join(doubts...)
+	if len(ripe) == 0 || !s.last.IsZero() && now.Sub(s.last) < pace {
+		return orphan{}
 	}
-	oldest := slices.MinFunc(ripe, func(x, y orphan) int { return s.gone[x].Compare(s.gone[y]) })
-	s.last = f.Clock.Now()
-	left, err := f.children.removeAll(ctx, oldest.namespace, oldest.owner)
-	klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", oldest.namespace, "owner", oldest.owner,
-		"objects", left)
-	return errors.Join(append(doubts, err)...)
+	s.last = now
+	return slices.MinFunc(ripe, func(x, y orphan) int {
+		return cmp.Or(s.gone[x].Compare(s.gone[y]), cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.owner, y.owner))
+	})
 }
 
 // isGone asks the API itself, past the informer, whether an owner is gone. An answer that says neither is an error.

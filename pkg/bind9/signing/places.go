@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// placesOfZones and placesOfSigners are how many zones of one namespace, and of the signers of one, are looked at at the
-// same time.
+// placesOfZones and placesOfSigners are how many zones of one namespace, and of the signers of one, are looked at at
+// the same time.
 const placesOfZones, placesOfSigners = 1, 4
 
 // places bound how many looks are under way at zones of one namespace, and at zones of signers of one namespace
