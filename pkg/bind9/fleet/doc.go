@@ -20,5 +20,10 @@
 //
 // It does not know which zones there are: servers get them by catalogs, or by their agent.
 //
-// Read fleet.go, then instance.go.
+// A look at a server goes one way: facts.go finds out what it is to be and what there is of it, decide.go says what is
+// done next and how the server is, and instance.go does that. The steps of TSIG keys (keys.go), the turn of a pod that
+// goes first (rollout.go) and the end of a deleted object (leave.go) are decided from facts alone too. testdata has
+// what is decided, as text.
+//
+// Read decide.go, then facts.go, then apply.go.
 package fleet
