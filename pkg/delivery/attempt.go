@@ -250,7 +250,11 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 	f.now = time.Now()
-	a.storeOutcome(ctx, m.recordAnswer(f, t, repeat, report, err))
+	done := m.recordAnswer(f, t, repeat, report, err)
+	if f.counts.arrived {
+		a.config.Metrics.Delivered(f.class.Name, f.counts.lag)
+	}
+	a.storeOutcome(ctx, done)
 }
 
 // compareProvider compares provider and zone. It reports whether there is something to repair.
@@ -270,7 +274,11 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	}
 	f := &a.facts
 	f.now = time.Now()
-	if done, anything := a.memory.recordComparison(f, drift, err); anything {
+	done, anything := a.memory.recordComparison(f, drift, err)
+	if found := f.counts; found.missing+found.differing+found.others > 0 {
+		a.config.Metrics.Drifted(f.class.Name, found.missing, found.differing, found.others)
+	}
+	if anything {
 		a.storeOutcome(ctx, done)
 	}
 	return f.repair

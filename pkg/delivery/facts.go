@@ -95,6 +95,16 @@ type facts struct {
 	// and again that there is more to do right after this attempt. pause is why every zone of the class is to wait.
 	settled, worked, again bool
 	pause                  *Error
+	counts                 counts
+}
+
+// counts are what metrics are told of an attempt.
+type counts struct {
+	// arrived says that a serial is confirmed that was not before, lag how long after it was seen.
+	arrived bool
+	lag     time.Duration
+	// missing, differing and others are RRsets that a comparison found and none before it.
+	missing, differing, others int
 }
 
 // wanted reports whether the class is to have the zone.

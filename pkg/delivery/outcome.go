@@ -195,7 +195,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 		if !f.changed.IsZero() {
 			lag = f.now.Sub(f.changed)
 		}
-		f.config.Metrics.Delivered(f.class.Name, lag)
+		f.counts.arrived, f.counts.lag = true, lag
 	}
 	f.settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.now, f.config.Identity
@@ -348,8 +348,8 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 		behind
 }
 
-// countDrift tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of
-// others that came since the last comparison.
+// countDrift counts each RRset once that the provider does not hold, until it is mended, and those of others that came
+// since the last comparison.
 func (m *memory) countDrift(f *facts, drift Drift) {
 	others := 0
 	if m.drift.known {
@@ -364,11 +364,8 @@ func (m *memory) countDrift(f *facts, drift Drift) {
 		}
 		return count
 	}
-	missing, differing := countNew(drift.Missing), countNew(drift.Differing)
+	f.counts.missing, f.counts.differing, f.counts.others = countNew(drift.Missing), countNew(drift.Differing), others
 	m.drift = driftCount{now, len(drift.Foreign), true}
-	if missing+differing+others > 0 {
-		f.config.Metrics.Drifted(f.class.Name, missing, differing, others)
-	}
 }
 
 // notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
