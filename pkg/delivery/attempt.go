@@ -47,7 +47,7 @@ type others interface {
 // runAttempt carries out what is decided until that is to wait, or takes the rest of the attempt.
 func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
-	a.facts.began, a.facts.now, a.lease.began = now, now, now
+	a.facts.began, a.facts.now = now, now
 	a.findSnapshot()
 	a.memory.beginAttempt(&a.facts)
 	if ctx.Err() != nil {
@@ -108,14 +108,24 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		if f.wanted() {
 			a.others.setWithdrawn(false)
 		}
-		if err := a.lease.loadState(ctx); err != nil {
+		state, err := a.lease.readState(ctx, a.key)
+		if err != nil {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
+		m.loadState(state, a.config.Identity)
 		f.claims = a.others.readClaims()
 		return true
 	case doTakeOver:
-		a.lease.takeOverFrom(ctx, f, a.snapshot, act.quiet)
+		var touched []RRsetKey
+		once := false
+		if m.state.Intent == nil {
+			touched, once = a.config.findTouched(ctx, a.key.UID, m.state.Serial, a.snapshot)
+		}
+		if begun := m.takeOver(f, touched, once, act.quiet); begun != nil {
+			a.config.Logger.Info("Taking over from another worker", "zone", m.state.Zone, "class", a.key.Class, "serial", begun.Serial,
+				"holder", begun.Holder)
+		}
 		return true
 	case doLookUp:
 		f.lookedUp, f.left = true, a.config.readLeft(ctx, a.key.UID, m.state)
@@ -182,18 +192,15 @@ func (a *attempt) observe(event Event) {
 
 // storeFailed is no failure of the provider: it is neither told nor stored.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
-	m, now := a.memory, time.Now()
 	if ctx.Err() != nil {
 		return
 	}
-	m.loaded = false
-	if errors.Is(err, ErrFenced) {
+	fenced := errors.Is(err, ErrFenced)
+	a.facts.now = time.Now()
+	if a.memory.retryStore(&a.facts, fenced); fenced {
 		a.config.Metrics.Fenced(a.key.Class)
-		m.due.clear(dueRepeat)
-		m.due[dueRetry] = now.Add(a.facts.jitter(time.Second))
 		return
 	}
-	m.due[dueRetry] = now.Add(a.facts.jitter(a.config.Backoff.Base))
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
@@ -205,10 +212,7 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		// No call is on its way, so no worker has to wait for one.
-		if began && !m.due.isSet(dueRepeat) {
-			next := m.state
-			next.Intent = m.freeIntent(next.Intent, a.config.Identity)
+		if next, owed := m.stateStopped(&a.facts); began && owed {
 			if err := a.lease.saveState(ctx, next); err != nil {
 				m.loaded = false
 			}
@@ -224,18 +228,14 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 // deliverPlans has the provider carry plans out.
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
-	m.due.clear(duePoll)
-	plans, intent, err := a.config.planDelivery(ctx, m, a.snapshot, repeat)
+	t, err := m.planDelivery(f, repeat, func(from State) ([]Plan, error) { return a.config.makePlans(ctx, from, a.snapshot) })
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	t := m.try(f, plans)
-	next := m.state
-	next.Zone, next.Target, next.Intent = plans[0].Zone, f.class.Target, &intent
-	a.lease.prepareFence(next, a.lease.coversPlans(plans))
+	a.lease.prepareFence(m.stateDelivering(f, t))
 	var report Report
-	for _, plan := range plans {
+	for _, plan := range t.plans {
 		plan.Servers = m.state.serverNames()
 		var part Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
@@ -250,7 +250,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 	f.now = time.Now()
-	done := m.recordAnswer(f, t, repeat, report, err)
+	done := m.recordAnswer(f, t, report, err)
 	if f.counts.arrived {
 		a.config.Metrics.Delivered(f.class.Name, f.counts.lag)
 	}
@@ -346,7 +346,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			continue
 		}
 		if a.others.atWork(class) {
-			m.due[dueRetry] = f.began.Add(f.jitter(time.Second))
+			m.awaitClass(f)
 			return false
 		}
 		if err == nil {
@@ -356,7 +356,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		m.inheritState(f, theirs, a.config.repeatAfter())
+		m.inheritState(f, theirs)
 		return true
 	}
 	return true

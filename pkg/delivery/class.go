@@ -38,8 +38,6 @@ type Config struct {
 	Lease time.Duration
 	// CallTimeout is how long a single call outside may take. 0: half of Lease.
 	CallTimeout time.Duration
-	// Stall is how long a provider's method may go on without asking the fence. 0: 5 min.
-	Stall time.Duration
 	// Workers bounds how many zones of one class are worked on at a time, of which one tenant has half, a second one
 	// half of the rest, and so on. 0: 16.
 	Workers int
@@ -68,7 +66,7 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Lease, c.Stall = cmp.Or(c.Lease, 15*time.Second), cmp.Or(c.Stall, 5*time.Minute)
+	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	c.CallTimeout = cmp.Or(c.CallTimeout, c.Lease/2)
 	c.Workers = cmp.Or(c.Workers, 16)
 	c.Backoff = Backoff{

@@ -16,6 +16,9 @@ const requestInterval = 10 * time.Second
 // soonCompared is the time within which all zones of a class are compared whose servers are others than before.
 const soonCompared = 10 * time.Second
 
+// viewWait is the time for which the view of a zone that is to be withdrawn is waited for.
+const viewWait = 5 * time.Minute
+
 // beginAttempt takes in what an attempt is told. A zone that failed is tried at once where the class or the
 // zone changed since, or where its condition for a retry has come about.
 func (m *memory) beginAttempt(f *facts) {
@@ -115,43 +118,6 @@ func (m *memory) waitReason(otherwise string) string {
 	return m.state.Error.Message
 }
 
-// nextForeign has another worker's intent taken over. mine says that there is none, or that it was taken over.
-func (m *memory) nextForeign(f *facts) (act action, mine bool) {
-	intent := m.foreignIntent(f)
-	if intent == nil {
-		if m.takeover.taken = (Intent{}); f.view != nil {
-			m.takeover.rested = m.state.Holder
-		}
-		return action{}, true
-	}
-	if m.state.Intent == nil && m.takeover.rested == intent.Holder {
-		// It had nothing to do when this process began to look, and has been gone since: nothing of it is on its way.
-		return action{do: doTakeOver, quiet: true, why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
-			intent.Holder)}, false
-	}
-	if m.state.Intent == nil || !intent.same(&m.takeover.taken) {
-		return action{do: doTakeOver, why: fmt.Sprintf("%s began serial %d, and works no more", intent.Holder, intent.Serial)}, false
-	}
-	return action{}, true
-}
-
-// foreignIntent is what another worker may have under way, nil for nothing. One that keeps the zone records no
-// intent: it may be at what the zone changed since it confirmed it, which lease.foreign adds.
-func (m *memory) foreignIntent(f *facts) *Intent {
-	state, me := &m.state, f.config.Identity
-	if intent := state.Intent; intent != nil {
-		if intent.Holder == "" || intent.Holder == me {
-			return nil
-		}
-		return intent
-	}
-	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.view == nil || f.view.serial == state.Serial ||
-		state.Serial.Ahead(f.view.serial) {
-		return nil
-	}
-	return &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
-}
-
 // nextWithdrawal ends a delivery.
 func (m *memory) nextWithdrawal(f *facts) action {
 	if !f.zone.Withdraw && !f.retains() && !f.claims.replaced && !f.claims.awaited {
@@ -196,7 +162,7 @@ func (m *memory) nextRemoval(f *facts, why string) action {
 // awaitsView reports whether the view of a zone that is to be withdrawn is waited for, from the first call on.
 func (m *memory) awaitsView(f *facts) bool {
 	if !m.due.isSet(dueView) {
-		m.due[dueView] = f.began.Add(f.config.Stall)
+		m.due[dueView] = f.began.Add(viewWait)
 	}
 	return m.due.waits(dueView, f.began)
 }

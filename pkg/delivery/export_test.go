@@ -81,21 +81,21 @@ func (s *Story) describeAction() string {
 		what += " " + s.m.state.Zone.String()
 		s.saveState(s.m.stateWithdrawing(&s.f, s.m.state.Serial).begun(s.Now))
 	case doDeliver:
-		plans, intent, err := s.Config.planDelivery(context.Background(), &s.m, s.Snapshot, s.act.repeat)
+		var err error
+		s.tried, err = s.m.planDelivery(&s.f, s.act.repeat, func(from State) ([]Plan, error) {
+			return s.Config.makePlans(context.Background(), from, s.Snapshot)
+		})
 		if err != nil {
 			return "deliver: " + err.Error()
 		}
-		s.tried = s.m.try(&s.f, plans)
-		if l := (lease{config: &s.Config, memory: &s.m, target: s.Class.Target}); !l.coversPlans(plans) {
+		if next, covered := s.m.stateDelivering(&s.f, s.tried); !covered {
 			// The fence records the intent before the first call.
 			s.unasked = func(stored, known, state State) func() {
 				return func() { s.Stored, s.m.stored, s.m.state = stored, known, state }
 			}(s.Stored, s.m.stored, s.m.state)
-			next := s.m.state
-			next.Zone, next.Target, next.Intent = plans[0].Zone, s.Class.Target, &intent
 			s.saveState(next.begun(s.Now))
 		}
-		for _, plan := range plans {
+		for _, plan := range s.tried.plans {
 			what += " " + describeState(plan)
 		}
 	}
@@ -134,7 +134,8 @@ func describeState(plan Plan) string {
 
 func (s *Story) saveState(next State) {
 	next.Version = "stored"
-	s.Stored, s.m.stored, s.m.state, s.m.unsaved = next, next, next, nil
+	s.Stored = next
+	s.m.keepStored(next)
 }
 
 // carryOut does what needs no provider. more: the attempt is not over.
@@ -143,8 +144,7 @@ func (s *Story) carryOut() (more bool) {
 	switch s.act.do {
 	case doLoad:
 		s.withdrawnNow = s.withdrawnNow && !f.wanted()
-		m.loaded, m.known, m.stored, m.state = true, true, s.Stored, s.Stored
-		m.refused.aside, m.refused.turn = nil, nil
+		m.loadState(s.Stored, s.Config.Identity)
 	case doClaim:
 		f.claimed, f.taken = true, s.Taken
 	case doInherit:
@@ -152,8 +152,12 @@ func (s *Story) carryOut() (more bool) {
 	case doLookUp:
 		f.lookedUp = true
 	case doTakeOver:
-		l := lease{config: &s.Config, memory: m, key: Key{s.Zone.UID, s.Class.Name}, began: s.Now}
-		l.takeOverFrom(context.Background(), f, s.Snapshot, s.act.quiet)
+		var touched []RRsetKey
+		once := false
+		if m.state.Intent == nil {
+			touched, once = s.Config.findTouched(context.Background(), s.Zone.UID, m.state.Serial, s.Snapshot)
+		}
+		m.takeOver(f, touched, once, s.act.quiet)
 	case doFail:
 		s.concludeAttempt(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
 		return false
@@ -200,7 +204,7 @@ func (s *Story) Answer(report Report, err error) []string {
 	var said string
 	switch s.act.do {
 	case doDeliver:
-		said = s.concludeAttempt(m.recordAnswer(f, s.tried, s.act.repeat, report, err))
+		said = s.concludeAttempt(m.recordAnswer(f, s.tried, report, err))
 	case doWithdraw:
 		said = s.concludeWithdrawal(err)
 	default:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 )
@@ -39,8 +40,7 @@ func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
 	} {
 		store := &oneState{loaded}
 		store.Version, store.Intent = "2", &Intent{Serial: 1, From: 1, RRsets: test.owed}
-		config := Config{Identity: "one", Store: store}.withDefaults()
-		l := lease{config: &config, memory: &memory{stored: loaded, state: loaded}}
+		l := lease{store: store, grace: time.Second, memory: &memory{stored: loaded, state: loaded}}
 		if err := l.saveState(t.Context(), loaded); !errors.Is(err, test.want) || err == nil != (test.want == nil) {
 			t.Errorf("%s changed: %v, want %v", what, err, test.want)
 		}

@@ -430,9 +430,10 @@ func (l *Loop) newAttempt(i *item) *attempt {
 	if c.provider != nil {
 		a.provider = c.provider
 	}
-	a.lease = lease{key: i.key, config: &l.config, memory: &i.memory, target: c.spec.Target, limiter: c.limiter, current: func() error {
-		return l.checkCurrent(i, a)
-	}}
+	a.lease = lease{
+		key: i.key, store: l.config.Store, grace: l.config.grace(), memory: &i.memory, limiter: c.limiter,
+		current: func() error { return l.checkCurrent(i, a) },
+	}
 	return a
 }
 

@@ -16,7 +16,7 @@ type memory struct {
 	// once.
 	loaded, known bool
 	stored, state State
-	// unsaved is what may stand half written and no store knows of (lease.checkConfirmation).
+	// unsaved is what may stand half written and no store knows of (beginUnrecorded).
 	unsaved *Intent
 	// revision is that of the class; another one forgets failures. leaving says that the zone is being withdrawn.
 	revision int
@@ -113,6 +113,40 @@ func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
 // fails reports whether what was tried last failed, or RRsets are refused.
 func (m *memory) fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
+
+// loadState goes by what is stored, and on from what this process, me, left half written and could not store.
+func (m *memory) loadState(state State, me string) {
+	m.loaded, m.known, m.stored, m.state = true, true, state, state
+	m.refused.aside, m.refused.turn = nil, nil
+	m.drift.rrsets = map[RRsetKey]bool{}
+	for _, key := range state.Drift {
+		m.drift.rrsets[key] = true
+	}
+	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
+		m.state.Intent = m.freeIntent(unsaved, me)
+	} else {
+		m.unsaved = nil // Another one has begun since, and begins with what the zone changed.
+	}
+}
+
+// keepStored takes in that a state was stored.
+func (m *memory) keepStored(state State) { m.stored, m.state, m.unsaved = state, state, nil }
+
+// beginUnrecorded takes in that from here on something may stand half written, and this process alone knows: it keeps
+// the intent of next until that is stored.
+func (m *memory) beginUnrecorded(next State) { m.state, m.unsaved = next, next.Intent }
+
+// freeIntent is an intent whose RRsets are still owed and that no worker is writing.
+func (m *memory) freeIntent(intent *Intent, me string) *Intent {
+	if intent == nil {
+		return nil
+	}
+	free := *intent
+	if free.Holder = ""; m.due.isSet(dueRepeat) {
+		free.Holder = me
+	}
+	return &free
+}
 
 // wake is when there is something to do if nothing changes before, zero for never. Work that was due when the
 // last attempt began was dealt with or waits for a change.

@@ -54,30 +54,9 @@ const remains = "; RRsets that the zone had and has no more may still stand ther
 	"not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
-// freeIntent is an intent whose RRsets are still owed and that no worker is writing.
-func (m *memory) freeIntent(intent *Intent, me string) *Intent {
-	if intent == nil {
-		return nil
-	}
-	free := *intent
-	if free.Holder = ""; m.due.isSet(dueRepeat) {
-		free.Holder = me
-	}
-	return &free
-}
-
-// try notes what an attempt has the provider carry out, and what was refused before.
-func (m *memory) try(f *facts, plans []Plan) tried {
-	t := tried{plans: plans, before: m.state, owed: f.owed}
-	if m.state.Intent != nil && !f.compared {
-		t.owed = m.listOwed()
-	}
-	return t
-}
-
 // recordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
-func (m *memory) recordAnswer(f *facts, t tried, repeat bool, report Report, err error) outcome {
-	if repeat && err == nil {
+func (m *memory) recordAnswer(f *facts, t tried, report Report, err error) outcome {
+	if t.repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
 	if err == nil {
@@ -456,13 +435,35 @@ func (m *memory) stateWithdrawing(f *facts, at serial.Serial) State {
 	return next
 }
 
+// stateStopped is the state that an attempt leaves behind which ends between two calls. owed says that it is to be
+// stored: no call is on its way, so no worker has to wait for one.
+func (m *memory) stateStopped(f *facts) (next State, owed bool) {
+	next = m.state
+	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
+	return next, !m.due.isSet(dueRepeat)
+}
+
+// retryStore has the state loaded anew after the store failed, or where it is fenced.
+func (m *memory) retryStore(f *facts, fenced bool) {
+	m.loaded = false
+	wait := f.config.Backoff.Base
+	if fenced {
+		m.due.clear(dueRepeat)
+		wait = time.Second
+	}
+	m.due[dueRetry] = f.now.Add(f.jitter(wait))
+}
+
+// awaitClass has the delivery tried again when another class, which is at work on the zone, may have ended.
+func (m *memory) awaitClass(f *facts) { m.due[dueRetry] = f.began.Add(f.jitter(time.Second)) }
+
 // inheritState goes on from the state of another class that has brought the zone to the same place.
-func (m *memory) inheritState(f *facts, theirs State, repeatAfter time.Duration) {
+func (m *memory) inheritState(f *facts, theirs State) {
 	// The changes that it had begun and did not write down are those of the zone since.
 	intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
 	if theirs.Intent != nil {
 		if intent = *theirs.Intent; intent.Holder != "" {
-			intent.Holder, m.due[dueRepeat] = "", f.began.Add(repeatAfter)
+			intent.Holder, m.due[dueRepeat] = "", f.began.Add(f.config.repeatAfter())
 		}
 	}
 	state := &m.state

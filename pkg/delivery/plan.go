@@ -121,36 +121,6 @@ func (c *Config) makePlans(ctx context.Context, state State, snapshot *zoneview.
 	return []Plan{plan, second}, nil
 }
 
-// planDelivery are the plans of an attempt, and what carrying them out may leave half written. repeat says that what
-// was written when an intent was taken over is written once more.
-func (c *Config) planDelivery(ctx context.Context, m *memory, snapshot *zoneview.Snapshot, repeat bool) ([]Plan, Intent, error) {
-	plans, err := c.makePlans(ctx, m.inTurn(), snapshot)
-	if err != nil {
-		return nil, Intent{}, err
-	}
-	intent := Intent{Serial: snapshot.Serial(), From: snapshot.Serial(), Holder: c.Identity}
-	if m.state.Intent != nil {
-		intent.From = m.state.Intent.From
-	} else if m.state.Serial != 0 {
-		intent.From = m.state.Serial
-	}
-	intent.RRsets, intent.Unlisted = halfWritten(m.state.Intent, plans...)
-	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
-	if repeat && m.takeover.whole {
-		state := m.state
-		state.Serial = 0
-		if plans, err = c.makePlans(ctx, state, snapshot); err != nil {
-			return nil, Intent{}, err
-		}
-	}
-	for n := range plans {
-		if plans[n].Delivered = m.state.Serial != 0; m.knowsAside() {
-			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), RRsetKey.Compare)
-		}
-	}
-	return plans, intent, nil
-}
-
 // readDifference is never nil without an error.
 func (c *Config) readDifference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
 	changes := []dns.Change{}
@@ -193,20 +163,29 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey
 	return touched
 }
 
-// changedOnce reports whether no RRset was changed more than once. A worker that confirmed the serial before them and
-// recorded no intent writes differences from there, so what it wrote of such an RRset is what that is now.
-func changedOnce(changes []dns.Change) bool {
+// findTouched names what a zone changed since a serial; nil where that is not known. once says that no RRset of it was
+// changed more than once: a worker that confirmed the serial and recorded no intent writes differences from there, so
+// what it wrote of such an RRset is what that is now.
+func (c *Config) findTouched(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) (
+	keys []RRsetKey, once bool) {
+	changes, err := c.readChanges(ctx, uid, since, snapshot.Serial())
+	if err != nil {
+		return nil, false
+	}
 	changed := map[RRsetKey]int{}
+	once = true
 	for n, change := range changes {
 		for _, entry := range slices.Concat(change.Removed, change.Added) {
 			key := RRsetKey{entry.Name, entry.Type}
 			if first, known := changed[key]; known && first != n && entry.Type != rdata.SOA {
-				return false
+				once = false
 			}
 			changed[key] = n
 		}
 	}
-	return true
+	keys = slices.AppendSeq([]RRsetKey{}, maps.Keys(undoChanges(snapshot, changes)))
+	slices.SortFunc(keys, RRsetKey.Compare)
+	return keys, once
 }
 
 // toChanges is never nil.
@@ -328,32 +307,4 @@ func changesAway(touched map[RRsetKey]bool) []Change {
 		}
 	}
 	return changes
-}
-
-// halfWritten are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
-// Where they are more than an Intent lists, they are those that are owed.
-func halfWritten(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
-	if intent != nil {
-		rrsets = intent.RRsets
-	}
-	var changed []RRsetKey
-	for _, plan := range plans {
-		if plan.Changes == nil {
-			return rrsets, true
-		}
-		for _, change := range plan.Changes {
-			changed = append(changed, change.After.Key())
-		}
-	}
-	return addRRsets(rrsets, false, changed)
-}
-
-// addRRsets adds RRsets to those of an Intent, in order, unless there are too many then.
-func addRRsets(rrsets []RRsetKey, unlisted bool, more []RRsetKey) ([]RRsetKey, bool) {
-	all := slices.Concat(rrsets, more)
-	slices.SortFunc(all, RRsetKey.Compare)
-	if all = slices.Compact(all); len(all) > maxListed {
-		return rrsets, true
-	}
-	return all, unlisted
 }

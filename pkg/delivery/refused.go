@@ -41,14 +41,6 @@ func (m *memory) listOwed() map[RRsetKey]bool {
 	return owed
 }
 
-// tried is what an attempt has the provider carry out.
-type tried struct {
-	plans []Plan
-	// before is the state that the plans lead from, owed what was refused before.
-	before State
-	owed   map[RRsetKey]bool
-}
-
 // setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
 // something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
 // what was in it.
@@ -71,35 +63,6 @@ func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.
 	}
 	slices.SortFunc(intent.RRsets, RRsetKey.Compare)
 	return intent
-}
-
-// splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
-// in its history, and others.
-func (t tried) splitFailed(failed []Failure) (stood, fresh []RRsetKey) {
-	if len(failed) == 0 {
-		return nil, nil
-	}
-	had := map[RRsetKey]bool{}
-	for _, plan := range t.plans {
-		for _, change := range plan.Changes {
-			had[change.After.Key()] = had[change.After.Key()] || len(change.Before.Data) > 0
-		}
-		for _, step := range plan.History {
-			for _, entry := range slices.Concat(step.Removed, step.Added) {
-				had[RRsetKey{entry.Name, entry.Type}] = true
-			}
-		}
-	}
-	// An owed RRset of which the history keeps nothing was never there.
-	lags := t.before.from() != t.before.Serial
-	for _, failure := range failed {
-		if key := failure.key(); had[key] && (lags || !t.owed[key]) {
-			stood = append(stood, key)
-		} else {
-			fresh = append(fresh, key)
-		}
-	}
-	return stood, fresh
 }
 
 // inTurn is the state that plans are made from: of what is set aside they have those whose turn it is.
@@ -149,31 +112,6 @@ func (m *memory) withAside(plans []Plan, failed []Failure, carriedOut bool) []Fa
 	}
 	slices.SortFunc(failed, func(one, other Failure) int { return one.key().Compare(other.key()) })
 	return failed
-}
-
-// splitZoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to
-// take; nil where it took one, or was asked for nothing but some that it refused before.
-func (t tried) splitZoneless(failures []Failure) *Error {
-	if len(failures) == 0 {
-		return nil
-	}
-	failed := map[RRsetKey]*Error{}
-	for _, failure := range failures {
-		failed[failure.key()] = failure.Err
-	}
-	var zoneless *Error
-	for _, plan := range t.plans {
-		for set := range plan.puts() {
-			e, refused := failed[set.Key()]
-			if !refused {
-				return nil
-			}
-			if e != nil && e.Reason == ReasonZoneNotFound && (plan.Changes == nil || !t.owed[set.Key()]) {
-				zoneless = e
-			}
-		}
-	}
-	return zoneless
 }
 
 // newRefusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most

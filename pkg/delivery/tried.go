@@ -1,0 +1,147 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"maps"
+	"slices"
+)
+
+// tried is what an attempt has the provider carry out.
+type tried struct {
+	plans []Plan
+	// intent is what carrying them out may leave half written.
+	intent Intent
+	// repeat says that what was written when an intent was taken over is written once more.
+	repeat bool
+	// before is the state that the plans lead from, owed what was refused before.
+	before State
+	owed   map[RRsetKey]bool
+}
+
+// planDelivery plans an attempt. makePlans makes those that lead from a state to what is to be delivered.
+func (m *memory) planDelivery(f *facts, repeat bool, makePlans func(from State) ([]Plan, error)) (tried, error) {
+	m.due.clear(duePoll)
+	plans, err := makePlans(m.inTurn())
+	if err != nil {
+		return tried{}, err
+	}
+	intent := Intent{Serial: f.view.serial, From: f.view.serial, Holder: f.config.Identity}
+	if m.state.Intent != nil {
+		intent.From = m.state.Intent.From
+	} else if m.state.Serial != 0 {
+		intent.From = m.state.Serial
+	}
+	intent.RRsets, intent.Unlisted = halfWritten(m.state.Intent, plans...)
+	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
+	if repeat && m.takeover.whole {
+		state := m.state
+		state.Serial = 0
+		if plans, err = makePlans(state); err != nil {
+			return tried{}, err
+		}
+	}
+	for n := range plans {
+		if plans[n].Delivered = m.state.Serial != 0; m.knowsAside() {
+			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), RRsetKey.Compare)
+		}
+	}
+	t := tried{plans: plans, intent: intent, repeat: repeat, before: m.state, owed: f.owed}
+	if m.state.Intent != nil && !f.compared {
+		t.owed = m.listOwed()
+	}
+	return t, nil
+}
+
+// stateDelivering is the state while an attempt is carried out. covered says that what is stored lets this worker go on
+// from there without recording it: another worker finds what it leaves half written by the changes of the zone since.
+func (m *memory) stateDelivering(f *facts, t tried) (next State, covered bool) {
+	next, stored := m.state, &m.stored
+	next.Zone, next.Target, next.Intent = t.plans[0].Zone, f.class.Target, &t.intent
+	return next, len(t.plans) == 1 && t.plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
+		stored.Holder == f.config.Identity && stored.Intent == nil && stored.Serial != 0 && m.state.Intent == nil &&
+		m.state.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
+}
+
+// splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
+// in its history, and others.
+func (t tried) splitFailed(failed []Failure) (stood, fresh []RRsetKey) {
+	if len(failed) == 0 {
+		return nil, nil
+	}
+	had := map[RRsetKey]bool{}
+	for _, plan := range t.plans {
+		for _, change := range plan.Changes {
+			had[change.After.Key()] = had[change.After.Key()] || len(change.Before.Data) > 0
+		}
+		for _, step := range plan.History {
+			for _, entry := range slices.Concat(step.Removed, step.Added) {
+				had[RRsetKey{entry.Name, entry.Type}] = true
+			}
+		}
+	}
+	// An owed RRset of which the history keeps nothing was never there.
+	lags := t.before.from() != t.before.Serial
+	for _, failure := range failed {
+		if key := failure.key(); had[key] && (lags || !t.owed[key]) {
+			stood = append(stood, key)
+		} else {
+			fresh = append(fresh, key)
+		}
+	}
+	return stood, fresh
+}
+
+// splitZoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to
+// take; nil where it took one, or was asked for nothing but some that it refused before.
+func (t tried) splitZoneless(failures []Failure) *Error {
+	if len(failures) == 0 {
+		return nil
+	}
+	failed := map[RRsetKey]*Error{}
+	for _, failure := range failures {
+		failed[failure.key()] = failure.Err
+	}
+	var zoneless *Error
+	for _, plan := range t.plans {
+		for set := range plan.puts() {
+			e, refused := failed[set.Key()]
+			if !refused {
+				return nil
+			}
+			if e != nil && e.Reason == ReasonZoneNotFound && (plan.Changes == nil || !t.owed[set.Key()]) {
+				zoneless = e
+			}
+		}
+	}
+	return zoneless
+}
+
+// halfWritten are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
+// Where they are more than an Intent lists, they are those that are owed.
+func halfWritten(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
+	if intent != nil {
+		rrsets = intent.RRsets
+	}
+	var changed []RRsetKey
+	for _, plan := range plans {
+		if plan.Changes == nil {
+			return rrsets, true
+		}
+		for _, change := range plan.Changes {
+			changed = append(changed, change.After.Key())
+		}
+	}
+	return addRRsets(rrsets, false, changed)
+}
+
+// addRRsets adds RRsets to those of an Intent, in order, unless there are too many then.
+func addRRsets(rrsets []RRsetKey, unlisted bool, more []RRsetKey) ([]RRsetKey, bool) {
+	all := slices.Concat(rrsets, more)
+	slices.SortFunc(all, RRsetKey.Compare)
+	if all = slices.Compact(all); len(all) > maxListed {
+		return rrsets, true
+	}
+	return all, unlisted
+}
