@@ -111,9 +111,9 @@ var ErrNotProven = errors.New("the first zone shows it")
 // ErrFenced says that a later plan of the zone is under way elsewhere.
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// asError is the one border where errors of providers become what users read. An error that is not in the
+// AsError is the one border where errors of providers become what users read. An error that is not in the
 // contract's form may hold a secret: it goes into the log only.
-func asError(err error) *Error {
+func AsError(err error) *Error {
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e != nil:
@@ -123,13 +123,4 @@ func asError(err error) *Error {
 	}
 	return &Error{Reason: ReasonInternalError, Message: "the provider failed in a way that it does not explain; " +
 		"the controller's log has the error", Err: err}
-}
-
-// said is what the provider says of an error, in its own words.
-func said(err error) string {
-	var e *Error
-	if errors.As(err, &e) && e != nil {
-		return e.Said
-	}
-	return ""
 }

@@ -151,20 +151,6 @@ type Plan struct {
 	Servers []string
 }
 
-// puts are the RRsets that the provider is to take.
-func (p Plan) puts() iter.Seq[RRset] {
-	if p.Changes == nil {
-		return p.All
-	}
-	return func(yield func(RRset) bool) {
-		for _, change := range p.Changes {
-			if len(change.After.Data) > 0 && !yield(change.After) {
-				return
-			}
-		}
-	}
-}
-
 // RRsetKey names an RRset of a zone.
 type RRsetKey struct {
 	Name name.Name
@@ -204,6 +190,28 @@ type RRset struct {
 // Key of an RRset.
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
+// GroupRRsets groups entries in canonical order into RRsets, leaving out the SOA.
+func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
+	return func(yield func(RRset) bool) {
+		var set RRset
+		for entry := range entries {
+			if entry.Type == rdata.SOA {
+				continue
+			}
+			if key := (RRsetKey{entry.Name, entry.Type}); len(set.Data) == 0 || key != set.Key() {
+				if len(set.Data) > 0 && !yield(set) {
+					return
+				}
+				set = RRset{Name: entry.Name, Type: entry.Type, TTL: entry.TTL}
+			}
+			set.Data = append(set.Data, entry.Data)
+		}
+		if len(set.Data) > 0 {
+			yield(set)
+		}
+	}
+}
+
 // Change of an RRset: what it was and shall be. Both have the name and type.
 type Change struct{ Before, After RRset }
 
@@ -238,6 +246,14 @@ type Server struct {
 	At time.Time
 }
 
+// Alike reports whether both rows say the same, but for when.
+func (s Server) Alike(other Server) bool {
+	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
+		return false
+	}
+	return s.Name == other.Name && s.Serial == other.Serial
+}
+
 // Failure is one RRset that was refused.
 type Failure struct {
 	Name name.Name
@@ -245,19 +261,8 @@ type Failure struct {
 	Err  *Error
 }
 
-func (f Failure) key() RRsetKey { return RRsetKey{f.Name, f.Type} }
-
-// add takes in the report of a further plan.
-func (r *Report) add(part Report) {
-	if part.Servers != nil {
-		r.Servers = part.Servers
-	}
-	r.Confirmed = part.Confirmed
-	r.Failed = append(r.Failed, part.Failed...)
-	r.Skipped += part.Skipped
-	r.Remains = r.Remains || part.Remains
-	r.Proven = r.Proven || part.Proven
-}
+// Key of the RRset.
+func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
 // Drift is what a provider holds beside and in the place of the zone.
 type Drift struct {

@@ -210,9 +210,13 @@ var table = []row{
 		why: "a store as a file, and what is done to one while no server runs on it: what stands in it the server and the ledger say",
 	},
 	{
-		pkg: "pkg/delivery", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence"},
-		avoid: []string{"k8s.io/...", "sigs.k8s.io/...", etcd, miekg},
-		why:   "classes come in as values and statuses go out through an interface: it can run far from any cluster",
+		pkg: "pkg/delivery", may: []string{"pkg/dns/..."}, never: impure, avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "the contract of providers and the words of a delivery: neither where zones come from nor what acts on them",
+	},
+	{
+		pkg: "pkg/delivery/schedule", may: []string{"pkg/delivery", "pkg/zoneview", "pkg/dns/...", "pkg/precedence"},
+		never: impure, avoid: []string{miekg},
+		why: "classes come in as values and statuses go out through an interface: it can run far from any cluster",
 	},
 	{
 		pkg: "pkg/delivery/...", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/dns/..."},
@@ -272,8 +276,8 @@ var table = []row{
 		why: "the control channel of BIND is a protocol of its own: it carries text, whatever it says",
 	},
 	{
-		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "api/...",
-			"pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/schedule", "pkg/zoneview/...",
+			"api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
@@ -631,7 +635,9 @@ func (r *row) namesPackage(pkg string) bool { return r != nil && r.pkg == pkg }
 
 // pureFiles decide; what carries their decisions out lives in the same package, so that no row can say it of them.
 var pureFiles = []string{
-	"pkg/delivery/decide.go", "pkg/delivery/facts.go", "pkg/delivery/memory.go", "pkg/delivery/outcome.go", "pkg/delivery/refused.go",
+	"pkg/delivery/schedule/decide.go", "pkg/delivery/schedule/facts.go", "pkg/delivery/schedule/memory.go",
+	"pkg/delivery/schedule/outcome.go", "pkg/delivery/schedule/refused.go", "pkg/delivery/schedule/takeover.go",
+	"pkg/delivery/schedule/tried.go",
 }
 
 func TestImports_decisionsOfDeliveriesAskNothing(t *testing.T) {

@@ -38,7 +38,6 @@ const (
 // largePackages are the packages of more than packageLines lines, each with the reason why it is not two.
 var largePackages = map[string]string{
 	"pkg/primary":          "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
-	"pkg/delivery":         "the loop and the decision share the state of a delivery; kinds of providers stand apart",
 	"pkg/controller/class": "Ready of Zones, Records and classes is judged from the same facts, which one index and one queue keep; providers and primaries stand apart",
 }
 

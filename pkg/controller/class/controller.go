@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 )
 
 const (
@@ -91,7 +92,7 @@ func New(config Config) (*Controller, error) {
 		c.classes.listServers = func(*v1alpha1.DNSClass) []string { return nil }
 	}
 	past := history{config.Client, index}
-	c.loop, err = delivery.New(delivery.Config{
+	c.loop, err = schedule.New(schedule.Config{
 		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,
 		Metrics: c.metrics, Logger: config.Logger, Lease: config.Lease,
 		CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class delivers Zones by their DNSClasses: it tells a delivery.Loop which classes and zones there are, keeps
+// Package class delivers Zones by their DNSClasses: it tells a schedule.Loop which classes and zones there are, keeps
 // the states of the Loop in Delivery objects, and says of Zones, Records and classes how far they are.
 //
 // It promises: (1) The classes in force are those that the zone names, else the default ones; a class that is not for

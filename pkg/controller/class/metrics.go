@@ -11,14 +11,14 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 )
 
 // Metrics are those of the deliveries of one controller; none has a label for a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
 	// status says how the classes are while the controller runs; nil before and after.
-	status atomic.Pointer[func() []delivery.ClassStatus]
+	status atomic.Pointer[func() []schedule.ClassStatus]
 
 	calls, drifted, fenced *metrics.CounterVec
 	lag                    *metrics.HistogramVec
@@ -33,32 +33,32 @@ type Metrics struct {
 type series struct{ provider, method, reason, code, kind string }
 
 var (
-	_ delivery.Metrics        = (*Metrics)(nil)
+	_ schedule.Metrics        = (*Metrics)(nil)
 	_ metrics.StableCollector = (*Metrics)(nil)
 )
 
 // gauges are how the classes are at the moment.
 var gauges = []struct {
 	desc *metrics.Desc
-	of   func(s delivery.ClassStatus) float64
+	of   func(s schedule.ClassStatus) float64
 }{
 	{newGauge("zones", "Zones that a class delivers, or withdraws."),
-		func(s delivery.ClassStatus) float64 { return float64(s.Zones) }},
+		func(s schedule.ClassStatus) float64 { return float64(s.Zones) }},
 	{newGauge("queue_depth", "Zones of a class that wait for a worker."),
-		func(s delivery.ClassStatus) float64 { return float64(s.Waiting) }},
+		func(s schedule.ClassStatus) float64 { return float64(s.Waiting) }},
 	{newGauge("failing", "Zones of a class whose last delivery failed."),
-		func(s delivery.ClassStatus) float64 { return float64(s.Failing) }},
+		func(s schedule.ClassStatus) float64 { return float64(s.Failing) }},
 	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."),
-		func(s delivery.ClassStatus) float64 {
+		func(s schedule.ClassStatus) float64 {
 			if s.Oldest.IsZero() {
 				return 0
 			}
 			return time.Since(s.Oldest).Seconds()
 		}},
 	{newGauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."),
-		func(s delivery.ClassStatus) float64 { return float64(len(s.Behind)) }},
+		func(s schedule.ClassStatus) float64 { return float64(len(s.Behind)) }},
 	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."),
-		func(s delivery.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},
+		func(s schedule.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},
 }
 
 func newGauge(name, help string) *metrics.Desc {
@@ -110,7 +110,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 }
 
 // followStatus has status asked until the returned function is called.
-func (m *Metrics) followStatus(status func() []delivery.ClassStatus) (end func()) {
+func (m *Metrics) followStatus(status func() []schedule.ClassStatus) (end func()) {
 	m.status.Store(&status)
 	return func() { m.status.Store(nil) }
 }
@@ -147,7 +147,7 @@ func (m *Metrics) forgetClass(of string) {
 }
 
 // Called counts one call.
-func (m *Metrics) Called(call delivery.Call) {
+func (m *Metrics) Called(call schedule.Call) {
 	m.remember(call.Class, series{provider: call.Provider, method: call.Method, reason: string(call.Reason), code: call.Code})
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 }

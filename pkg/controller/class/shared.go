@@ -3,7 +3,7 @@
 
 package class
 
-import "kubi.zone/kubizone/pkg/delivery"
+import "kubi.zone/kubizone/pkg/delivery/schedule"
 
 // shared are the parts that classSync, recordSync and zoneSync work with.
 type shared struct {
@@ -13,5 +13,5 @@ type shared struct {
 	status statusWriter
 	events announcer
 	store  *store
-	loop   *delivery.Loop
+	loop   *schedule.Loop
 }

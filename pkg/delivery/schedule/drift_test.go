@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery_test
+package schedule_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/deliverytest"
@@ -94,7 +95,7 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
 		metrics := &counts{counts: map[string]int{}}
-		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Metrics = metrics })
 		refuses := s.refuseRRset(mail, refusals["for good"])
 		s.beginScene()
 		passTime(3 * time.Hour)

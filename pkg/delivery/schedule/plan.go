@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"context"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -17,7 +17,7 @@ import (
 )
 
 // findDeliverable is what of the zone is to be delivered, nil while there is nothing.
-func (c *Config) findDeliverable(zone Zone) *zoneview.Snapshot {
+func (c *Config) findDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := c.Views.Settled(zone.UID)
 	if !ok {
 		return nil
@@ -50,24 +50,33 @@ func (c *Config) readChanges(ctx context.Context, uid string, since, until seria
 }
 
 // basePlan is the plan of a whole zone.
-func (c *Config) basePlan(snapshot *zoneview.Snapshot) Plan {
+func (c *Config) basePlan(snapshot *zoneview.Snapshot) delivery.Plan {
 	soa := snapshot.SOA()
-	return Plan{
+	return delivery.Plan{
 		Zone: snapshot.FQDN(), UID: snapshot.Zone().UID, Serial: snapshot.Serial(), Hash: snapshot.Hash(),
-		SOA: RRset{soa.Name, soa.Type, soa.TTL, []string{soa.Data}}, All: GroupRRsets(snapshot.Entries()),
+		SOA:         delivery.RRset{Name: soa.Name, Type: soa.Type, TTL: soa.TTL, Data: []string{soa.Data}},
+		All:         delivery.GroupRRsets(snapshot.Entries()),
 		CallTimeout: c.CallTimeout,
 	}
 }
 
+// listOwed are the RRsets that an intent owes, nil where it does not list all.
+func listOwed(i *delivery.Intent) []delivery.RRsetKey {
+	if i.Unlisted {
+		return nil
+	}
+	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
+}
+
 // makePlans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
 // second one, of what may stand there and shall not.
-func (c *Config) makePlans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
+func (c *Config) makePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := c.basePlan(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
 	if intent == nil {
 		if state.Serial != 0 {
-			changes, err := c.readDifference(ctx, plan.UID, state.Serial, snapshot)
+			changes, err := c.readDifference(ctx, state.Serial, snapshot)
 			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 				return nil, err
 			}
@@ -76,11 +85,11 @@ func (c *Config) makePlans(ctx context.Context, state State, snapshot *zoneview.
 		if plan.Changes == nil {
 			plan.Since = 0
 		}
-		return []Plan{plan}, nil
+		return []delivery.Plan{plan}, nil
 	}
-	plan.Uncertain, plan.Owed = true, intent.exhaustive()
-	stood := map[RRsetKey][]dns.Entry{}
-	history, err := c.readChanges(ctx, plan.UID, state.from(), plan.Serial)
+	plan.Uncertain, plan.Owed = true, listOwed(intent)
+	stood := map[delivery.RRsetKey][]dns.Entry{}
+	history, err := c.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
 	case err == nil:
 		stood = undoChanges(snapshot, history)
@@ -89,7 +98,7 @@ func (c *Config) makePlans(ctx context.Context, state State, snapshot *zoneview.
 		return nil, err
 	}
 	touched, known := maps.Clone(stood), err == nil
-	if state.Serial != 0 && state.Serial != state.from() && !intent.Unlisted {
+	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
 		// Only what is listed stands as it was at From.
 		changes, err := c.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
@@ -107,39 +116,39 @@ func (c *Config) makePlans(ctx context.Context, state State, snapshot *zoneview.
 	owed := toChanges(snapshot, touched)
 	if known && state.Serial != 0 && intent.From != 0 {
 		plan.Changes = owed
-		return []Plan{plan}, nil
+		return []delivery.Plan{plan}, nil
 	}
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
 	// All says what shall be; only what shall not be is left to say.
-	removed := slices.DeleteFunc(owed, func(change Change) bool { return len(change.After.Data) > 0 })
+	removed := slices.DeleteFunc(owed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
-		return []Plan{plan}, nil
+		return []delivery.Plan{plan}, nil
 	}
 	second := plan
 	second.Since, second.Changes, second.Forgotten = plan.Serial, removed, false
-	return []Plan{plan, second}, nil
+	return []delivery.Plan{plan, second}, nil
 }
 
 // readDifference is never nil without an error.
-func (c *Config) readDifference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
+func (c *Config) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := c.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
-	} else if changes, err = c.readChanges(ctx, uid, since, snapshot.Serial()); err != nil {
+	} else if changes, err = c.readChanges(ctx, snapshot.Zone().UID, since, snapshot.Serial()); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(toChanges(snapshot, undoChanges(snapshot, changes)), func(change Change) bool {
+	return slices.DeleteFunc(toChanges(snapshot, undoChanges(snapshot, changes)), func(change delivery.Change) bool {
 		before, after := slices.Sorted(slices.Values(change.Before.Data)), slices.Sorted(slices.Values(change.After.Data))
 		return slices.Equal(before, after) && change.Before.TTL == change.After.TTL
 	}), nil
 }
 
 // undoChanges is what changes touched, as it was before them. Names outside the present zone are left out.
-func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.Entry {
-	touched := map[RRsetKey][]dns.Entry{}
-	at := func(entry dns.Entry) (RRsetKey, bool) {
-		key := RRsetKey{entry.Name, entry.Type}
+func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
+	touched := map[delivery.RRsetKey][]dns.Entry{}
+	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
+		key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 		if entry.Type == rdata.SOA || !snapshot.FQDN().Encloses(entry.Name) {
 			return key, false
 		}
@@ -167,38 +176,39 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey
 // changed more than once: a worker that confirmed the serial and recorded no intent writes differences from there, so
 // what it wrote of such an RRset is what that is now.
 func (c *Config) findTouched(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) (
-	keys []RRsetKey, once bool) {
+	keys []delivery.RRsetKey, once bool) {
 	changes, err := c.readChanges(ctx, uid, since, snapshot.Serial())
 	if err != nil {
 		return nil, false
 	}
-	changed := map[RRsetKey]int{}
+	changed := map[delivery.RRsetKey]int{}
 	once = true
 	for n, change := range changes {
 		for _, entry := range slices.Concat(change.Removed, change.Added) {
-			key := RRsetKey{entry.Name, entry.Type}
+			key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 			if first, known := changed[key]; known && first != n && entry.Type != rdata.SOA {
 				once = false
 			}
 			changed[key] = n
 		}
 	}
-	keys = slices.AppendSeq([]RRsetKey{}, maps.Keys(undoChanges(snapshot, changes)))
-	slices.SortFunc(keys, RRsetKey.Compare)
+	keys = slices.AppendSeq([]delivery.RRsetKey{}, maps.Keys(undoChanges(snapshot, changes)))
+	slices.SortFunc(keys, delivery.RRsetKey.Compare)
 	return keys, once
 }
 
 // toChanges is never nil.
-func toChanges(snapshot *zoneview.Snapshot, before map[RRsetKey][]dns.Entry) []Change {
-	changes := make([]Change, 0, len(before))
-	for _, key := range slices.SortedFunc(maps.Keys(before), RRsetKey.Compare) {
-		changes = append(changes, Change{Before: toRRset(key, before[key]), After: toRRset(key, snapshot.Lookup(key.Name, key.Type))})
+func toChanges(snapshot *zoneview.Snapshot, before map[delivery.RRsetKey][]dns.Entry) []delivery.Change {
+	changes := make([]delivery.Change, 0, len(before))
+	for _, key := range slices.SortedFunc(maps.Keys(before), delivery.RRsetKey.Compare) {
+		after := toRRset(key, snapshot.Lookup(key.Name, key.Type))
+		changes = append(changes, delivery.Change{Before: toRRset(key, before[key]), After: after})
 	}
 	return changes
 }
 
-func toRRset(key RRsetKey, entries []dns.Entry) RRset {
-	set := RRset{Name: key.Name, Type: key.Type}
+func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
+	set := delivery.RRset{Name: key.Name, Type: key.Type}
 	for _, entry := range entries {
 		set.TTL = entry.TTL
 		set.Data = append(set.Data, entry.Data)
@@ -206,38 +216,17 @@ func toRRset(key RRsetKey, entries []dns.Entry) RRset {
 	return set
 }
 
-// GroupRRsets groups entries in canonical order into RRsets, leaving out the SOA.
-func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
-	return func(yield func(RRset) bool) {
-		var set RRset
-		for entry := range entries {
-			if entry.Type == rdata.SOA {
-				continue
-			}
-			if key := (RRsetKey{entry.Name, entry.Type}); len(set.Data) == 0 || key != set.Key() {
-				if len(set.Data) > 0 && !yield(set) {
-					return
-				}
-				set = RRset{Name: entry.Name, Type: entry.Type, TTL: entry.TTL}
-			}
-			set.Data = append(set.Data, entry.Data)
-		}
-		if len(set.Data) > 0 {
-			yield(set)
-		}
-	}
-}
-
 // planWithdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
 // provider itself knows to be ours can go, and what is left of an ended zone.
-func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
+func (c *Config) planWithdrawal(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
+	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
-	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
-		Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(RRset) bool) {}}
-	plan.Owed = []RRsetKey{}
-	touched := map[RRsetKey]bool{}
+	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
+		Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(delivery.RRset) bool) {}}
+	plan.Owed = []delivery.RRsetKey{}
+	touched := map[delivery.RRsetKey]bool{}
 	if state.Intent != nil {
-		plan.Owed = state.Intent.exhaustive()
+		plan.Owed = listOwed(state.Intent)
 		for _, key := range state.Intent.RRsets {
 			touched[key] = zone.Encloses(key.Name)
 		}
@@ -252,13 +241,13 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 	}
 	whole := c.basePlan(snapshot)
 	plan.SOA, plan.All = whole.SOA, whole.All
-	from := state.from()
+	from := state.Earliest()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
 		changes, err := c.readChanges(ctx, uid, from, snapshot.Serial())
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
-			return Plan{}, err
+			return delivery.Plan{}, err
 		}
 		if err != nil {
 			left = c.readLeft(ctx, uid, state)
@@ -272,7 +261,7 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 		for _, change := range plan.History {
 			for _, entry := range slices.Concat(change.Removed, change.Added) {
 				if entry.Type != rdata.SOA {
-					touched[RRsetKey{entry.Name, entry.Type}] = zone.Encloses(entry.Name)
+					touched[delivery.RRsetKey{Name: entry.Name, Type: entry.Type}] = zone.Encloses(entry.Name)
 				}
 			}
 		}
@@ -285,8 +274,8 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, sn
 }
 
 // readLeft is what a zone that ended had; nil where that is not known.
-func (c *Config) readLeft(ctx context.Context, uid string, of State) []RRsetKey {
-	since := of.from()
+func (c *Config) readLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
+	since := of.Earliest()
 	if c.Left == nil || since == 0 {
 		return nil
 	}
@@ -298,12 +287,12 @@ func (c *Config) readLeft(ctx context.Context, uid string, of State) []RRsetKey 
 }
 
 // changesAway are changes after which none of touched is there. It is never nil.
-func changesAway(touched map[RRsetKey]bool) []Change {
-	changes := []Change{}
-	for _, key := range slices.SortedFunc(maps.Keys(touched), RRsetKey.Compare) {
+func changesAway(touched map[delivery.RRsetKey]bool) []delivery.Change {
+	changes := []delivery.Change{}
+	for _, key := range slices.SortedFunc(maps.Keys(touched), delivery.RRsetKey.Compare) {
 		if touched[key] {
-			set := RRset{Name: key.Name, Type: key.Type}
-			changes = append(changes, Change{set, set})
+			set := delivery.RRset{Name: key.Name, Type: key.Type}
+			changes = append(changes, delivery.Change{Before: set, After: set})
 		}
 	}
 	return changes

@@ -1,15 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
-import "fmt"
+import (
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/delivery"
+)
 
 // nextForeign has another worker's intent taken over. mine says that there is none, or that it was taken over.
 func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
-		if m.takeover.taken = (Intent{}); f.view != nil {
+		if m.takeover.taken = (delivery.Intent{}); f.view != nil {
 			m.takeover.rested = m.state.Holder
 		}
 		return action{}, true
@@ -19,7 +23,7 @@ func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 		return action{do: doTakeOver, quiet: true, why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
 			intent.Holder)}, false
 	}
-	if m.state.Intent == nil || !intent.same(&m.takeover.taken) {
+	if m.state.Intent == nil || !intent.Same(&m.takeover.taken) {
 		return action{do: doTakeOver, why: fmt.Sprintf("%s began serial %d, and works no more", intent.Holder, intent.Serial)}, false
 	}
 	return action{}, true
@@ -27,7 +31,7 @@ func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 
 // foreignIntent is what another worker may have under way, nil for nothing. One that keeps the zone records no
 // intent: it may be at what the zone changed since it confirmed it, which takeOver adds.
-func (m *memory) foreignIntent(f *facts) *Intent {
+func (m *memory) foreignIntent(f *facts) *delivery.Intent {
 	state, me := &m.state, f.config.Identity
 	if intent := state.Intent; intent != nil {
 		if intent.Holder == "" || intent.Holder == me {
@@ -39,7 +43,7 @@ func (m *memory) foreignIntent(f *facts) *Intent {
 		state.Serial.Ahead(f.view.serial) {
 		return nil
 	}
-	return &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
+	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
 // takeOver goes on from what another worker may have under way, and returns what that one began, nil where it was
@@ -47,12 +51,12 @@ func (m *memory) foreignIntent(f *facts) *Intent {
 // over by a repeat, where it is not the present content. Where it recorded no intent, touched is what the zone changed
 // since it confirmed it, nil where that is not known, and once says that what of that arrives late is what is written
 // now.
-func (m *memory) takeOver(f *facts, touched []RRsetKey, once, quiet bool) (begun *Intent) {
+func (m *memory) takeOver(f *facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if m.state.Intent == nil && touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
-	if !quiet && !intent.same(&m.takeover.taken) {
+	if !quiet && !intent.Same(&m.takeover.taken) {
 		// Once, however often the first write after it fails: else the repeat would be put off for ever. A
 		// worker that began with a serial has the content of that serial on its way, and only changes since are
 		// written over.

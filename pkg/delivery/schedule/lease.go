@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/delivery"
 )
 
 // stall is how long a provider's method may go on without asking the fence.
@@ -21,10 +23,26 @@ var (
 	errStopping   = errors.New("the loop is stopping")
 )
 
+// ErrConflict says that another worker wrote the state since it was loaded. Nothing was changed.
+var ErrConflict = errors.New("another worker or client changed the delivery")
+
+// Store keeps states. It may be used from any number of goroutines, one for each Key.
+type Store interface {
+	// Load returns what stands there now, past every cache: the fence rests on it. A delivery that is not stored is the
+	// zero State and no error.
+	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
+	// Save writes a state and returns its new version. An empty Version makes the delivery, and with it what keeps
+	// the zone from going while the provider has its data (S8.4). ErrConflict: what stands there is not of
+	// state.Version, or there is something where Version is empty, or nothing where it is not.
+	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
+	// Delete lets go of a delivery whose data is withdrawn or left (S8.4). One that is not there is no error.
+	Delete(ctx context.Context, key delivery.Key) error
+}
+
 // lease is the right of one attempt to write a delivery, in the store and at the provider: an intent that is recorded
 // before the first call outside, and a fence that looks before each further one whether it still stands (F22).
 type lease struct {
-	key    Key
+	key    delivery.Key
 	store  Store
 	memory *memory
 	// grace bounds a call of the store.
@@ -35,7 +53,7 @@ type lease struct {
 
 	mu sync.Mutex
 	// next is what the intent is recorded in.
-	next     State
+	next     delivery.State
 	recorded bool
 	// covered says that by the stored state this worker alone may begin, and begun that it was asked and still said so.
 	covered, begun bool
@@ -45,7 +63,7 @@ type lease struct {
 }
 
 // prepareFence prepares the fence for calls that next describes.
-func (l *lease) prepareFence(next State, covered bool) {
+func (l *lease) prepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
@@ -106,7 +124,7 @@ func (l *lease) fenceError() (err error, began bool) {
 }
 
 func (l *lease) recordIntent(ctx context.Context) error {
-	l.next = l.next.begun(time.Now())
+	l.next = beginState(l.next, time.Now())
 	if err := l.saveState(ctx, l.next); err != nil {
 		return err
 	}
@@ -122,7 +140,7 @@ func (l *lease) checkConfirmation(ctx context.Context) error {
 		return err
 	}
 	if now.Holder != m.stored.Holder || now.Intent != nil || now.Serial != m.stored.Serial || now.Version == "" {
-		return ErrFenced
+		return delivery.ErrFenced
 	}
 	m.stored.Version, l.next.Version = now.Version, now.Version
 	if !l.begun {
@@ -137,15 +155,15 @@ func (l *lease) checkIntent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !now.Intent.same(l.next.Intent) || now.Holder != l.next.Holder {
-		return ErrFenced
+	if !now.Intent.Same(l.next.Intent) || now.Holder != l.next.Holder {
+		return delivery.ErrFenced
 	}
 	return nil
 }
 
 // saveState stores a state. A conflict with a write that left the intent alone (labels of the object, say) is
 // overcome; with another worker it is ErrFenced.
-func (l *lease) saveState(ctx context.Context, next State) error {
+func (l *lease) saveState(ctx context.Context, next delivery.State) error {
 	m, store := l.memory, l.store
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
@@ -156,9 +174,9 @@ func (l *lease) saveState(ctx context.Context, next State) error {
 		if loadErr != nil {
 			return loadErr
 		}
-		if tries == 3 || !now.Intent.alike(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial ||
+		if tries == 3 || !now.Intent.Alike(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial ||
 			(now.Version == "") != (m.stored.Version == "") {
-			return ErrFenced
+			return delivery.ErrFenced
 		}
 		next.Version = now.Version
 		version, err = store.Save(storing, l.key, next)
@@ -173,7 +191,7 @@ func (l *lease) saveState(ctx context.Context, next State) error {
 }
 
 // readState returns what is stored now, of this delivery or of another class of the zone.
-func (l *lease) readState(ctx context.Context, key Key) (State, error) {
+func (l *lease) readState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
 	return l.store.Load(storing, key)

@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"fmt"
 	"slices"
 	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
 )
 
 // requestInterval is the time between two requests of a zone that are taken up: every user with the right to write the
@@ -98,7 +100,7 @@ func (m *memory) nextAction(f *facts) action {
 		return action{do: doWait, notable: true, why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
 	}
 	if f.class.Provider == nil {
-		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}
+		return action{do: doFail, err: f.class.Broken(), why: "the class has no provider"}
 	}
 	if !f.claimed {
 		return action{do: doClaim, why: "one zone of the class has a name"}
@@ -151,7 +153,7 @@ func (m *memory) nextRemoval(f *facts, why string) action {
 		}
 	}
 	if f.class.Provider == nil {
-		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}
+		return action{do: doFail, err: f.class.Broken(), why: "the class has no provider"}
 	}
 	if m.blocked && m.blockedAt == m.state.Serial {
 		return action{do: doWait, why: m.waitReason("the provider refuses for good")}
@@ -175,7 +177,7 @@ func (m *memory) nextDelivery(f *facts) action {
 	}
 	if state.Target != f.class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.view.hash() {
 		state.Serial, state.Hash = 0, ""
-		state.Drifted, state.Drift = Condition{}, nil
+		state.Drifted, state.Drift = delivery.Condition{}, nil
 	}
 	m.scheduleComparison(f)
 	if m.blocked && m.blockedAt != at {
@@ -216,7 +218,7 @@ func (m *memory) takeServers(f *facts) bool {
 		return false
 	}
 	m.servers, m.cannotList = f.class.Servers, false
-	return !slices.Equal(slices.Sorted(slices.Values(m.state.serverNames())), m.servers)
+	return !slices.Equal(slices.Sorted(slices.Values(m.state.ServerNames())), m.servers)
 }
 
 // scheduleComparison sets when provider and zone are compared next. Comparisons that are overdue after a

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery_test
+package schedule_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
@@ -62,7 +63,7 @@ func TestStories(t *testing.T) {
 var present = &deliverytest.Memory{}
 
 type story struct {
-	*delivery.Story
+	*schedule.Story
 	zone  *writer
 	views *zoneview.Set
 }
@@ -71,8 +72,8 @@ func newStory(t *testing.T) *story {
 	views := zoneview.NewSet(zoneview.Config{})
 	s := &story{zone: newWriter(t, "z", "example.org.", views), views: views}
 	s.zone.putAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
-	s.Story = &delivery.Story{
-		Config: delivery.Config{Identity: "one", Views: views}.WithDefaults(), Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+	s.Story = &schedule.Story{
+		Config: schedule.Config{Identity: "one", Views: views}.WithDefaults(), Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Zone: zoneOf("z", "main"), Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
 	}
 	s.updateView()

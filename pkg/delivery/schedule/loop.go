@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -34,7 +35,7 @@ type Loop struct {
 
 // zone is guarded by Loop.mu.
 type zone struct {
-	Zone
+	delivery.Zone
 	items map[string]*item // by class
 	// last is what a zone had that ended (S3.7): its view is gone, and its Zone is not.
 	last *zoneview.Snapshot
@@ -42,7 +43,7 @@ type zone struct {
 
 // class is guarded by Loop.mu.
 type class struct {
-	spec     Class
+	spec     delivery.Class
 	known    bool // SetClass was called; until then its items wait
 	provider *shared
 	limiter  *rate.Limiter
@@ -51,7 +52,7 @@ type class struct {
 
 // item is one (zone, class). At most one worker runs it.
 type item struct {
-	key   Key
+	key   delivery.Key
 	class *class
 	zone  *zone
 
@@ -73,7 +74,7 @@ type item struct {
 
 // shared closes a provider when the last one that uses it is done.
 type shared struct {
-	Provider
+	delivery.Provider
 	uses   int // guarded by Loop.mu
 	closed bool
 }
@@ -142,7 +143,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // SetClass makes a class known or changes it. Another Generation, Target or Provider is a reason to try again what
 // failed, at once, and so are other Servers.
-func (l *Loop) SetClass(spec Class) {
+func (l *Loop) SetClass(spec delivery.Class) {
 	if spec.RequestsPerSecond <= 0 {
 		spec.RequestsPerSecond = 50
 	}
@@ -209,7 +210,7 @@ func (l *Loop) RemoveClass(name string) bool {
 }
 
 // SetZone says what shall be done with a zone, in place of what was said before.
-func (l *Loop) SetZone(desired Zone) {
+func (l *Loop) SetZone(desired delivery.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	z := l.zones[desired.UID]
@@ -222,7 +223,7 @@ func (l *Loop) SetZone(desired Zone) {
 	z.Zone = desired
 	for _, name := range slices.Concat(desired.Classes, desired.Former) {
 		if z.items[name] == nil {
-			i := &item{key: Key{desired.UID, name}, class: l.ensureClass(name), zone: z}
+			i := &item{key: delivery.Key{UID: desired.UID, Class: name}, class: l.ensureClass(name), zone: z}
 			i.job = job{queue: &i.class.queue, tenant: desired.Tenant, start: func() { l.startItem(i) }}
 			z.items[name] = i
 		}
@@ -260,11 +261,11 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	c := l.classes[class]
 	if c == nil || !c.known {
 		l.mu.Unlock()
-		return Errorf(ReasonInvalidConfiguration, "class %s is not known here", class)
+		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "class %s is not known here", class)
 	}
 	if c.provider == nil {
 		defer l.mu.Unlock()
-		return c.spec.broken()
+		return c.spec.Broken()
 	}
 	provider, spec, revision := c.provider, c.spec, c.queue.revision
 	provider.uses++
@@ -275,7 +276,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.releaseProvider(provider, false)
-	if err == nil || errors.Is(err, ErrNotProven) {
+	if err == nil || errors.Is(err, delivery.ErrNotProven) {
 		c.queue.liftWait(revision)
 	}
 	return err
@@ -347,7 +348,7 @@ func (l *Loop) Status() []ClassStatus {
 func (l *Loop) ensureClass(name string) *class {
 	c := l.classes[name]
 	if c == nil {
-		c = &class{spec: Class{Name: name}}
+		c = &class{spec: delivery.Class{Name: name}}
 		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{}, of: map[string]int{},
 			failed: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
@@ -376,7 +377,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 		l.closing.Add(1)
 		go func() {
 			defer l.closing.Done()
-			if err := l.config.guardCall(Class{}, "Close", provider.Close); err != nil {
+			if err := l.config.guardCall(delivery.Class{}, "Close", provider.Close); err != nil {
 				l.config.Logger.Warn("A provider did not close", "err", err)
 			}
 		}()

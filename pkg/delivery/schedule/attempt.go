@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"context"
@@ -12,17 +12,18 @@ import (
 	"sync"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // attempt is one run of a delivery: it carries out what next decides, until there is nothing left that can be done now.
 type attempt struct {
-	key      Key
+	key      delivery.Key
 	config   *Config
 	others   others
 	memory   *memory
-	provider Provider // nil where the class cannot work
+	provider delivery.Provider // nil where the class cannot work
 	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          facts
@@ -117,7 +118,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		f.claims = a.others.readClaims()
 		return true
 	case doTakeOver:
-		var touched []RRsetKey
+		var touched []delivery.RRsetKey
 		once := false
 		if m.state.Intent == nil {
 			touched, once = a.config.findTouched(ctx, a.key.UID, m.state.Serial, a.snapshot)
@@ -147,7 +148,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 	case doForget:
 		a.forgetZone(ctx, name.Name{})
 	case doFail:
-		a.storeOutcome(ctx, m.recordFailure(f, f.serial(m), Report{}, act.err))
+		a.storeOutcome(ctx, m.recordFailure(f, f.serial(m), delivery.Report{}, act.err))
 	}
 	return false
 }
@@ -158,7 +159,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done outcome) {
 	m := a.memory
 	switch {
 	case done.unsaved:
-	case done.state.alike(m.stored):
+	case done.state.Alike(m.stored):
 		if done.ifNew {
 			return
 		}
@@ -175,7 +176,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done outcome) {
 }
 
 // save stores a state. false says that it failed, which is dealt with.
-func (a *attempt) save(ctx context.Context, next State) bool {
+func (a *attempt) save(ctx context.Context, next delivery.State) bool {
 	err := a.lease.saveState(ctx, next)
 	if err != nil {
 		a.storeFailed(ctx, "save", err)
@@ -183,7 +184,7 @@ func (a *attempt) save(ctx context.Context, next State) bool {
 	return err == nil
 }
 
-func (a *attempt) observe(event Event) {
+func (a *attempt) observe(event delivery.Event) {
 	event.Key = a.key
 	if a.config.Observer != nil {
 		a.config.Observer.Observe(event)
@@ -195,7 +196,7 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	fenced := errors.Is(err, ErrFenced)
+	fenced := errors.Is(err, delivery.ErrFenced)
 	a.facts.now = time.Now()
 	if a.memory.retryStore(&a.facts, fenced); fenced {
 		a.config.Metrics.Fenced(a.key.Class)
@@ -228,21 +229,23 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 // deliverPlans has the provider carry plans out.
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
-	t, err := m.planDelivery(f, repeat, func(from State) ([]Plan, error) { return a.config.makePlans(ctx, from, a.snapshot) })
+	t, err := m.planDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
+		return a.config.makePlans(ctx, from, a.snapshot)
+	})
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
 	a.lease.prepareFence(m.stateDelivering(f, t))
-	var report Report
+	var report delivery.Report
 	for _, plan := range t.plans {
-		plan.Servers = m.state.serverNames()
-		var part Report
+		plan.Servers = m.state.ServerNames()
+		var part delivery.Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
 			part, err = a.provider.Deliver(ctx, plan, a.lease.passFence)
 			return err
 		})
-		if report.add(part); err != nil {
+		if addReport(&report, part); err != nil {
 			break
 		}
 	}
@@ -262,10 +265,10 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	if err := a.lease.limiter.Wait(ctx); err != nil {
 		return false
 	}
-	var drift Drift
+	var drift delivery.Drift
 	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
 		plan := a.config.basePlan(a.snapshot)
-		plan.Since, plan.Servers = plan.Serial, a.memory.state.serverNames()
+		plan.Since, plan.Servers = plan.Serial, a.memory.state.ServerNames()
 		drift, err = a.provider.Verify(ctx, plan)
 		return err
 	})
@@ -292,10 +295,10 @@ func (a *attempt) withdrawZone(ctx context.Context) {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	plan.Servers = m.state.serverNames()
+	plan.Servers = m.state.ServerNames()
 	a.takesAway = true
 	a.lease.prepareFence(m.stateWithdrawing(f, plan.Serial), false)
-	var report Report
+	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Withdraw(ctx, plan, a.lease.passFence)
 		return err
@@ -309,7 +312,7 @@ func (a *attempt) withdrawZone(ctx context.Context) {
 		err = report.Failed[0].Err
 	}
 	if err != nil {
-		if e := asError(err); !m.isAbsent(f, e) {
+		if e := delivery.AsError(err); !m.isAbsent(f, e) {
 			a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, report, e))
 			return
 		}
@@ -318,7 +321,7 @@ func (a *attempt) withdrawZone(ctx context.Context) {
 	}
 	f.worked = true
 	if report.Remains {
-		a.observe(Event{Outcome: OutcomePending, Serial: plan.Serial, State: m.state, Remains: plan.Zone})
+		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.state, Remains: plan.Zone})
 	}
 	a.forgetZone(ctx, name.Name{})
 }
@@ -340,7 +343,7 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.claims.leaving {
-		at := Key{a.key.UID, class}
+		at := delivery.Key{UID: a.key.UID, Class: class}
 		theirs, err := a.lease.readState(ctx, at)
 		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.class.Target) {
 			continue
@@ -364,16 +367,16 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 
 // guardCall turns what goes wrong in a provider into an error, a panic included: content must not stop the other zones
 // (attack 60).
-func (c *Config) guardCall(class Class, method string, f func() error) (err error) {
+func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
 			c.Logger.Error("A provider crashed", "class", class.Name, "method", method, "panic", fmt.Sprint(crash),
 				"stack", string(debug.Stack()))
-			err = &Error{Reason: ReasonInternalError, Message: "the provider crashed on this zone; the controller's log says where"}
+			err = delivery.Errorf(delivery.ReasonInternalError, "the provider crashed on this zone; the controller's log says where")
 		}
 		call := Call{Class: class.Name, Provider: class.Kind, Method: method}
-		if err != nil && !errors.Is(err, ErrCannotList) && !errors.Is(err, ErrNotProven) {
-			e := asError(err)
+		if err != nil && !errors.Is(err, delivery.ErrCannotList) && !errors.Is(err, delivery.ErrNotProven) {
+			e := delivery.AsError(err)
 			call.Reason, call.Code = e.Reason, e.Code
 		}
 		c.Metrics.Called(call)
@@ -404,9 +407,30 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	err := a.lease.runWatched(cancel, func() error {
 		return a.config.guardCall(a.facts.class, method, func() error { return f(running) })
 	})
-	if err != nil && !errors.Is(err, ErrCannotList) {
+	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.state.Zone,
-			"method", method, "err", err, "cause", errors.Unwrap(err), "said", said(err))
+			"method", method, "err", err, "cause", errors.Unwrap(err), "said", quoteError(err))
 	}
 	return err
+}
+
+// addReport takes in the report of a further plan.
+func addReport(r *delivery.Report, part delivery.Report) {
+	if part.Servers != nil {
+		r.Servers = part.Servers
+	}
+	r.Confirmed = part.Confirmed
+	r.Failed = append(r.Failed, part.Failed...)
+	r.Skipped += part.Skipped
+	r.Remains = r.Remains || part.Remains
+	r.Proven = r.Proven || part.Proven
+}
+
+// quoteError is what the provider says of an error, in its own words.
+func quoteError(err error) string {
+	var e *delivery.Error
+	if errors.As(err, &e) && e != nil {
+		return e.Said
+	}
+	return ""
 }

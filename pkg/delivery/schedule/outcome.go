@@ -1,15 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
@@ -17,30 +19,30 @@ import (
 // outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is
 // stored already is not stored again.
 type outcome struct {
-	state State
-	event Event
+	state delivery.State
+	event delivery.Event
 	// unsaved says that the event is told and nothing is stored, ifNew that nothing is told either where nothing new
 	// is to be stored.
 	unsaved, ifNew bool
 }
 
-var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
+var delivered = newCondition(delivery.True, delivery.ReasonDelivered, "everything in the class has confirmed the serial")
 
-// delivered is the condition of a delivery that everything in its class has confirmed.
-func (c *Class) delivered() Condition {
+// confirmedBy is the condition of a delivery that everything in its class has confirmed.
+func confirmedBy(c *delivery.Class) delivery.Condition {
 	ready := delivered
 	if c.Servers != nil {
-		ready.Reason = ReasonAllInstancesConfigured
+		ready.Reason = delivery.ReasonAllInstancesConfigured
 	}
 	return ready
 }
 
-// begun is the state that is recorded before the first call outside.
-func (s State) begun(now time.Time) State {
+// beginState is the state that is recorded before the first call outside.
+func beginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
 	if s.Intent = &intent; s.Version == "" {
-		s.Ready = Condition{Unknown, ReasonPending, "the zone is being delivered for the first time"}
+		s.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, "the zone is being delivered for the first time")
 	}
 	return s
 }
@@ -55,7 +57,7 @@ const remains = "; RRsets that the zone had and has no more may still stand ther
 	"compare what the provider has with zones/entries, and remove the rest there"
 
 // recordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
-func (m *memory) recordAnswer(f *facts, t tried, report Report, err error) outcome {
+func (m *memory) recordAnswer(f *facts, t tried, report delivery.Report, err error) outcome {
 	if t.repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
@@ -69,24 +71,23 @@ func (m *memory) recordAnswer(f *facts, t tried, report Report, err error) outco
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)
 	}
-	e := asError(err)
-	if e.Reason == ReasonZoneNotFound {
+	e := delivery.AsError(err)
+	if e.Reason == delivery.ReasonZoneNotFound {
 		m.loseZone(plan.Serial, f.now)
 	}
 	return m.recordFailure(f, plan.Serial, report, e)
 }
 
 // recordFailure says why an attempt failed and decides when the next one is.
-func (m *memory) recordFailure(f *facts, at serial.Serial, report Report, e *Error) outcome {
+func (m *memory) recordFailure(f *facts, at serial.Serial, report delivery.Report, e *delivery.Error) outcome {
 	next := m.state
 	first := next.Error == nil
 	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
 	since := f.now
-	if !first && next.Error.same(e) {
+	if !first && sameReason(next.Error, e) {
 		since = next.Error.Time
 	}
-	next.Error = &StateError{e.Reason, e.Code, e.Message, since}
-	next.Ready = Condition{False, e.Reason, e.Message}
+	describeFailure(&next, e, since)
 	next.Failed, next.Skipped = len(report.Failed), report.Skipped
 	if report.Servers != nil {
 		next.Servers = report.Servers
@@ -98,7 +99,7 @@ func (m *memory) recordFailure(f *facts, at serial.Serial, report Report, e *Err
 	m.blocked = false
 	m.due[dueRetry] = m.scheduleRetry(f, e, m.failures-1, at)
 	m.due.clear(dueOwed)
-	event := Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
+	event := delivery.Event{Outcome: delivery.OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
 		f.pause, event.OfClass = e, e
 	}
@@ -106,17 +107,17 @@ func (m *memory) recordFailure(f *facts, at serial.Serial, report Report, e *Err
 }
 
 // scheduleRetry is when what failed, after so many failures before, is tried again: zero where that waits for a change.
-func (m *memory) scheduleRetry(f *facts, e *Error, failures int, at serial.Serial) time.Time {
+func (m *memory) scheduleRetry(f *facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
 		return time.Time{}
 	}
-	return f.now.Add(f.config.Backoff.after(e, failures, f.jitter))
+	return f.now.Add(f.config.Backoff.After(e, failures, f.jitter))
 }
 
 // recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the
 // way.
-func (m *memory) recordSuccess(f *facts, t tried, plan Plan, report Report) outcome {
+func (m *memory) recordSuccess(f *facts, t tried, plan delivery.Plan, report delivery.Report) outcome {
 	if stood, fresh := t.splitFailed(report.Failed); min(len(stood), len(fresh)) > maxListed {
 		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is
 		// tried again.
@@ -126,11 +127,11 @@ func (m *memory) recordSuccess(f *facts, t tried, plan Plan, report Report) outc
 	next := m.state
 	next.Zone, next.Target = plan.Zone, f.class.Target
 	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
-	event := Event{Outcome: OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
+	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
 	if report.Confirmed != plan.Serial {
-		event.Outcome = OutcomePending
+		event.Outcome = delivery.OutcomePending
 		m.awaitServers(f, &next, plan.Serial, report.Servers)
 	} else {
 		m.confirmSerial(f, t, &next, plan, report)
@@ -138,15 +139,16 @@ func (m *memory) recordSuccess(f *facts, t tried, plan Plan, report Report) outc
 	if report.Remains {
 		event.Remains = plan.Zone
 	}
-	event.First, event.Recovered = had == nil && next.Error != nil, had != nil && next.Error == nil && event.Outcome == OutcomeDelivered
-	if event.Outcome == OutcomePending && next.Error == nil {
+	event.First = had == nil && next.Error != nil
+	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
+	if event.Outcome == delivery.OutcomePending && next.Error == nil {
 		next.Error = had // It has not recovered before it has arrived.
 	}
 	return outcome{state: next, event: event}
 }
 
 // awaitServers has servers asked again that are on their way to a serial.
-func (m *memory) awaitServers(f *facts, next *State, at serial.Serial, servers []Server) {
+func (m *memory) awaitServers(f *facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
 	if m.pending != at {
 		m.pending, m.polls = at, 0
 	}
@@ -154,11 +156,10 @@ func (m *memory) awaitServers(f *facts, next *State, at serial.Serial, servers [
 	m.polls++
 	m.failures = 0
 	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
-	next.Ready = Condition{Unknown, ReasonPending, onTheirWay}
+	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
 	for _, server := range servers {
 		if server.Err != nil {
-			next.Error = &StateError{server.Err.Reason, server.Err.Code, server.Err.Message, f.now}
-			next.Ready = Condition{False, server.Err.Reason, next.Error.Message}
+			describeFailure(next, server.Err, f.now)
 			break
 		}
 		if server.Serial == 0 && server.Note != "" {
@@ -168,7 +169,7 @@ func (m *memory) awaitServers(f *facts, next *State, at serial.Serial, servers [
 }
 
 // confirmSerial says that everything in the class has the serial, but for what was refused.
-func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report Report) {
+func (m *memory) confirmSerial(f *facts, t tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	if next.Serial != plan.Serial {
 		lag := time.Duration(0)
 		if !f.changed.IsZero() {
@@ -178,7 +179,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 	}
 	f.settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.now, f.config.Identity
-	next.Ready = f.class.delivered()
+	next.Ready = confirmedBy(&f.class)
 	if report.Remains {
 		next.Ready.Message += remains
 	}
@@ -196,11 +197,10 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 		return
 	}
 	e := newRefusal(report.Failed)
-	next.Error = &StateError{e.Reason, e.Code, e.Message, f.now}
-	next.Ready = Condition{False, e.Reason, e.Message}
+	describeFailure(next, e, f.now)
 	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change
 	// that goes out before it is due bring it forward or put it off.
-	if slices.ContainsFunc(report.Failed, func(failure Failure) bool { return !t.owed[failure.key()] }) {
+	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.owed[failure.Key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueOwed)
 	}
@@ -214,16 +214,16 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 
 // confirmDrift forgets drift that is mended, and has the provider compared after what an attempt did in the place of
 // that.
-func (m *memory) confirmDrift(f *facts, next *State, failed []Failure) {
-	remain := map[RRsetKey]bool{}
+func (m *memory) confirmDrift(f *facts, next *delivery.State, failed []delivery.Failure) {
+	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
-		remain[failure.key()] = true
+		remain[failure.Key()] = true
 	}
-	mended := func(key RRsetKey) bool { return !remain[key] }
-	if next.Drifted.Status == True {
-		next.drift(slices.DeleteFunc(slices.Clone(next.Drift), mended))
+	mended := func(key delivery.RRsetKey) bool { return !remain[key] }
+	if next.Drifted.Status == delivery.True {
+		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), mended))
 	}
-	maps.DeleteFunc(m.drift.rrsets, func(key RRsetKey, _ bool) bool { return mended(key) })
+	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return mended(key) })
 	if f.compared {
 		next.Request = f.zone.Request
 	} else if m.requested(f) {
@@ -234,7 +234,7 @@ func (m *memory) confirmDrift(f *facts, next *State, failed []Failure) {
 }
 
 // confirmIntent says what is owed although the serial is confirmed.
-func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed []Failure) {
+func (m *memory) confirmIntent(f *facts, t tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
@@ -242,9 +242,9 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 		kept := *intent
 		kept.Holder, kept.Time = f.config.Identity, f.now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
-		var owed []RRsetKey // A refused RRset is owed after the repeat too, and is not listed where the fence was not asked.
+		var owed []delivery.RRsetKey // A refused RRset is owed after the repeat too, and is not listed where the fence was not asked.
 		for _, failure := range failed {
-			owed = append(owed, failure.key())
+			owed = append(owed, failure.Key())
 		}
 		kept.RRsets, kept.Unlisted = addRRsets(owed, kept.Unlisted, kept.RRsets)
 		if len(kept.RRsets) > maxListed {
@@ -268,11 +268,11 @@ func (m *memory) loseZone(at serial.Serial, now time.Time) {
 	if state.Serial == 0 {
 		return
 	}
-	intent := Intent{Serial: at, Time: now}
+	intent := delivery.Intent{Serial: at, Time: now}
 	if state.Intent != nil {
 		intent = *state.Intent
 	}
-	intent.From, intent.Unlisted = state.from(), true
+	intent.From, intent.Unlisted = state.Earliest(), true
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
@@ -285,7 +285,7 @@ func (m *memory) compareNext(f *facts) {
 
 // recordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
 // intent, beside what is owed, and f.repair is set.
-func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcome, anything bool) {
+func (m *memory) recordComparison(f *facts, drift delivery.Drift, err error) (done outcome, anything bool) {
 	at := f.view.serial
 	m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
 	f.compared = true
@@ -297,45 +297,45 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	if drift.Servers != nil {
 		m.state.Servers = drift.Servers
 	}
-	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != at })
+	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// A refused RRset is not there, and Ready says so: that is drift only where it was there before.
 	owed := m.listOwed()
-	refused := func(set RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
+	refused := func(set delivery.RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
-	m.state.drift(drifted)
+	describeDrift(&m.state, drifted)
 	if len(keys) == 0 && !behind && m.state.Intent == nil {
 		return m.reportComparison(f)
 	}
 	f.repair = true
-	intent := Intent{Serial: at, From: at, Time: f.now}
+	intent := delivery.Intent{Serial: at, From: at, Time: f.now}
 	if m.state.Intent != nil {
 		intent, f.owed = *m.state.Intent, owed
 	}
 	// A refused RRset, for good too, is tried once more.
 	if m.knowsAside() {
-		m.turnTo(slices.DeleteFunc(keys, func(key RRsetKey) bool { return owed[key] }))
+		m.turnTo(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
 		m.state.Serial, m.state.Hash = 0, ""
 	} else {
 		intent.RRsets = rrsets
 		m.state.Intent = &intent
 	}
-	return outcome{event: Event{Outcome: OutcomeDrifted, Serial: at, State: m.state, Drift: drift}, unsaved: true}, len(drifted) > 0 ||
-		behind
+	event := delivery.Event{Outcome: delivery.OutcomeDrifted, Serial: at, State: m.state, Drift: drift}
+	return outcome{event: event, unsaved: true}, len(drifted) > 0 || behind
 }
 
 // countDrift counts each RRset once that the provider does not hold, until it is mended, and those of others that came
 // since the last comparison.
-func (m *memory) countDrift(f *facts, drift Drift) {
+func (m *memory) countDrift(f *facts, drift delivery.Drift) {
 	others := 0
 	if m.drift.known {
 		others = max(0, len(drift.Foreign)-m.drift.others)
 	}
-	before, now := m.drift.rrsets, map[RRsetKey]bool{}
-	countNew := func(sets []RRset) (count int) {
+	before, now := m.drift.rrsets, map[delivery.RRsetKey]bool{}
+	countNew := func(sets []delivery.RRset) (count int) {
 		for _, set := range sets {
 			if now[set.Key()] = true; !before[set.Key()] {
 				count++
@@ -349,31 +349,31 @@ func (m *memory) countDrift(f *facts, drift Drift) {
 
 // notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
 // is, so Ready stays, unless the provider says that it has no such zone, or that its servers are none to deliver to.
-func (m *memory) notCompared(f *facts, drift Drift, err error) (done outcome, anything bool) {
-	if errors.Is(err, ErrCannotList) {
+func (m *memory) notCompared(f *facts, drift delivery.Drift, err error) (done outcome, anything bool) {
+	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
 		if m.requested(f) {
-			m.state.Drifted = Condition{Unknown, ReasonCannotList, "the provider cannot say what it holds"}
+			m.state.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot say what it holds")
 		}
 		return m.reportComparison(f)
 	}
-	e := asError(err)
-	if e.Reason == ReasonZoneNotFound {
+	e := delivery.AsError(err)
+	if e.Reason == delivery.ReasonZoneNotFound {
 		f.settled = false
 		m.loseZone(f.view.serial, f.now)
-		return m.recordFailure(f, f.view.serial, Report{}, e), true
+		return m.recordFailure(f, f.view.serial, delivery.Report{}, e), true
 	}
-	if e.Reason == ReasonInvalidConfiguration && drift.Servers != nil {
+	if e.Reason == delivery.ReasonInvalidConfiguration && drift.Servers != nil {
 		f.settled = false
-		return m.recordFailure(f, f.view.serial, Report{Servers: drift.Servers}, e), true
+		return m.recordFailure(f, f.view.serial, delivery.Report{Servers: drift.Servers}, e), true
 	}
 	if e.WholeClass {
 		f.pause = e
 	}
 	m.due[dueCompare] = f.now.Add(f.jitter(min(f.class.DriftInterval, f.config.Backoff.Slow)))
-	if m.state.Drifted.Status != True {
-		m.state.Drifted = Condition{Unknown, e.Reason, e.Message}
+	if m.state.Drifted.Status != delivery.True {
+		m.state.Drifted = newCondition(delivery.Unknown, e.Reason, e.Message)
 	}
 	return m.reportComparison(f)
 }
@@ -382,13 +382,14 @@ func (m *memory) notCompared(f *facts, drift Drift, err error) (done outcome, an
 // out, and news. That the provider holds the zone is none.
 func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
 	next := m.state
-	sameServers := slices.EqualFunc(m.stored.Servers, next.Servers, Server.alike) // They may come and go.
-	if !m.requested(f) && sameServers && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True &&
-		m.stored.Drifted.Status != Unknown {
+	sameServers := slices.EqualFunc(m.stored.Servers, next.Servers, delivery.Server.Alike) // They may come and go.
+	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.stored.Drifted.Status != delivery.True &&
+		m.stored.Drifted.Status != delivery.Unknown {
 		return outcome{}, false
 	}
 	next.Request = f.zone.Request
-	return outcome{state: next, event: Event{Outcome: OutcomeCompared, Serial: next.Serial, OfClass: f.pause}, ifNew: true}, true
+	event := delivery.Event{Outcome: delivery.OutcomeCompared, Serial: next.Serial, OfClass: f.pause}
+	return outcome{state: next, event: event, ifNew: true}, true
 }
 
 // A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the
@@ -401,43 +402,43 @@ const (
 
 // isAbsent reports whether the provider, which answers so when it is asked to withdraw a zone, is taken not to have it
 // any more.
-func (m *memory) isAbsent(f *facts, e *Error) bool {
+func (m *memory) isAbsent(f *facts, e *delivery.Error) bool {
 	since := m.state.Error
-	if e.Reason != ReasonZoneNotFound {
+	if e.Reason != delivery.ReasonZoneNotFound {
 		m.absent = 0
 		return false
 	}
 	m.absent++
-	return since != nil && since.same(e) && f.began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
+	return since != nil && sameReason(since, e) && f.began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
 // forgetDelivery forgets a delivery of which nothing is at the provider any more.
 func (m *memory) forgetDelivery(f *facts, absent name.Name) outcome {
 	f.settled, f.again = true, f.wanted() // what is wanted all the same begins anew
-	event := Event{Outcome: OutcomeWithdrawn, Serial: m.state.Serial, Absent: absent}
-	m.loaded, m.stored, m.state, m.unsaved = false, State{}, State{}, nil
+	event := delivery.Event{Outcome: delivery.OutcomeWithdrawn, Serial: m.state.Serial, Absent: absent}
+	m.loaded, m.stored, m.state, m.unsaved = false, delivery.State{}, delivery.State{}, nil
 	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
 	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueView)
 	return outcome{event: event, unsaved: true}
 }
 
 // stateWithdrawing is the state while the zone is withdrawn with a plan.
-func (m *memory) stateWithdrawing(f *facts, at serial.Serial) State {
+func (m *memory) stateWithdrawing(f *facts, at serial.Serial) delivery.State {
 	next := m.state
-	intent := Intent{Serial: at, From: cmp.Or(m.state.from(), at), Holder: f.config.Identity, Unlisted: true}
+	intent := delivery.Intent{Serial: at, From: cmp.Or(m.state.Earliest(), at), Holder: f.config.Identity, Unlisted: true}
 	if m.state.Intent != nil {
 		intent.RRsets, intent.Unlisted = m.state.Intent.RRsets, m.state.Intent.Unlisted
 	}
 	next.Intent = &intent
-	next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
+	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, "the zone is being withdrawn")
 	next.Hash = "" // The confirmed content does not stand any more.
-	next.Drifted, next.Drift = Condition{}, nil
+	next.Drifted, next.Drift = delivery.Condition{}, nil
 	return next
 }
 
 // stateStopped is the state that an attempt leaves behind which ends between two calls. owed says that it is to be
 // stored: no call is on its way, so no worker has to wait for one.
-func (m *memory) stateStopped(f *facts) (next State, owed bool) {
+func (m *memory) stateStopped(f *facts) (next delivery.State, owed bool) {
 	next = m.state
 	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
 	return next, !m.due.isSet(dueRepeat)
@@ -458,9 +459,9 @@ func (m *memory) retryStore(f *facts, fenced bool) {
 func (m *memory) awaitClass(f *facts) { m.due[dueRetry] = f.began.Add(f.jitter(time.Second)) }
 
 // inheritState goes on from the state of another class that has brought the zone to the same place.
-func (m *memory) inheritState(f *facts, theirs State) {
+func (m *memory) inheritState(f *facts, theirs delivery.State) {
 	// The changes that it had begun and did not write down are those of the zone since.
-	intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
+	intent := delivery.Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
 	if theirs.Intent != nil {
 		if intent = *theirs.Intent; intent.Holder != "" {
 			intent.Holder, m.due[dueRepeat] = "", f.began.Add(f.config.repeatAfter())
@@ -471,17 +472,56 @@ func (m *memory) inheritState(f *facts, theirs State) {
 }
 
 // nameTaken is why a zone is not delivered under its name.
-func nameTaken(zone name.Name) *Error {
-	return Errorf(ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, "+
+func nameTaken(zone name.Name) *delivery.Error {
+	return delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, "+
 		"and the class has one zone of a name, whatever their views; "+
 		"this one is delivered when that one leaves: remove one of both, or deliver it by another class", zone)
 }
 
-func keysOf(lists ...[]RRset) []RRsetKey {
-	var keys []RRsetKey
+func keysOf(lists ...[]delivery.RRset) []delivery.RRsetKey {
+	var keys []delivery.RRsetKey
 	for _, set := range slices.Concat(lists...) {
 		keys = append(keys, set.Key())
 	}
-	slices.SortFunc(keys, RRsetKey.Compare)
+	slices.SortFunc(keys, delivery.RRsetKey.Compare)
 	return keys
+}
+
+func newCondition(status delivery.Status, reason delivery.Reason, message string) delivery.Condition {
+	return delivery.Condition{Status: status, Reason: reason, Message: message}
+}
+
+// describeFailure says in a state what failed since when.
+func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
+	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Time: since}
+	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
+}
+
+// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
+const maxListed = 256
+
+// describeDrift says in a state what provider and zone differ in, as far as is known.
+func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
+	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
+	if len(keys) == 0 {
+		s.Drift, s.Drifted = nil, newCondition(delivery.False, delivery.ReasonCompared,
+			"the provider held the zone when they were compared last, or was given what it lacked")
+		return
+	}
+	s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, fmt.Sprintf("the provider does not hold %s, which it did%s; "+
+		"Ready says why it is not mended", keys[0], moreRRsets(len(keys)-1)))
+}
+
+// moreRRsets is what follows the first of several.
+func moreRRsets(more int) string {
+	if more < 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more RRsets)", more)
+}
+
+// sameReason reports whether a failure is for the reason of the one before. The Message that a Store keeps is not the
+// provider's.
+func sameReason(s *delivery.StateError, e *delivery.Error) bool {
+	return s.Reason == e.Reason && s.Code == e.Code
 }

@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"maps"
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -27,8 +28,8 @@ func (m *memory) knowsAside() bool {
 }
 
 // listOwed are the RRsets that were refused, as far as they are known.
-func (m *memory) listOwed() map[RRsetKey]bool {
-	owed := map[RRsetKey]bool{}
+func (m *memory) listOwed() map[delivery.RRsetKey]bool {
+	owed := map[delivery.RRsetKey]bool{}
 	if m.knowsAside() {
 		for key := range m.refused.aside {
 			owed[key] = true
@@ -44,15 +45,15 @@ func (m *memory) listOwed() map[RRsetKey]bool {
 // setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
 // something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
 // what was in it.
-func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.Time) *Intent {
-	m.refused.aside = map[RRsetKey]*Error{}
+func (m *memory) setAside(t tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
-		m.refused.aside[failure.key()] = failure.Err
+		m.refused.aside[failure.Key()] = failure.Err
 	}
 	stood, fresh := t.splitFailed(failed)
-	intent := &Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
+	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
 	if len(stood) > 0 {
-		intent.From = t.before.from()
+		intent.From = t.before.Earliest()
 	}
 	if len(m.refused.aside) > maxListed {
 		intent.Unlisted = true
@@ -61,41 +62,43 @@ func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.
 		}
 		intent.RRsets = intent.RRsets[:maxListed]
 	}
-	slices.SortFunc(intent.RRsets, RRsetKey.Compare)
+	slices.SortFunc(intent.RRsets, delivery.RRsetKey.Compare)
 	return intent
 }
 
 // inTurn is the state that plans are made from: of what is set aside they have those whose turn it is.
-func (m *memory) inTurn() State {
+func (m *memory) inTurn() delivery.State {
 	state := m.state
 	if !m.knowsAside() {
 		return state
 	}
 	if len(m.refused.turn) == 0 {
-		m.refused.turn = slices.SortedFunc(maps.Keys(m.refused.aside), RRsetKey.Compare)
+		m.refused.turn = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
 	}
-	state.Intent = &Intent{Serial: state.Intent.Serial, From: state.from(), RRsets: m.refused.turn[:min(maxInTurn, len(m.refused.turn))]}
+	turn := m.refused.turn[:min(maxInTurn, len(m.refused.turn))]
+	state.Intent = &delivery.Intent{Serial: state.Intent.Serial, From: state.Earliest(), RRsets: turn}
 	return state
 }
 
 // turnTo has RRsets that the provider lost tried before those that it refused.
-func (m *memory) turnTo(lost []RRsetKey) {
-	again := map[RRsetKey]bool{}
+func (m *memory) turnTo(lost []delivery.RRsetKey) {
+	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
-		again[key], m.refused.aside[key] = true, Errorf(ReasonServerError, "the provider does not have it any more; it is delivered again")
+		again[key] = true
+		m.refused.aside[key] = delivery.Errorf(delivery.ReasonServerError, "the provider does not have it any more; it is delivered again")
 	}
-	m.refused.turn = slices.Concat(lost, slices.DeleteFunc(m.refused.turn, func(key RRsetKey) bool { return again[key] }))
+	m.refused.turn = slices.Concat(lost, slices.DeleteFunc(m.refused.turn, func(key delivery.RRsetKey) bool { return again[key] }))
 }
 
 // withAside adds to what was refused in an attempt what stays set aside. carriedOut says that what had its turn is
 // answered.
-func (m *memory) withAside(plans []Plan, failed []Failure, carriedOut bool) []Failure {
-	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan Plan) bool { return plan.Changes == nil }) {
+func (m *memory) withAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}
-	answered := map[RRsetKey]bool{}
+	answered := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
-		answered[failure.key()] = true
+		answered[failure.Key()] = true
 	}
 	if carriedOut {
 		for _, plan := range plans {
@@ -103,29 +106,29 @@ func (m *memory) withAside(plans []Plan, failed []Failure, carriedOut bool) []Fa
 				answered[change.After.Key()] = true
 			}
 		}
-		m.refused.turn = slices.DeleteFunc(m.refused.turn, func(key RRsetKey) bool { return answered[key] })
+		m.refused.turn = slices.DeleteFunc(m.refused.turn, func(key delivery.RRsetKey) bool { return answered[key] })
 	}
 	for key, err := range m.refused.aside {
 		if !answered[key] {
-			failed = append(failed, Failure{key.Name, key.Type, err})
+			failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 		}
 	}
-	slices.SortFunc(failed, func(one, other Failure) int { return one.key().Compare(other.key()) })
+	slices.SortFunc(failed, func(one, other delivery.Failure) int { return one.Key().Compare(other.Key()) })
 	return failed
 }
 
 // newRefusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most
 // urgent.
-func newRefusal(failed []Failure) *Error {
-	sum := &Error{Permanent: true}
+func newRefusal(failed []delivery.Failure) *delivery.Error {
+	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {
 		e := failure.Err
 		if e == nil {
-			e = &Error{Reason: ReasonServerError, Message: "refused without a reason"}
+			e = &delivery.Error{Reason: delivery.ReasonServerError, Message: "refused without a reason"}
 		}
 		if sum.Reason == "" {
 			sum.Reason, sum.Code, sum.Err = e.Reason, e.Code, e.Err
-			sum.Message = failure.key().String() + ": " + e.Message
+			sum.Message = failure.Key().String() + ": " + e.Message
 		}
 		if !e.Permanent {
 			sum.Permanent = false

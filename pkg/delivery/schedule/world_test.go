@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery_test
+package schedule_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -171,7 +172,7 @@ func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.S
 	s.mu.Lock()
 	if s.states[key].Version != state.Version {
 		s.mu.Unlock()
-		return "", delivery.ErrConflict
+		return "", schedule.ErrConflict
 	}
 	if s.writes++; state.Version == "" {
 		s.made[key] = time.Now()
@@ -243,7 +244,7 @@ func (e *events) eventsOf(uid string) []delivery.Event {
 
 // worker is a running Loop with its own view and memory.
 type worker struct {
-	*delivery.Loop
+	*schedule.Loop
 	views  *zoneview.Set
 	events *events
 	cancel context.CancelFunc
@@ -252,15 +253,15 @@ type worker struct {
 
 var workers int
 
-func startWorker(t *testing.T, store delivery.Store, views *zoneview.Set, change func(*delivery.Config)) *worker {
+func startWorker(t *testing.T, store schedule.Store, views *zoneview.Set, change func(*schedule.Config)) *worker {
 	t.Helper()
 	workers++
 	w := &worker{views: views, events: &events{}, done: make(chan struct{})}
-	config := delivery.Config{Identity: fmt.Sprint("worker-", workers), Views: views, Store: store, Observer: w.events}
+	config := schedule.Config{Identity: fmt.Sprint("worker-", workers), Views: views, Store: store, Observer: w.events}
 	if change != nil {
 		change(&config)
 	}
-	loop := must.Get(delivery.New(config))(t)
+	loop := must.Get(schedule.New(config))(t)
 	w.Loop = loop
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel

@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/precedence"
 )
@@ -16,13 +17,13 @@ import (
 // Zones are, so two deliveries of the name would mix their records there (H7). A delivery has the name of its state and
 // the one that it claimed to begin with. It is guarded by Loop.mu.
 type names struct {
-	rights map[Key]*right
+	rights map[delivery.Key]*right
 	// holders in the order of their rights: the first has the name. There are more only where more had it before this
 	// process began.
 	holders map[className][]*right
 	// awaited are the deliveries that want a name which another one has, awaits the name that each of them wants.
-	awaited map[className][]Key
-	awaits  map[Key]name.Name
+	awaited map[className][]delivery.Key
+	awaits  map[delivery.Key]name.Name
 }
 
 // className is a name in a class.
@@ -33,7 +34,7 @@ type className struct {
 
 // right of a delivery: of two of a name, the one that was made first has it.
 type right struct {
-	key  Key
+	key  delivery.Key
 	rank precedence.Rank
 	has  []name.Name
 	// claimed is the name that the zone is delivered under, also where nothing is stored yet.
@@ -43,7 +44,7 @@ type right struct {
 }
 
 func newNames() names {
-	return names{map[Key]*right{}, map[className][]*right{}, map[className][]Key{}, map[Key]name.Name{}}
+	return names{map[delivery.Key]*right{}, map[className][]*right{}, map[className][]delivery.Key{}, map[delivery.Key]name.Name{}}
 }
 
 func (r *right) before(other *right) int {
@@ -51,7 +52,7 @@ func (r *right) before(other *right) int {
 }
 
 // of is the right of a delivery, made at the first look.
-func (n *names) of(key Key) *right {
+func (n *names) of(key delivery.Key) *right {
 	r := n.rights[key]
 	if r == nil {
 		r = &right{key: key, rank: precedence.Rank{Since: time.Now()}}
@@ -69,7 +70,7 @@ func (n *names) first(at className) *right {
 }
 
 // setNames says all names that a delivery has, and returns the deliveries that waited for one that it has no more.
-func (n *names) setNames(r *right, has []name.Name) (waited []Key) {
+func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
 			continue
@@ -92,14 +93,15 @@ func (n *names) setNames(r *right, has []name.Name) (waited []Key) {
 }
 
 // setAwaited has a delivery wait for a name and for no other; the zero Name: for none.
-func (n *names) setAwaited(key Key, zone name.Name) {
+func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	before := n.awaits[key]
 	if before == zone {
 		return
 	}
 	if !before.IsZero() {
 		at := className{key.Class, before}
-		if n.awaited[at] = slices.DeleteFunc(n.awaited[at], func(other Key) bool { return other == key }); len(n.awaited[at]) == 0 {
+		n.awaited[at] = slices.DeleteFunc(n.awaited[at], func(other delivery.Key) bool { return other == key })
+		if len(n.awaited[at]) == 0 {
 			delete(n.awaited, at)
 		}
 		delete(n.awaits, key)
@@ -114,7 +116,7 @@ func (n *names) setAwaited(key Key, zone name.Name) {
 // keepNames says the names that a delivery has by its states, beside the one that it claimed, and returns the
 // deliveries that waited for one that it has no more. leaving says that it claims and awaits none, over that it has
 // none.
-func (n *names) keepNames(key Key, states []State, leaving, over bool) (waited []Key) {
+func (n *names) keepNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.ours = true
 	if leaving || over {

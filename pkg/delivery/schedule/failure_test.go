@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery_test
+package schedule_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -108,7 +109,7 @@ func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
 		var log strings.Builder
-		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) {
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) {
 			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		s.failWrites(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
@@ -524,7 +525,7 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 		s.worker.stop()
 		s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
 		s.class.Provider = s.memory
-		s.worker = startWorker(s.T, s.store, zoneview.NewSet(zoneview.Config{}), func(c *delivery.Config) {
+		s.worker = startWorker(s.T, s.store, zoneview.NewSet(zoneview.Config{}), func(c *schedule.Config) {
 			c.Left = func(_ context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 				if uid != "z" || since != confirmed {
 					t.Errorf("asked for what %s had since %d, want z and %d", uid, since, confirmed)
@@ -557,7 +558,7 @@ func (c *counts) addCount(what string, n int) {
 	c.counts[what] += n
 }
 
-func (c *counts) Called(call delivery.Call) {
+func (c *counts) Called(call schedule.Call) {
 	c.addCount(fmt.Sprint(call.Class, " ", call.Method, " ", call.Reason), 1)
 }
 
@@ -577,7 +578,7 @@ func TestLoop_metrics(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
 		metrics := &counts{counts: map[string]int{}}
-		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Metrics = metrics })
 		s.beginScene()
 		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		for i := range 3 {
@@ -617,7 +618,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		}
 		restart := func() {
 			s.worker.stop()
-			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
+			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Metrics = metrics })
 			s.store.tellWorker(s.worker)
 			s.beginScene()
 		}

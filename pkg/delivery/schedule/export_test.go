@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -17,12 +18,12 @@ import (
 // answer, the story says.
 type Story struct {
 	Config Config
-	Zone   Zone
-	Class  Class
+	Zone   delivery.Zone
+	Class  delivery.Class
 	Now    time.Time
 	// Snapshot is what there is of the zone, nil for nothing.
 	Snapshot *zoneview.Snapshot
-	Stored   State
+	Stored   delivery.State
 	// Taken: another zone has the name. Awaited, Given: another one waits for it, or has it first. Replaced: the
 	// classes in force have the zone.
 	Taken, Awaited, Given, Replaced bool
@@ -79,10 +80,10 @@ func (s *Story) describeAction() string {
 		}
 	case doWithdraw:
 		what += " " + s.m.state.Zone.String()
-		s.saveState(s.m.stateWithdrawing(&s.f, s.m.state.Serial).begun(s.Now))
+		s.saveState(beginState(s.m.stateWithdrawing(&s.f, s.m.state.Serial), s.Now))
 	case doDeliver:
 		var err error
-		s.tried, err = s.m.planDelivery(&s.f, s.act.repeat, func(from State) ([]Plan, error) {
+		s.tried, err = s.m.planDelivery(&s.f, s.act.repeat, func(from delivery.State) ([]delivery.Plan, error) {
 			return s.Config.makePlans(context.Background(), from, s.Snapshot)
 		})
 		if err != nil {
@@ -90,10 +91,10 @@ func (s *Story) describeAction() string {
 		}
 		if next, covered := s.m.stateDelivering(&s.f, s.tried); !covered {
 			// The fence records the intent before the first call.
-			s.unasked = func(stored, known, state State) func() {
+			s.unasked = func(stored, known, state delivery.State) func() {
 				return func() { s.Stored, s.m.stored, s.m.state = stored, known, state }
 			}(s.Stored, s.m.stored, s.m.state)
-			s.saveState(next.begun(s.Now))
+			s.saveState(beginState(next, s.Now))
 		}
 		for _, plan := range s.tried.plans {
 			what += " " + describeState(plan)
@@ -103,7 +104,7 @@ func (s *Story) describeAction() string {
 }
 
 // describeState returns a plan in a line.
-func describeState(plan Plan) string {
+func describeState(plan delivery.Plan) string {
 	if plan.Changes == nil {
 		count := 0
 		for range plan.All {
@@ -132,7 +133,7 @@ func describeState(plan Plan) string {
 	return text
 }
 
-func (s *Story) saveState(next State) {
+func (s *Story) saveState(next delivery.State) {
 	next.Version = "stored"
 	s.Stored = next
 	s.m.keepStored(next)
@@ -152,14 +153,14 @@ func (s *Story) carryOut() (more bool) {
 	case doLookUp:
 		f.lookedUp = true
 	case doTakeOver:
-		var touched []RRsetKey
+		var touched []delivery.RRsetKey
 		once := false
 		if m.state.Intent == nil {
 			touched, once = s.Config.findTouched(context.Background(), s.Zone.UID, m.state.Serial, s.Snapshot)
 		}
 		m.takeOver(f, touched, once, s.act.quiet)
 	case doFail:
-		s.concludeAttempt(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
+		s.concludeAttempt(m.recordFailure(f, f.serial(m), delivery.Report{}, s.act.err))
 		return false
 	case doForget:
 		s.forget(name.Name{})
@@ -180,14 +181,14 @@ func (s *Story) concludeAttempt(done outcome) string {
 		said += ", recovered"
 	}
 	for _, failure := range done.event.Failed {
-		said += fmt.Sprintf(", %s is refused", failure.key())
+		said += fmt.Sprintf(", %s is refused", failure.Key())
 	}
 	return said
 }
 
 // Confirmed is that a provider has done what it was asked, but for some RRsets.
-func (s *Story) Confirmed(failed ...Failure) []string {
-	report := Report{Failed: failed}
+func (s *Story) Confirmed(failed ...delivery.Failure) []string {
+	report := delivery.Report{Failed: failed}
 	if s.Snapshot != nil {
 		report.Confirmed = s.Snapshot.Serial()
 	}
@@ -198,7 +199,7 @@ func (s *Story) Confirmed(failed ...Failure) []string {
 func (s *Story) Unasked() { s.unasked() }
 
 // Answer is what the provider says of what it was asked last.
-func (s *Story) Answer(report Report, err error) []string {
+func (s *Story) Answer(report delivery.Report, err error) []string {
 	m, f := &s.m, &s.f
 	f.now = s.Now
 	var said string
@@ -218,21 +219,21 @@ func (s *Story) concludeWithdrawal(err error) string {
 	if err == nil {
 		return s.forget(name.Name{})
 	}
-	e, zone := asError(err), m.state.Zone
+	e, zone := delivery.AsError(err), m.state.Zone
 	if !m.isAbsent(f, e) {
-		return s.concludeAttempt(m.recordFailure(f, m.state.Serial, Report{}, e))
+		return s.concludeAttempt(m.recordFailure(f, m.state.Serial, delivery.Report{}, e))
 	}
 	return s.forget(zone) + fmt.Sprintf(", %s is not there any more", zone)
 }
 
 func (s *Story) forget(absent name.Name) string {
 	said := s.concludeAttempt(s.m.forgetDelivery(&s.f, absent))
-	s.Stored, s.withdrawnNow = State{}, true
+	s.Stored, s.withdrawnNow = delivery.State{}, true
 	return said
 }
 
 // Compared is what the provider holds.
-func (s *Story) Compared(drift Drift, err error) []string {
+func (s *Story) Compared(drift delivery.Drift, err error) []string {
 	if s.act.do != doVerify {
 		return []string{"the provider was asked for no comparison"}
 	}

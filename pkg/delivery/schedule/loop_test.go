@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery_test
+package schedule_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
@@ -191,7 +192,7 @@ func TestLoop_callOnTheWireIsOverwritten_F22(t *testing.T) {
 }
 
 func callOnTheWire(t *testing.T, call, repeated time.Duration) {
-	patient := func(c *delivery.Config) { c.CallTimeout = call }
+	patient := func(c *schedule.Config) { c.CallTimeout = call }
 	store, server := newStore(), deliverytest.NewServer()
 	oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
 	zone := newWriter(t, "z", "example.org.", oldView, newView)
@@ -243,7 +244,7 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 func TestLoop_callTimeout(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
-		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.CallTimeout = 30 * time.Second })
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.CallTimeout = 30 * time.Second })
 		takes := 29 * time.Second
 		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Applied {
@@ -562,7 +563,7 @@ func TestLoop_restart(t *testing.T) {
 			before := len(s.server.Writes())
 			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
 			s.class.Provider = s.memory
-			s.worker = startWorker(s.T, s.store, views, func(c *delivery.Config) {
+			s.worker = startWorker(s.T, s.store, views, func(c *schedule.Config) {
 				if reaches {
 					c.History = readHistory(master)
 				}
@@ -698,7 +699,7 @@ func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		s.beginScene()
-		want := []delivery.ClassStatus{{Name: "main", Zones: 1, Failing: 1, Oldest: time.Now()}}
+		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Failing: 1, Oldest: time.Now()}}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}

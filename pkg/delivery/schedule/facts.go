@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
@@ -38,7 +39,7 @@ type action struct {
 	// nothing of the worker that doTakeOver takes over is on its way.
 	repeat, quiet bool
 	// err is that of doFail.
-	err *Error
+	err *delivery.Error
 	// settled says that nothing is left to deliver, and notable that doWait may have to be looked into.
 	settled, notable bool
 }
@@ -69,8 +70,8 @@ type facts struct {
 	random func(n int64) int64
 	config *Config
 
-	zone  Zone
-	class Class
+	zone  delivery.Zone
+	class delivery.Class
 	// revision is that of the class. woken says that something that it waited for has come.
 	revision int
 	woken    bool
@@ -87,14 +88,14 @@ type facts struct {
 	// repair that this is to be mended.
 	inherited, claimed, taken bool
 	lookedUp                  bool
-	left                      []RRsetKey
+	left                      []delivery.RRsetKey
 	compared, repair          bool
-	owed                      map[RRsetKey]bool
+	owed                      map[delivery.RRsetKey]bool
 
 	// The result. settled says that nothing is left to deliver, worked that the provider did what it was asked,
 	// and again that there is more to do right after this attempt. pause is why every zone of the class is to wait.
 	settled, worked, again bool
-	pause                  *Error
+	pause                  *delivery.Error
 	counts                 counts
 }
 
@@ -115,7 +116,7 @@ func (f *facts) wanted() bool {
 // retains reports whether what the zone leaves behind may stay at the provider (S8.4).
 func (f *facts) retains() bool { return f.zone.Retain && f.class.AllowRetain }
 
-func (f *facts) jitter(d time.Duration) time.Duration { return jitter(d, f.random) }
+func (f *facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.random) }
 
 // serial is that of the zone, or what the provider has of one that is to go.
 func (f *facts) serial(m *memory) serial.Serial {

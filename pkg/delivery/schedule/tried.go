@@ -1,33 +1,36 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
+	"iter"
 	"maps"
 	"slices"
+
+	"kubi.zone/kubizone/pkg/delivery"
 )
 
 // tried is what an attempt has the provider carry out.
 type tried struct {
-	plans []Plan
+	plans []delivery.Plan
 	// intent is what carrying them out may leave half written.
-	intent Intent
+	intent delivery.Intent
 	// repeat says that what was written when an intent was taken over is written once more.
 	repeat bool
 	// before is the state that the plans lead from, owed what was refused before.
-	before State
-	owed   map[RRsetKey]bool
+	before delivery.State
+	owed   map[delivery.RRsetKey]bool
 }
 
 // planDelivery plans an attempt. makePlans makes those that lead from a state to what is to be delivered.
-func (m *memory) planDelivery(f *facts, repeat bool, makePlans func(from State) ([]Plan, error)) (tried, error) {
+func (m *memory) planDelivery(f *facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (tried, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.inTurn())
 	if err != nil {
 		return tried{}, err
 	}
-	intent := Intent{Serial: f.view.serial, From: f.view.serial, Holder: f.config.Identity}
+	intent := delivery.Intent{Serial: f.view.serial, From: f.view.serial, Holder: f.config.Identity}
 	if m.state.Intent != nil {
 		intent.From = m.state.Intent.From
 	} else if m.state.Serial != 0 {
@@ -44,7 +47,7 @@ func (m *memory) planDelivery(f *facts, repeat bool, makePlans func(from State) 
 	}
 	for n := range plans {
 		if plans[n].Delivered = m.state.Serial != 0; m.knowsAside() {
-			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), RRsetKey.Compare)
+			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
 		}
 	}
 	t := tried{plans: plans, intent: intent, repeat: repeat, before: m.state, owed: f.owed}
@@ -56,7 +59,7 @@ func (m *memory) planDelivery(f *facts, repeat bool, makePlans func(from State) 
 
 // stateDelivering is the state while an attempt is carried out. covered says that what is stored lets this worker go on
 // from there without recording it: another worker finds what it leaves half written by the changes of the zone since.
-func (m *memory) stateDelivering(f *facts, t tried) (next State, covered bool) {
+func (m *memory) stateDelivering(f *facts, t tried) (next delivery.State, covered bool) {
 	next, stored := m.state, &m.stored
 	next.Zone, next.Target, next.Intent = t.plans[0].Zone, f.class.Target, &t.intent
 	return next, len(t.plans) == 1 && t.plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
@@ -66,25 +69,25 @@ func (m *memory) stateDelivering(f *facts, t tried) (next State, covered bool) {
 
 // splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
 // in its history, and others.
-func (t tried) splitFailed(failed []Failure) (stood, fresh []RRsetKey) {
+func (t tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	had := map[RRsetKey]bool{}
+	had := map[delivery.RRsetKey]bool{}
 	for _, plan := range t.plans {
 		for _, change := range plan.Changes {
 			had[change.After.Key()] = had[change.After.Key()] || len(change.Before.Data) > 0
 		}
 		for _, step := range plan.History {
 			for _, entry := range slices.Concat(step.Removed, step.Added) {
-				had[RRsetKey{entry.Name, entry.Type}] = true
+				had[delivery.RRsetKey{Name: entry.Name, Type: entry.Type}] = true
 			}
 		}
 	}
 	// An owed RRset of which the history keeps nothing was never there.
-	lags := t.before.from() != t.before.Serial
+	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
-		if key := failure.key(); had[key] && (lags || !t.owed[key]) {
+		if key := failure.Key(); had[key] && (lags || !t.owed[key]) {
 			stood = append(stood, key)
 		} else {
 			fresh = append(fresh, key)
@@ -95,22 +98,22 @@ func (t tried) splitFailed(failed []Failure) (stood, fresh []RRsetKey) {
 
 // splitZoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to
 // take; nil where it took one, or was asked for nothing but some that it refused before.
-func (t tried) splitZoneless(failures []Failure) *Error {
+func (t tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
 	}
-	failed := map[RRsetKey]*Error{}
+	failed := map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failures {
-		failed[failure.key()] = failure.Err
+		failed[failure.Key()] = failure.Err
 	}
-	var zoneless *Error
+	var zoneless *delivery.Error
 	for _, plan := range t.plans {
-		for set := range plan.puts() {
+		for set := range listPuts(plan) {
 			e, refused := failed[set.Key()]
 			if !refused {
 				return nil
 			}
-			if e != nil && e.Reason == ReasonZoneNotFound && (plan.Changes == nil || !t.owed[set.Key()]) {
+			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.owed[set.Key()]) {
 				zoneless = e
 			}
 		}
@@ -120,11 +123,11 @@ func (t tried) splitZoneless(failures []Failure) *Error {
 
 // halfWritten are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
 // Where they are more than an Intent lists, they are those that are owed.
-func halfWritten(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
+func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
 	}
-	var changed []RRsetKey
+	var changed []delivery.RRsetKey
 	for _, plan := range plans {
 		if plan.Changes == nil {
 			return rrsets, true
@@ -137,11 +140,25 @@ func halfWritten(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted boo
 }
 
 // addRRsets adds RRsets to those of an Intent, in order, unless there are too many then.
-func addRRsets(rrsets []RRsetKey, unlisted bool, more []RRsetKey) ([]RRsetKey, bool) {
+func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
-	slices.SortFunc(all, RRsetKey.Compare)
+	slices.SortFunc(all, delivery.RRsetKey.Compare)
 	if all = slices.Compact(all); len(all) > maxListed {
 		return rrsets, true
 	}
 	return all, unlisted
+}
+
+// listPuts are the RRsets that the provider is to take.
+func listPuts(p delivery.Plan) iter.Seq[delivery.RRset] {
+	if p.Changes == nil {
+		return p.All
+	}
+	return func(yield func(delivery.RRset) bool) {
+		for _, change := range p.Changes {
+			if len(change.After.Data) > 0 && !yield(change.After) {
+				return
+			}
+		}
+	}
 }

@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -15,9 +16,9 @@ type memory struct {
 	// loaded says that stored is what the Store has, and state what the delivery goes by; known that it was loaded
 	// once.
 	loaded, known bool
-	stored, state State
+	stored, state delivery.State
 	// unsaved is what may stand half written and no store knows of (beginUnrecorded).
-	unsaved *Intent
+	unsaved *delivery.Intent
 	// revision is that of the class; another one forgets failures. leaving says that the zone is being withdrawn.
 	revision int
 	leaving  bool
@@ -52,14 +53,14 @@ type refused struct {
 	times int
 	// aside is what was refused, and why, where that is more than the intent lists; nil where it is not, or not known
 	// since the state was loaded. turn are those of it that are still to be tried this time.
-	aside map[RRsetKey]*Error
-	turn  []RRsetKey
+	aside map[delivery.RRsetKey]*delivery.Error
+	turn  []delivery.RRsetKey
 }
 
 // driftCount is for metrics: rrsets are those that a comparison found to be missing or different and that are not
 // mended; others is how many of others the last one found, and counts from the second one on (known).
 type driftCount struct {
-	rrsets map[RRsetKey]bool
+	rrsets map[delivery.RRsetKey]bool
 	others int
 	known  bool
 }
@@ -67,7 +68,7 @@ type driftCount struct {
 // takeover of what another worker may have under way.
 type takeover struct {
 	// taken is its intent, which was taken over and stands in the store until the first write.
-	taken Intent
+	taken delivery.Intent
 	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
 	rested string
 	// whole says that the repeat is of all of the zone, since that was written when the intent was taken over and not
@@ -115,10 +116,10 @@ func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 func (m *memory) fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
 // loadState goes by what is stored, and on from what this process, me, left half written and could not store.
-func (m *memory) loadState(state State, me string) {
+func (m *memory) loadState(state delivery.State, me string) {
 	m.loaded, m.known, m.stored, m.state = true, true, state, state
 	m.refused.aside, m.refused.turn = nil, nil
-	m.drift.rrsets = map[RRsetKey]bool{}
+	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true
 	}
@@ -130,14 +131,14 @@ func (m *memory) loadState(state State, me string) {
 }
 
 // keepStored takes in that a state was stored.
-func (m *memory) keepStored(state State) { m.stored, m.state, m.unsaved = state, state, nil }
+func (m *memory) keepStored(state delivery.State) { m.stored, m.state, m.unsaved = state, state, nil }
 
 // beginUnrecorded takes in that from here on something may stand half written, and this process alone knows: it keeps
 // the intent of next until that is stored.
-func (m *memory) beginUnrecorded(next State) { m.state, m.unsaved = next, next.Intent }
+func (m *memory) beginUnrecorded(next delivery.State) { m.state, m.unsaved = next, next.Intent }
 
 // freeIntent is an intent whose RRsets are still owed and that no worker is writing.
-func (m *memory) freeIntent(intent *Intent, me string) *Intent {
+func (m *memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
 	}

@@ -1,50 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
 )
-
-// Backoff is when a failed delivery is tried again: after min(Base·2ⁿ, Max), less up to a fifth, for Attempts
-// times, then every Slow. The zero value of a field stands for 5 s, 60 s, 5, 10 min.
-type Backoff struct {
-	Base, Max time.Duration
-	Attempts  int
-	Slow      time.Duration
-}
-
-func (b Backoff) delay(attempt int) time.Duration {
-	if attempt >= b.Attempts {
-		return b.Slow
-	}
-	delay := b.Base
-	for range attempt {
-		if delay *= 2; delay >= b.Max {
-			break
-		}
-	}
-	return min(delay, b.Max)
-}
-
-// after is when what failed is tried again, after so many failures before.
-func (b Backoff) after(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
-	switch {
-	case e.RetryAfter > 0:
-		return e.RetryAfter
-	case e.Permanent || e.Reason == ReasonQuotaExceeded:
-		return jitter(b.Slow)
-	}
-	return jitter(b.delay(failures))
-}
-
-// jitter takes off up to a fifth, so that what failed together does not come back together. random is a number below n.
-func jitter(d time.Duration, random func(n int64) int64) time.Duration {
-	return d - time.Duration(random(int64(d)/5+1))
-}
 
 // job is run by a queue, by one worker at a time, when it is enqueued and when its timer fires.
 type job struct {
@@ -64,7 +29,7 @@ type job struct {
 type queue struct {
 	mu      *sync.Mutex
 	workers int
-	backoff Backoff
+	backoff delivery.Backoff
 	// open says that jobs may run. probe asks whether a class that waits could go on (liftWait); it does not block.
 	open  func() bool
 	probe func()
@@ -186,7 +151,7 @@ func (q *queue) waitFor(wait time.Duration) {
 
 // endRun takes note of a run that ended, which met the class as it was at revision. pause says that its provider
 // wants every job to wait, worked that it did what it was asked.
-func (q *queue) endRun(j *job, revision int, pause *Error, worked bool) {
+func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
 	if q.of[j.tenant]--; q.of[j.tenant] == 0 {
@@ -205,7 +170,7 @@ func (q *queue) endRun(j *job, revision int, pause *Error, worked bool) {
 			q.health = healthAsked
 		}
 		if delay <= 0 {
-			delay = jitter(q.backoff.delay(q.failures), rand.Int64N)
+			delay = delivery.Jitter(q.backoff.Delay(q.failures), rand.Int64N)
 		}
 		q.failures++
 		q.until, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)

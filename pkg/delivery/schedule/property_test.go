@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery_test
+package schedule_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -167,7 +168,7 @@ func runConvergence(t *testing.T, seed uint64) {
 		for snapshot := range master.All() {
 			views.Put(snapshot, true)
 		}
-		w := startWorker(t, mortal{store, died, begun}, views, func(c *delivery.Config) {
+		w := startWorker(t, mortal{store, died, begun}, views, func(c *schedule.Config) {
 			c.History = readHistory(master)
 			c.Workers = 4 // two of a tenant
 		})

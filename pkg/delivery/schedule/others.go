@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package schedule
 
 import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/precedence"
 )
@@ -14,7 +15,7 @@ import (
 // Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what
 // another worker changes. It has its names until the Loop sees otherwise, and of two that have the same one the one
 // that was made earlier has it; id is for those of one moment.
-func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
+func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.names.of(key)
@@ -32,7 +33,7 @@ func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
 }
 
 // wakeAll has deliveries try again at once that waited for a name. It is called with mu held.
-func (l *Loop) wakeAll(keys []Key) {
+func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
 			i := z.items[key.Class]
@@ -49,7 +50,7 @@ func (l *Loop) keep(i *item) {
 	if !i.known && !over {
 		return // what it has is what was told
 	}
-	l.wakeAll(l.names.keepNames(i.key, []State{i.state, i.stored}, i.leaving && i.loaded, over))
+	l.wakeAll(l.names.keepNames(i.key, []delivery.State{i.state, i.stored}, i.leaving && i.loaded, over))
 }
 
 // othersOf is what one delivery asks of the others of its class and its zone.

@@ -1,0 +1,51 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// oneState is a Store of one delivery.
+type oneState struct{ delivery.State }
+
+func (s *oneState) Load(context.Context, delivery.Key) (delivery.State, error) { return s.State, nil }
+func (s *oneState) Delete(context.Context, delivery.Key) error                 { return nil }
+func (s *oneState) Save(_ context.Context, _ delivery.Key, state delivery.State) (string, error) {
+	if state.Version != s.Version {
+		return "", ErrConflict
+	}
+	state.Version += "'"
+	s.State = state
+	return state.Version, nil
+}
+
+// A conflict is overcome where nothing of the delivery changed, and where another worker owes more than was loaded it
+// is not: what that one found missing would be forgotten.
+func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
+	lost := delivery.RRsetKey{Name: name.MustParse("a.example.org."), Type: 1}
+	also := delivery.RRsetKey{Name: name.MustParse("b.example.org."), Type: 1}
+	owed := &delivery.Intent{Serial: 1, From: 1, RRsets: []delivery.RRsetKey{lost}}
+	loaded := delivery.State{Version: "1", Serial: 1, Holder: "one", Intent: owed}
+	for what, test := range map[string]struct {
+		owed []delivery.RRsetKey
+		want error
+	}{
+		"the labels of the object": {[]delivery.RRsetKey{lost}, nil},
+		"what is owed of the zone": {[]delivery.RRsetKey{lost, also}, delivery.ErrFenced},
+	} {
+		store := &oneState{loaded}
+		store.Version, store.Intent = "2", &delivery.Intent{Serial: 1, From: 1, RRsets: test.owed}
+		l := lease{store: store, grace: time.Second, memory: &memory{stored: loaded, state: loaded}}
+		if err := l.saveState(t.Context(), loaded); !errors.Is(err, test.want) || err == nil != (test.want == nil) {
+			t.Errorf("%s changed: %v, want %v", what, err, test.want)
+		}
+	}
+}
