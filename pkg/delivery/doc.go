@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package delivery has the words in which zones are carried out to name servers and providers: the contract that a
-// provider keeps, what shall be delivered, what is known of each delivery, and what is told of it. Package schedule
-// acts on them. Beside it stand the kinds of providers, and dial, which bounds where they connect to.
+// provider keeps, what shall be delivered, what is known of each delivery, and what is told of it. Package plan
+// makes plans of these words and package schedule acts on them. Beside them stand the kinds of providers, and dial,
+// which bounds where they connect to.
 //
-// It promises with schedule: (1) A provider is asked for one plan of a zone at a time, and for none older than one it
+// It promises with these: (1) A provider is asked for one plan of a zone at a time, and for none older than one it
 // was asked for before: every write outside is fenced. (2) Data that a provider did not get from us is never removed by
 // us: an empty or foreign list answer deletes nothing. (3) An error says when the same thing is tried again; nothing is
 // given up for good. (4) One slow or broken zone, class or record holds up no other. (5) What may stand half written

@@ -214,7 +214,12 @@ var table = []row{
 		why: "the contract of providers and the words of a delivery: neither where zones come from nor what acts on them",
 	},
 	{
-		pkg: "pkg/delivery/schedule", may: []string{"pkg/delivery", "pkg/zoneview", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/delivery/plan", may: []string{"pkg/delivery", "pkg/zoneview", "pkg/dns/..."},
+		never: impure, avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "what leads from a state to a zone is read there and in its history: when it is carried out others say",
+	},
+	{
+		pkg: "pkg/delivery/schedule", may: []string{"pkg/delivery", "pkg/delivery/plan", "pkg/zoneview", "pkg/dns/...", "pkg/precedence"},
 		never: impure, avoid: []string{miekg},
 		why: "classes come in as values and statuses go out through an interface: it can run far from any cluster",
 	},
@@ -276,8 +281,8 @@ var table = []row{
 		why: "the control channel of BIND is a protocol of its own: it carries text, whatever it says",
 	},
 	{
-		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/schedule", "pkg/zoneview/...",
-			"api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/plan", "pkg/delivery/schedule",
+			"pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {

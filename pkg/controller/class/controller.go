@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 )
 
@@ -93,8 +94,8 @@ func New(config Config) (*Controller, error) {
 	}
 	past := history{config.Client, index}
 	c.loop, err = schedule.New(schedule.Config{
-		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,
-		Metrics: c.metrics, Logger: config.Logger, Lease: config.Lease,
+		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, Left: past.readLeft},
+		Store: c.store, Observer: c, Metrics: c.metrics, Logger: config.Logger, Lease: config.Lease,
 		CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	if err != nil {

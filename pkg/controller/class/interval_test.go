@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
@@ -34,7 +35,8 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		classes:    informer(&v1alpha1.DNSClass{}, nil),
 		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return keyOf(one).Class })}),
 	}
-	loop := must.Get(schedule.New(schedule.Config{Identity: "me", Views: zoneview.NewSet(zoneview.Config{}), Store: &store{}}))(t)
+	source := plan.Source{Views: zoneview.NewSet(zoneview.Config{})}
+	loop := must.Get(schedule.New(schedule.Config{Identity: "me", Source: source, Store: &store{}}))(t)
 	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: newQuestions()}
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {

@@ -75,7 +75,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 
 // findSnapshot finds what there is to deliver or to withdraw.
 func (a *attempt) findSnapshot() {
-	a.snapshot = a.config.findDeliverable(a.facts.zone)
+	a.snapshot = a.config.FindDeliverable(a.facts.zone)
 	if a.snapshot == nil && !a.facts.wanted() {
 		// As it was when it was frozen would be better; what is left of it names less.
 		if a.snapshot = a.last; a.snapshot == nil {
@@ -121,7 +121,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		var touched []delivery.RRsetKey
 		once := false
 		if m.state.Intent == nil {
-			touched, once = a.config.findTouched(ctx, a.key.UID, m.state.Serial, a.snapshot)
+			touched, once = a.config.FindTouched(ctx, a.key.UID, m.state.Serial, a.snapshot)
 		}
 		if begun := m.takeOver(f, touched, once, act.quiet); begun != nil {
 			a.config.Logger.Info("Taking over from another worker", "zone", m.state.Zone, "class", a.key.Class, "serial", begun.Serial,
@@ -129,7 +129,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		}
 		return true
 	case doLookUp:
-		f.lookedUp, f.left = true, a.config.readLeft(ctx, a.key.UID, m.state)
+		f.lookedUp, f.left = true, a.config.ReadLeft(ctx, a.key.UID, m.state)
 		return true
 	case doInherit:
 		f.inherited = true
@@ -230,7 +230,7 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
 	t, err := m.planDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
-		return a.config.makePlans(ctx, from, a.snapshot)
+		return a.config.MakePlans(ctx, from, a.snapshot)
 	})
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
@@ -239,7 +239,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	a.lease.prepareFence(m.stateDelivering(f, t))
 	var report delivery.Report
 	for _, plan := range t.plans {
-		plan.Servers = m.state.ServerNames()
+		a.completePlan(&plan)
 		var part delivery.Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
 			part, err = a.provider.Deliver(ctx, plan, a.lease.passFence)
@@ -260,6 +260,11 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	a.storeOutcome(ctx, done)
 }
 
+// completePlan adds to a plan what is not of the zone.
+func (a *attempt) completePlan(plan *delivery.Plan) {
+	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.state.ServerNames()
+}
+
 // compareProvider compares provider and zone. It reports whether there is something to repair.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	if err := a.lease.limiter.Wait(ctx); err != nil {
@@ -267,8 +272,9 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	}
 	var drift delivery.Drift
 	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
-		plan := a.config.basePlan(a.snapshot)
-		plan.Since, plan.Servers = plan.Serial, a.memory.state.ServerNames()
+		plan := a.config.PlanZone(a.snapshot)
+		plan.Since = plan.Serial
+		a.completePlan(&plan)
 		drift, err = a.provider.Verify(ctx, plan)
 		return err
 	})
@@ -290,12 +296,12 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 // withdrawZone ends a delivery: nothing of the zone stays at the provider.
 func (a *attempt) withdrawZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
-	plan, err := a.config.planWithdrawal(ctx, a.key.UID, m.state, a.snapshot, f.left)
+	plan, err := a.config.PlanWithdrawal(ctx, a.key.UID, m.state, a.snapshot, f.left)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	plan.Servers = m.state.ServerNames()
+	a.completePlan(&plan)
 	a.takesAway = true
 	a.lease.prepareFence(m.stateWithdrawing(f, plan.Serial), false)
 	var report delivery.Report

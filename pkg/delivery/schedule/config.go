@@ -5,29 +5,20 @@ package schedule
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/dns"
-	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
 // Config of a Loop.
 type Config struct {
 	// Identity of this process, never used by another one.
 	Identity string
-	// Views holds the zones; what is settled there is delivered (S7.2).
-	Views *zoneview.Set
-	// History says what each serial after since, up to until, did to a zone, for those that Views does not reach back
-	// to. Without it there is no other source. An error that wraps zoneview.ErrTrimmed says that it does not reach back
-	// either.
-	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left names what a zone that ended had since a serial (S3.7). Without it that is not known.
-	Left  func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
+	// Source has the zones.
+	plan.Source
 	Store Store
 	// Observer, Metrics and Logger are optional.
 	Observer Observer

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -73,8 +74,9 @@ func newStory(t *testing.T) *story {
 	s := &story{zone: newWriter(t, "z", "example.org.", views), views: views}
 	s.zone.putAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
 	s.Story = &schedule.Story{
-		Config: schedule.Config{Identity: "one", Views: views}.WithDefaults(), Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Zone: zoneOf("z", "main"), Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
+		Config: schedule.Config{Identity: "one", Source: plan.Source{Views: views}}.WithDefaults(),
+		Now:    time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Zone:   zoneOf("z", "main"), Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
 	}
 	s.updateView()
 	return s

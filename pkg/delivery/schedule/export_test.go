@@ -84,7 +84,7 @@ func (s *Story) describeAction() string {
 	case doDeliver:
 		var err error
 		s.tried, err = s.m.planDelivery(&s.f, s.act.repeat, func(from delivery.State) ([]delivery.Plan, error) {
-			return s.Config.makePlans(context.Background(), from, s.Snapshot)
+			return s.Config.MakePlans(context.Background(), from, s.Snapshot)
 		})
 		if err != nil {
 			return "deliver: " + err.Error()
@@ -156,7 +156,7 @@ func (s *Story) carryOut() (more bool) {
 		var touched []delivery.RRsetKey
 		once := false
 		if m.state.Intent == nil {
-			touched, once = s.Config.findTouched(context.Background(), s.Zone.UID, m.state.Serial, s.Snapshot)
+			touched, once = s.Config.FindTouched(context.Background(), s.Zone.UID, m.state.Serial, s.Snapshot)
 		}
 		m.takeOver(f, touched, once, s.act.quiet)
 	case doFail:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -257,7 +258,7 @@ func startWorker(t *testing.T, store schedule.Store, views *zoneview.Set, change
 	t.Helper()
 	workers++
 	w := &worker{views: views, events: &events{}, done: make(chan struct{})}
-	config := schedule.Config{Identity: fmt.Sprint("worker-", workers), Views: views, Store: store, Observer: w.events}
+	config := schedule.Config{Identity: fmt.Sprint("worker-", workers), Source: plan.Source{Views: views}, Store: store, Observer: w.events}
 	if change != nil {
 		change(&config)
 	}

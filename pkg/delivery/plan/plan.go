@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package plan
 
 import (
 	"context"
@@ -16,16 +16,28 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// findDeliverable is what of the zone is to be delivered, nil while there is nothing.
-func (c *Config) findDeliverable(zone delivery.Zone) *zoneview.Snapshot {
-	settled, ok := c.Views.Settled(zone.UID)
+// Source is where plans come from.
+type Source struct {
+	// Views holds the zones; what is settled there is delivered (S7.2).
+	Views *zoneview.Set
+	// History says what each serial after since, up to until, did to a zone, for those that Views does not reach back
+	// to. Without it there is no other source. An error that wraps zoneview.ErrTrimmed says that it does not reach back
+	// either.
+	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
+	// Left names what a zone that ended had since a serial (S3.7). Without it that is not known.
+	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
+}
+
+// FindDeliverable is what of the zone is to be delivered, nil while there is nothing.
+func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
+	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
 		return nil
 	}
 	if zone.Frozen == 0 || !settled.Serial().Ahead(zone.Frozen) {
 		return settled
 	}
-	steps, err := c.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
+	steps, err := s.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
 	if err != nil {
 		return nil // The content of then is not known any more; that of now must not go out.
 	}
@@ -38,25 +50,24 @@ func (c *Config) findDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 }
 
 // readChanges are what each serial after since did, up to until. No error but that there is no knowing.
-func (c *Config) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+func (s Source) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
 		return nil, nil
 	}
-	changes, err := c.Views.EntryChanges(uid, since, until)
-	if err != nil && c.History != nil {
-		changes, err = c.History(ctx, uid, since, until)
+	changes, err := s.Views.EntryChanges(uid, since, until)
+	if err != nil && s.History != nil {
+		changes, err = s.History(ctx, uid, since, until)
 	}
 	return changes, err
 }
 
-// basePlan is the plan of a whole zone.
-func (c *Config) basePlan(snapshot *zoneview.Snapshot) delivery.Plan {
+// PlanZone is the plan of a whole zone. What bounds a call, and which servers the class has, the caller adds to a plan.
+func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	soa := snapshot.SOA()
 	return delivery.Plan{
 		Zone: snapshot.FQDN(), UID: snapshot.Zone().UID, Serial: snapshot.Serial(), Hash: snapshot.Hash(),
-		SOA:         delivery.RRset{Name: soa.Name, Type: soa.Type, TTL: soa.TTL, Data: []string{soa.Data}},
-		All:         delivery.GroupRRsets(snapshot.Entries()),
-		CallTimeout: c.CallTimeout,
+		SOA: delivery.RRset{Name: soa.Name, Type: soa.Type, TTL: soa.TTL, Data: []string{soa.Data}},
+		All: delivery.GroupRRsets(snapshot.Entries()),
 	}
 }
 
@@ -68,15 +79,15 @@ func listOwed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// makePlans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
+// MakePlans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
 // second one, of what may stand there and shall not.
-func (c *Config) makePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
-	plan := c.basePlan(snapshot)
+func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
+	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
 	if intent == nil {
 		if state.Serial != 0 {
-			changes, err := c.readDifference(ctx, state.Serial, snapshot)
+			changes, err := s.readDifference(ctx, state.Serial, snapshot)
 			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 				return nil, err
 			}
@@ -89,7 +100,7 @@ func (c *Config) makePlans(ctx context.Context, state delivery.State, snapshot *
 	}
 	plan.Uncertain, plan.Owed = true, listOwed(intent)
 	stood := map[delivery.RRsetKey][]dns.Entry{}
-	history, err := c.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
+	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
 	case err == nil:
 		stood = undoChanges(snapshot, history)
@@ -100,7 +111,7 @@ func (c *Config) makePlans(ctx context.Context, state delivery.State, snapshot *
 	touched, known := maps.Clone(stood), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
 		// Only what is listed stands as it was at From.
-		changes, err := c.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
+		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
 		}
@@ -131,11 +142,11 @@ func (c *Config) makePlans(ctx context.Context, state delivery.State, snapshot *
 }
 
 // readDifference is never nil without an error.
-func (c *Config) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
+func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
-	if net, err := c.Views.Difference(snapshot, since); err == nil {
+	if net, err := s.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
-	} else if changes, err = c.readChanges(ctx, snapshot.Zone().UID, since, snapshot.Serial()); err != nil {
+	} else if changes, err = s.readChanges(ctx, snapshot.Zone().UID, since, snapshot.Serial()); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(toChanges(snapshot, undoChanges(snapshot, changes)), func(change delivery.Change) bool {
@@ -172,12 +183,12 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// findTouched names what a zone changed since a serial; nil where that is not known. once says that no RRset of it was
+// FindTouched names what a zone changed since a serial; nil where that is not known. once says that no RRset of it was
 // changed more than once: a worker that confirmed the serial and recorded no intent writes differences from there, so
 // what it wrote of such an RRset is what that is now.
-func (c *Config) findTouched(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) (
+func (s Source) FindTouched(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
-	changes, err := c.readChanges(ctx, uid, since, snapshot.Serial())
+	changes, err := s.readChanges(ctx, uid, since, snapshot.Serial())
 	if err != nil {
 		return nil, false
 	}
@@ -216,13 +227,13 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// planWithdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
+// PlanWithdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
 // provider itself knows to be ours can go, and what is left of an ended zone.
-func (c *Config) planWithdrawal(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
+func (s Source) PlanWithdrawal(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
-		Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(delivery.RRset) bool) {}}
+		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
 	plan.Owed = []delivery.RRsetKey{}
 	touched := map[delivery.RRsetKey]bool{}
 	if state.Intent != nil {
@@ -239,18 +250,18 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state delivery.
 			left != nil
 		return plan, nil
 	}
-	whole := c.basePlan(snapshot)
+	whole := s.PlanZone(snapshot)
 	plan.SOA, plan.All = whole.SOA, whole.All
 	from := state.Earliest()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
-		changes, err := c.readChanges(ctx, uid, from, snapshot.Serial())
+		changes, err := s.readChanges(ctx, uid, from, snapshot.Serial())
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
 			return delivery.Plan{}, err
 		}
 		if err != nil {
-			left = c.readLeft(ctx, uid, state)
+			left = s.ReadLeft(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, left != nil
 			for _, key := range left {
 				touched[key] = zone.Encloses(key.Name)
@@ -273,13 +284,13 @@ func (c *Config) planWithdrawal(ctx context.Context, uid string, state delivery.
 	return plan, nil
 }
 
-// readLeft is what a zone that ended had; nil where that is not known.
-func (c *Config) readLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
+// ReadLeft is what a zone that ended had; nil where that is not known.
+func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
-	if c.Left == nil || since == 0 {
+	if s.Left == nil || since == 0 {
 		return nil
 	}
-	keys, err := c.Left(ctx, uid, since)
+	keys, err := s.Left(ctx, uid, since)
 	if err != nil {
 		return nil
 	}
