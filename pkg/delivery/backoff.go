@@ -3,7 +3,10 @@
 
 package delivery
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Backoff is when a failed delivery is tried again: after min(Base·2ⁿ, Max), less up to a fifth, for Attempts
 // times, then every Slow. The zero value of a field stands for 5 s, 60 s, 5, 10 min.
@@ -11,6 +14,14 @@ type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
 	Slow      time.Duration
+}
+
+// WithDefaults has a value in each field.
+func (b Backoff) WithDefaults() Backoff {
+	return Backoff{
+		Base: cmp.Or(b.Base, 5*time.Second), Max: cmp.Or(b.Max, time.Minute), Attempts: cmp.Or(b.Attempts, 5),
+		Slow: cmp.Or(b.Slow, 10*time.Minute),
+	}
 }
 
 // Delay before the next attempt, after so many that failed in a row.

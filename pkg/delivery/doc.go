@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package delivery has the words in which zones are carried out to name servers and providers: the contract that a
-// provider keeps, what shall be delivered, what is known of each delivery, and what is told of it. Package plan
-// makes plans of these words and package schedule acts on them. Beside them stand the kinds of providers, and dial,
-// which bounds where they connect to.
+// provider keeps, what shall be delivered, what is known of each delivery, and what is told of it. It only says;
+// packages below it act, and together they keep every (zone, class) at the zone's settled serial:
+//
+//	decision   what is done next for a delivery, and what comes of it: pure, with its stories
+//	plan       what leads a provider from what it has to what a zone contains
+//	schedule   the Loop: when a delivery has an attempt, and the attempt
+//
+// Beside them stand the kinds of providers, and dial, which bounds where they connect to.
 //
 // It promises with these: (1) A provider is asked for one plan of a zone at a time, and for none older than one it
 // was asked for before: every write outside is fenced. (2) Data that a provider did not get from us is never removed by

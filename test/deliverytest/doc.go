@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deliverytest is the exam of a delivery.Provider: Run asks of it all that its contract promises, and Memory is
-// a provider that passes, for the tests of packages that use providers.
+// a provider that passes, for the tests of packages that use providers. Zone makes content for them.
 //
 // It promises: (1) A provider that passes Run keeps delivery.Provider's contract under repetition, half written plans,
 // cancelled contexts, lost fences and foreign neighbours. (2) Data is compared octet by octet in canonical form, so
@@ -11,5 +11,5 @@
 //
 // It does not know any provider, nor the loop. It is test code: only tests import it.
 //
-// Read suite.go first, then exam.go and memory.go.
+// Read suite.go first, then exam.go, memory.go and zone.go.
 package deliverytest

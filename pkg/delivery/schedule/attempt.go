@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -22,11 +23,11 @@ type attempt struct {
 	key      delivery.Key
 	config   *Config
 	others   others
-	memory   *memory
+	memory   *decision.Memory
 	provider delivery.Provider // nil where the class cannot work
 	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.7).
 	snapshot, last *zoneview.Snapshot
-	facts          facts
+	facts          decision.Facts
 	lease          lease
 	// takesAway says that it withdraws, which a pause of the zone does not stop.
 	takesAway bool
@@ -35,7 +36,7 @@ type attempt struct {
 // others are what an attempt asks of the other deliveries of its class and its zone, and tells them.
 type others interface {
 	// readClaims are the names of the delivery, of which the others learn, and what they want of them.
-	readClaims() claims
+	readClaims() decision.Claims
 	// claimName takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
 	// this one when it is free.
 	claimName(zone name.Name) bool
@@ -48,65 +49,65 @@ type others interface {
 // runAttempt carries out what is decided until that is to wait, or takes the rest of the attempt.
 func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
-	a.facts.began, a.facts.now = now, now
+	a.facts.Began, a.facts.Now = now, now
 	a.findSnapshot()
-	a.memory.beginAttempt(&a.facts)
+	a.memory.BeginAttempt(&a.facts)
 	if ctx.Err() != nil {
 		return
 	}
-	a.facts.claims = a.others.readClaims()
+	a.facts.Claims = a.others.readClaims()
 	for {
-		var act action
-		*a.memory, act = next(*a.memory, &a.facts)
-		a.facts.settled = a.facts.settled || act.settled
-		if act.do == doWait {
+		var act decision.Action
+		*a.memory, act = decision.Next(*a.memory, &a.facts)
+		a.facts.Settled = a.facts.Settled || act.Settled
+		if act.Do == decision.DoWait {
 			a.logWait(act)
 			return
 		}
 		if !a.carryOut(ctx, act) {
 			break
 		}
-		a.facts.now = time.Now()
+		a.facts.Now = time.Now()
 	}
-	if m := a.memory; m.loaded && !a.facts.again {
-		a.logWait(action{until: m.wake(now), why: m.waitReason(m.state.Ready.Message)})
+	if m := a.memory; m.Loaded && !a.facts.Again {
+		a.logWait(decision.Action{Until: m.Wake(now), Why: m.WaitReason(m.State.Ready.Message)})
 	}
 }
 
 // findSnapshot finds what there is to deliver or to withdraw.
 func (a *attempt) findSnapshot() {
-	a.snapshot = a.config.FindDeliverable(a.facts.zone)
-	if a.snapshot == nil && !a.facts.wanted() {
+	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
+	if a.snapshot == nil && !a.facts.Wanted() {
 		// As it was when it was frozen would be better; what is left of it names less.
 		if a.snapshot = a.last; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
 	}
 	if s := a.snapshot; s != nil {
-		a.facts.view = &view{s.FQDN(), s.Serial(), s.Hash}
+		a.facts.View = &decision.View{FQDN: s.FQDN(), Serial: s.Serial(), Hash: s.Hash}
 	}
 }
 
 // logWait logs once what the delivery waits for.
-func (a *attempt) logWait(act action) {
-	if act.why == a.memory.why {
+func (a *attempt) logWait(act decision.Action) {
+	if act.Why == a.memory.Why {
 		return
 	}
-	a.memory.why = act.why
+	a.memory.Why = act.Why
 	level := slog.LevelDebug
-	if act.notable {
+	if act.Notable {
 		level = slog.LevelInfo
 	}
-	a.config.Logger.Log(context.Background(), level, "A delivery waits", "uid", a.key.UID, "class", a.key.Class, "why", act.why, "until",
-		act.until)
+	a.config.Logger.Log(context.Background(), level, "A delivery waits", "uid", a.key.UID, "class", a.key.Class, "why", act.Why, "until",
+		act.Until)
 }
 
 // carryOut does what was decided. more says that the attempt is not over.
-func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
+func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool) {
 	m, f := a.memory, &a.facts
-	switch act.do {
-	case doLoad:
-		if f.wanted() {
+	switch act.Do {
+	case decision.DoLoad:
+		if f.Wanted() {
 			a.others.setWithdrawn(false)
 		}
 		state, err := a.lease.readState(ctx, a.key)
@@ -114,65 +115,65 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		m.loadState(state, a.config.Identity)
-		f.claims = a.others.readClaims()
+		m.LoadState(state, a.config.Identity)
+		f.Claims = a.others.readClaims()
 		return true
-	case doTakeOver:
+	case decision.DoTakeOver:
 		var touched []delivery.RRsetKey
 		once := false
-		if m.state.Intent == nil {
-			touched, once = a.config.FindTouched(ctx, a.key.UID, m.state.Serial, a.snapshot)
+		if m.State.Intent == nil {
+			touched, once = a.config.FindTouched(ctx, a.key.UID, m.State.Serial, a.snapshot)
 		}
-		if begun := m.takeOver(f, touched, once, act.quiet); begun != nil {
-			a.config.Logger.Info("Taking over from another worker", "zone", m.state.Zone, "class", a.key.Class, "serial", begun.Serial,
+		if begun := m.TakeOver(f, touched, once, act.Quiet); begun != nil {
+			a.config.Logger.Info("Taking over from another worker", "zone", m.State.Zone, "class", a.key.Class, "serial", begun.Serial,
 				"holder", begun.Holder)
 		}
 		return true
-	case doLookUp:
-		f.lookedUp, f.left = true, a.config.ReadLeft(ctx, a.key.UID, m.state)
+	case decision.DoLookUp:
+		f.LookedUp, f.Left = true, a.config.ReadLeft(ctx, a.key.UID, m.State)
 		return true
-	case doInherit:
-		f.inherited = true
+	case decision.DoInherit:
+		f.Inherited = true
 		more = a.inheritState(ctx)
-		f.claims = a.others.readClaims()
+		f.Claims = a.others.readClaims()
 		return more
-	case doClaim:
-		f.claimed, f.taken = true, !a.others.claimName(f.view.fqdn)
+	case decision.DoClaim:
+		f.Claimed, f.Taken = true, !a.others.claimName(f.View.FQDN)
 		return true
-	case doVerify:
+	case decision.DoVerify:
 		return a.compareProvider(ctx)
-	case doDeliver:
-		a.deliverPlans(ctx, act.repeat)
-	case doWithdraw:
+	case decision.DoDeliver:
+		a.deliverPlans(ctx, act.Repeat)
+	case decision.DoWithdraw:
 		a.withdrawZone(ctx)
-	case doForget:
+	case decision.DoForget:
 		a.forgetZone(ctx, name.Name{})
-	case doFail:
-		a.storeOutcome(ctx, m.recordFailure(f, f.serial(m), delivery.Report{}, act.err))
+	case decision.DoFail:
+		a.storeOutcome(ctx, m.RecordFailure(f, f.Serial(m), delivery.Report{}, act.Err))
 	}
 	return false
 }
 
 // storeOutcome saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like
 // the last one writes nothing.
-func (a *attempt) storeOutcome(ctx context.Context, done outcome) {
+func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
-	case done.unsaved:
-	case done.state.Alike(m.stored):
-		if done.ifNew {
+	case done.Unsaved:
+	case done.State.Alike(m.Stored):
+		if done.IfNew {
 			return
 		}
-		done.state.Version = m.stored.Version
-		m.state, done.event.State = done.state, done.state
+		done.State.Version = m.Stored.Version
+		m.State, done.Event.State = done.State, done.State
 	default:
 		// Done and not written down: it is done again, which changes nothing (F24).
-		if !a.save(ctx, done.state) {
+		if !a.save(ctx, done.State) {
 			return
 		}
-		done.event.State = m.state
+		done.Event.State = m.State
 	}
-	a.observe(done.event)
+	a.observe(done.Event)
 }
 
 // save stores a state. false says that it failed, which is dealt with.
@@ -197,8 +198,8 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 		return
 	}
 	fenced := errors.Is(err, delivery.ErrFenced)
-	a.facts.now = time.Now()
-	if a.memory.retryStore(&a.facts, fenced); fenced {
+	a.facts.Now = time.Now()
+	if a.memory.RetryStore(&a.facts, fenced); fenced {
 		a.config.Metrics.Fenced(a.key.Class)
 		return
 	}
@@ -213,9 +214,9 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		if next, owed := m.stateStopped(&a.facts); began && owed {
+		if next, owed := m.StateStopped(&a.facts); began && owed {
 			if err := a.lease.saveState(ctx, next); err != nil {
-				m.loaded = false
+				m.Loaded = false
 			}
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -229,16 +230,16 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 // deliverPlans has the provider carry plans out.
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
-	t, err := m.planDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
+	t, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
 		return a.config.MakePlans(ctx, from, a.snapshot)
 	})
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	a.lease.prepareFence(m.stateDelivering(f, t))
+	a.lease.prepareFence(m.StateDelivering(f, t))
 	var report delivery.Report
-	for _, plan := range t.plans {
+	for _, plan := range t.Plans {
 		a.completePlan(&plan)
 		var part delivery.Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
@@ -252,17 +253,17 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	if a.stopCause(ctx, err) {
 		return
 	}
-	f.now = time.Now()
-	done := m.recordAnswer(f, t, report, err)
-	if f.counts.arrived {
-		a.config.Metrics.Delivered(f.class.Name, f.counts.lag)
+	f.Now = time.Now()
+	done := m.RecordAnswer(f, t, report, err)
+	if f.Counts.Arrived {
+		a.config.Metrics.Delivered(f.Class.Name, f.Counts.Lag)
 	}
 	a.storeOutcome(ctx, done)
 }
 
 // completePlan adds to a plan what is not of the zone.
 func (a *attempt) completePlan(plan *delivery.Plan) {
-	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.state.ServerNames()
+	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.ServerNames()
 }
 
 // compareProvider compares provider and zone. It reports whether there is something to repair.
@@ -282,28 +283,28 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 		return false
 	}
 	f := &a.facts
-	f.now = time.Now()
-	done, anything := a.memory.recordComparison(f, drift, err)
-	if found := f.counts; found.missing+found.differing+found.others > 0 {
-		a.config.Metrics.Drifted(f.class.Name, found.missing, found.differing, found.others)
+	f.Now = time.Now()
+	done, anything := a.memory.RecordComparison(f, drift, err)
+	if found := f.Counts; found.Missing+found.Differing+found.Others > 0 {
+		a.config.Metrics.Drifted(f.Class.Name, found.Missing, found.Differing, found.Others)
 	}
 	if anything {
 		a.storeOutcome(ctx, done)
 	}
-	return f.repair
+	return f.Repair
 }
 
 // withdrawZone ends a delivery: nothing of the zone stays at the provider.
 func (a *attempt) withdrawZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
-	plan, err := a.config.PlanWithdrawal(ctx, a.key.UID, m.state, a.snapshot, f.left)
+	plan, err := a.config.PlanWithdrawal(ctx, a.key.UID, m.State, a.snapshot, f.Left)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
 	a.completePlan(&plan)
 	a.takesAway = true
-	a.lease.prepareFence(m.stateWithdrawing(f, plan.Serial), false)
+	a.lease.prepareFence(m.StateWithdrawing(f, plan.Serial), false)
 	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Withdraw(ctx, plan, a.lease.passFence)
@@ -313,21 +314,21 @@ func (a *attempt) withdrawZone(ctx context.Context) {
 	if a.stopCause(ctx, err) {
 		return
 	}
-	f.now = time.Now()
+	f.Now = time.Now()
 	if err == nil && len(report.Failed) > 0 {
 		err = report.Failed[0].Err
 	}
 	if err != nil {
-		if e := delivery.AsError(err); !m.isAbsent(f, e) {
-			a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, report, e))
+		if e := delivery.AsError(err); !m.IsAbsent(f, e) {
+			a.storeOutcome(ctx, m.RecordFailure(f, m.State.Serial, report, e))
 			return
 		}
 		a.forgetZone(ctx, plan.Zone)
 		return
 	}
-	f.worked = true
+	f.Worked = true
 	if report.Remains {
-		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.state, Remains: plan.Zone})
+		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.State, Remains: plan.Zone})
 	}
 	a.forgetZone(ctx, name.Name{})
 }
@@ -339,8 +340,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 		a.storeFailed(ctx, "delete", err)
 		return
 	}
-	done := a.memory.forgetDelivery(&a.facts, absent)
-	a.others.setWithdrawn(!a.facts.wanted())
+	done := a.memory.ForgetDelivery(&a.facts, absent)
+	a.others.setWithdrawn(!a.facts.Wanted())
 	a.storeOutcome(ctx, done)
 }
 
@@ -348,14 +349,14 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 // false while that one is at work.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
-	for _, class := range f.claims.leaving {
+	for _, class := range f.Claims.Leaving {
 		at := delivery.Key{UID: a.key.UID, Class: class}
 		theirs, err := a.lease.readState(ctx, at)
-		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.class.Target) {
+		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.Class.Target) {
 			continue
 		}
 		if a.others.atWork(class) {
-			m.awaitClass(f)
+			m.AwaitClass(f)
 			return false
 		}
 		if err == nil {
@@ -365,7 +366,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		m.inheritState(f, theirs)
+		m.InheritState(f, theirs)
 		return true
 	}
 	return true
@@ -411,10 +412,10 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 		}
 	}()
 	err := a.lease.runWatched(cancel, func() error {
-		return a.config.guardCall(a.facts.class, method, func() error { return f(running) })
+		return a.config.guardCall(a.facts.Class, method, func() error { return f(running) })
 	})
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
-		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.state.Zone,
+		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.State.Zone,
 			"method", method, "err", err, "cause", errors.Unwrap(err), "said", quoteError(err))
 	}
 	return err

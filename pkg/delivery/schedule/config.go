@@ -60,10 +60,7 @@ func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	c.CallTimeout = cmp.Or(c.CallTimeout, c.Lease/2)
 	c.Workers = cmp.Or(c.Workers, 16)
-	c.Backoff = delivery.Backoff{
-		Base: cmp.Or(c.Backoff.Base, 5*time.Second), Max: cmp.Or(c.Backoff.Max, time.Minute),
-		Attempts: cmp.Or(c.Backoff.Attempts, 5), Slow: cmp.Or(c.Backoff.Slow, 10*time.Minute),
-	}
+	c.Backoff = c.Backoff.WithDefaults()
 	return c
 }
 

@@ -35,11 +35,11 @@ func (s *scene) refuseRRset(key delivery.RRsetKey, err delivery.Error) interface
 
 // removeRRset removes an RRset at the provider, as another client would.
 func (s *scene) removeRRset(key delivery.RRsetKey) {
-	s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: key.Name, Type: key.Type})
+	s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: key.Name, Type: key.Type})
 }
 
 func (s *scene) hasRRset(key delivery.RRsetKey) bool {
-	return slices.ContainsFunc(s.server.Inspect(s.zone.header.FQDN), func(set delivery.RRset) bool { return set.Key() == key })
+	return slices.ContainsFunc(s.server.Inspect(s.zone.Header.FQDN), func(set delivery.RRset) bool { return set.Key() == key })
 }
 
 // startAgain ends the worker and lets time pass before another one begins, with a provider of its own.
@@ -73,12 +73,12 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 						within = 11 * time.Minute
 					}
 					if s.hasRRset(mail) || !s.hasRRset(www) {
-						t.Fatalf("before: %v", readServer(s.server, s.zone.header.FQDN))
+						t.Fatalf("before: %v", s.server.Addresses(s.zone.Header.FQDN))
 					}
 					s.removeRRset(www)
 					passTime(within)
 					if !s.hasRRset(www) {
-						t.Errorf("not mended: %v", readServer(s.server, s.zone.header.FQDN))
+						t.Errorf("not mended: %v", s.server.Addresses(s.zone.Header.FQDN))
 					}
 					state := s.readState()
 					if !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{mail}) || state.Ready.Reason != refusal.Reason || len(state.Drift) > 0 {
@@ -111,7 +111,7 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 		metrics.mu.Unlock()
 		refuses.Store(false)
 		passTime(61 * time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
@@ -169,12 +169,12 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 			s.beginScene()
 			passTime(30 * time.Minute)
 			s.failProvider(deliverytest.Until(time.Hour, &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}))
-			s.zone.putAddresses(map[string]string{"more": "192.0.2.7"})
+			s.zone.PutAddresses(map[string]string{"more": "192.0.2.7"})
 			passTime(80 * time.Minute)
 			s.removeRRset(www)
 			passTime(70 * time.Minute)
 			if !s.hasRRset(www) {
-				t.Errorf("beside %t: not mended: %v", beside, readServer(s.server, s.zone.header.FQDN))
+				t.Errorf("beside %t: not mended: %v", beside, s.server.Addresses(s.zone.Header.FQDN))
 			}
 		})
 	}
@@ -191,9 +191,9 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 					s.refuseRRset(mail, refusals["for good"])
 				}
 				s.beginScene()
-				s.zone.putAddresses(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
+				s.zone.PutAddresses(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
 				passTime(time.Minute)
-				for _, set := range s.server.Inspect(s.zone.header.FQDN) {
+				for _, set := range s.server.Inspect(s.zone.Header.FQDN) {
 					s.removeRRset(set.Key())
 				}
 				gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
@@ -211,7 +211,7 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 					s.failProvider(func(context.Context, deliverytest.Point) error { return gone })
 				}
 				if changes {
-					s.zone.putAddresses(map[string]string{"new": "192.0.2.9", "old": ""})
+					s.zone.PutAddresses(map[string]string{"new": "192.0.2.9", "old": ""})
 				} else {
 					passTime(61 * time.Minute)
 				}
@@ -226,14 +226,14 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 				s.failProvider(nil)
 				s.memory.Change(func(m *deliverytest.Memory) { m.Refuse = refuse })
 				passTime(11 * time.Minute)
-				want := s.zone.computeWanted()
+				want := s.zone.ListWanted()
 				if beside {
 					delete(want, mail.Name.String())
 				}
-				if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+				if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, want) {
 					t.Errorf("made again it has %v, want %v", got, want)
 				}
-				if state := s.readState(); state.Serial != s.zone.serial || (state.Intent != nil) != beside {
+				if state := s.readState(); state.Serial != s.zone.Serial || (state.Intent != nil) != beside {
 					t.Errorf("%+v", state)
 				}
 			})
@@ -248,15 +248,15 @@ func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 		s.beginScene()
 		s.refuseRRset(delivery.RRsetKey{Name: name.MustParse("host.below.example.org."), Type: rdata.A},
 			delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"})
-		s.zone.putAddresses(map[string]string{"host.below": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"host.below": "192.0.2.9"})
 		passTime(2 * time.Minute)
 		state := s.readState()
-		if state.Serial != s.zone.serial || state.Failed != 1 || !s.hasRRset(www) {
+		if state.Serial != s.zone.Serial || state.Failed != 1 || !s.hasRRset(www) {
 			t.Errorf("%+v", state)
 		}
 		writes := len(s.server.Writes())
 		passTime(30 * time.Minute)
-		if state := s.readState(); state.Serial != s.zone.serial || len(s.server.Writes()) != writes {
+		if state := s.readState(); state.Serial != s.zone.Serial || len(s.server.Writes()) != writes {
 			t.Errorf("%d writes, %+v", len(s.server.Writes())-writes, state)
 		}
 	})
@@ -271,14 +271,14 @@ func TestLoop_zoneLostAndFound(t *testing.T) {
 			s.failProvider(func(context.Context, deliverytest.Point) error {
 				return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 			})
-			s.zone.putAddresses(map[string]string{"www": "", "new": "192.0.2.9"})
+			s.zone.PutAddresses(map[string]string{"www": "", "new": "192.0.2.9"})
 			passTime(time.Minute)
-			s.zone.putAddresses(map[string]string{"mail": ""})
+			s.zone.PutAddresses(map[string]string{"mail": ""})
 			passTime(time.Minute)
 			s.failProvider(nil)
 			passTime(11 * time.Minute)
-			s.zone.expectZone(s.server)
-			if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil {
+			s.zone.Expect(s.server)
+			if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil {
 				t.Errorf("%+v", state)
 			}
 		})
@@ -309,7 +309,7 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 				}
 				ask("one")
 				if !s.hasRRset(www) || s.readState().Request != "one" {
-					t.Errorf("beside %t, restarts %t: %v, %+v", beside, restarts, readServer(s.server, s.zone.header.FQDN), s.readState())
+					t.Errorf("beside %t, restarts %t: %v, %+v", beside, restarts, s.server.Addresses(s.zone.Header.FQDN), s.readState())
 				}
 				calls := s.server.Calls("Verify")
 				passTime(time.Minute)
@@ -350,7 +350,7 @@ func TestLoop_requestTriesAgain(t *testing.T) {
 		s.failProvider(func(context.Context, deliverytest.Point) error {
 			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}
 		})
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(3 * time.Hour)
 		s.failProvider(nil)
 		refuses.Store(false)
@@ -358,7 +358,7 @@ func TestLoop_requestTriesAgain(t *testing.T) {
 		zone.Request = "now"
 		s.worker.SetZone(zone)
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if state := s.readState(); state.Request != "now" || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}

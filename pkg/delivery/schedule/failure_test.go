@@ -86,7 +86,7 @@ func TestLoop_backoff(t *testing.T) {
 		first, recovered := 0, 0
 		s.failProvider(nil)
 		passTime(15 * time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		for _, event := range s.worker.events.eventsOf("z") {
 			if event.First {
 				first++
@@ -141,7 +141,7 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 		if len(tries()) != 1 {
 			t.Fatalf("%d tries", len(tries()))
 		}
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.3"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.3"})
 		passTime(time.Hour)
 		if len(tries()) != 2 {
 			t.Errorf("%d tries after a change of the zone", len(tries()))
@@ -155,7 +155,7 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 		s.failProvider(nil)
 		s.worker.Retry("main")
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -172,13 +172,13 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no mail", Permanent: true}
 			}
 		})
-		s.zone.putAddresses(map[string]string{"mail": ""})
+		s.zone.PutAddresses(map[string]string{"mail": ""})
 		passTime(time.Minute)
-		if state := s.readState(); state.Serial != s.zone.serial || state.Failed != 1 {
+		if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != 1 {
 			t.Fatalf("nothing is refused: %+v", state)
 		}
 		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(time.Second)
 		s.class.Target = "there"
 		s.worker.SetClass(s.class)
@@ -190,7 +190,7 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 		s.failProvider(nil)
 		s.worker.Retry("main")
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
@@ -202,7 +202,7 @@ func TestLoop_wholeClassWaits(t *testing.T) {
 	inScene(t, func(s *scene) {
 		for i := range 50 {
 			uid := fmt.Sprint("z", i)
-			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), s.worker.views).putAddresses(map[string]string{"www": "192.0.2.1"})
+			deliverytest.NewZone(t, uid, fmt.Sprintf("zone%d.example.", i), s.worker.views).PutAddresses(map[string]string{"www": "192.0.2.1"})
 			s.worker.SetZone(zoneOf(uid, "main"))
 		}
 		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonRateLimited, Message: "less", RetryAfter: time.Minute,
@@ -217,7 +217,7 @@ func TestLoop_wholeClassWaits(t *testing.T) {
 		}
 		s.failProvider(nil)
 		passTime(2 * time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if status := s.worker.Status()[0]; !status.PausedUntil.IsZero() || status.Failing != 0 || len(s.server.Writes()) != 52 {
 			t.Errorf("%+v, %d writes", status, len(s.server.Writes()))
 		}
@@ -231,7 +231,7 @@ func TestLoop_rateLimit(t *testing.T) {
 		for i := range 108 {
 			many[fmt.Sprint("n", i)] = "192.0.2.1"
 		}
-		s.zone.putAddresses(many)
+		s.zone.PutAddresses(many)
 		s.beginScene()
 		if wrote := len(s.server.Writes()); wrote != 10 {
 			t.Errorf("a burst of %d at 10 a second", wrote)
@@ -241,7 +241,7 @@ func TestLoop_rateLimit(t *testing.T) {
 			t.Errorf("%d writes after 5 seconds", wrote)
 		}
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -256,15 +256,15 @@ func TestLoop_poisonRecord(t *testing.T) {
 			}
 			return nil
 		}
-		s.zone.putAddresses(map[string]string{"poison": "192.0.2.66"})
+		s.zone.PutAddresses(map[string]string{"poison": "192.0.2.66"})
 		s.beginScene()
-		without := s.zone.computeWanted()
+		without := s.zone.ListWanted()
 		delete(without, poison.Name.String())
-		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, without) {
+		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, without) {
 			t.Errorf("got %v", got)
 		}
 		state := s.readState()
-		if state.Serial != s.zone.serial || state.Failed != 1 || state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonValidationFailed || state.Ready.Message != "poison.example.org. A: not this one" || !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{poison}) {
+		if state.Serial != s.zone.Serial || state.Failed != 1 || state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonValidationFailed || state.Ready.Message != "poison.example.org. A: not this one" || !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{poison}) {
 			t.Errorf("%+v", state)
 		}
 		events := s.worker.events.eventsOf("z")
@@ -276,15 +276,15 @@ func TestLoop_poisonRecord(t *testing.T) {
 		if s.server.Calls("Deliver") != calls {
 			t.Error("what is refused for good is tried again without a change")
 		}
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
 		synctest.Wait()
-		if got := readServer(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
+		if got := s.server.Addresses(s.zone.Header.FQDN); got["www.example.org."] != "192.0.2.70" {
 			t.Errorf("the rest is held up: %v", got)
 		}
 		refuse.Store(false)
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.71"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.71"})
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
@@ -301,7 +301,7 @@ func TestLoop_classWithoutAProvider(t *testing.T) {
 			t.Errorf("%+v", state)
 		}
 		writes := s.store.countWrites()
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
 		passTime(3 * time.Hour)
 		if s.store.countWrites() != writes {
 			t.Error("the same failure is written again")
@@ -309,29 +309,29 @@ func TestLoop_classWithoutAProvider(t *testing.T) {
 		s.class.Provider, s.class.Err = s.memory, nil
 		s.worker.SetClass(s.class)
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
 func TestLoop_driftIsRepaired(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		fqdn := s.zone.header.FQDN
+		fqdn := s.zone.Header.FQDN
 		theirs := delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: rdata.A, TTL: 60, Data: []string{"198.51.100.1"}}
 		s.server.Disturb(fqdn, theirs)
 		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 360, Data: []string{"198.51.100.2"}})
 		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
 		passTime(61 * time.Minute)
-		want := s.zone.computeWanted()
+		want := s.zone.ListWanted()
 		want["theirs.example.org."] = "198.51.100.1"
-		if got := readServer(s.server, fqdn); !maps.Equal(got, want) {
+		if got := s.server.Addresses(fqdn); !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 		events := s.worker.events.eventsOf("z")
 		if len(events) != 3 || events[1].Outcome != delivery.OutcomeDrifted || len(events[1].Drift.Missing) != 1 || len(events[1].Drift.Differing) != 1 || events[2].Outcome != delivery.OutcomeDelivered {
 			t.Errorf("%+v", events)
 		}
-		if state := s.readState(); state.Intent != nil || state.Serial != s.zone.serial || state.DriftCheckTime.IsZero() {
+		if state := s.readState(); state.Intent != nil || state.Serial != s.zone.Serial || state.DriftCheckTime.IsZero() {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -343,7 +343,7 @@ func TestLoop_emptyListDeletesNothing(t *testing.T) {
 		s.beginScene()
 		s.memory.Change(func(m *deliverytest.Memory) { m.HidesFromList = func(delivery.RRsetKey) bool { return true } })
 		passTime(3 * time.Hour)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		for _, write := range s.server.Writes() {
 			if len(write.Set.Data) == 0 {
 				t.Errorf("deleted: %+v", write)
@@ -397,7 +397,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		}
 		arrived.Store(true)
 		passTime(time.Minute)
-		if state := s.readState(); state.Serial != s.zone.serial || state.Ready.Status != delivery.True || state.Error != nil {
+		if state := s.readState(); state.Serial != s.zone.Serial || state.Ready.Status != delivery.True || state.Error != nil {
 			t.Errorf("%+v", state)
 		}
 		if wrote := s.store.countWrites(); wrote != 3 {
@@ -429,7 +429,7 @@ func TestLoop_stalledProvider(t *testing.T) {
 func TestLoop_pausedMeanwhile(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.RequestsPerSecond = 1
-		s.zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.1"})
+		s.zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.1"})
 		s.beginScene()
 		passTime(1500 * time.Millisecond)
 		s.class.Paused = true
@@ -444,7 +444,7 @@ func TestLoop_pausedMeanwhile(t *testing.T) {
 		s.class.Paused = false
 		s.worker.SetClass(s.class)
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -469,7 +469,7 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 			if comes {
 				views.Put(snapshot, true)
 				synctest.Wait()
-				if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 {
+				if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}
 			}
@@ -478,7 +478,7 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 				t.Errorf("it waits for ever: %+v", s.readState())
 			}
 			if told := slices.ContainsFunc(s.worker.events.eventsOf("z"),
-				func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }); told == comes {
+				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }); told == comes {
 				t.Errorf("the view comes: %t; something is said to remain: %t", comes, told)
 			}
 		})
@@ -504,7 +504,7 @@ func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 				synctest.Wait()
 			}
 			passTime(time.Minute)
-			if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 || s.readState().Version != "" {
+			if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 || s.readState().Version != "" {
 				t.Errorf("left: %v, state %+v", left, s.readState())
 			}
 		})
@@ -536,7 +536,7 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 		s.worker.SetClass(s.class)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
 		passTime(time.Minute)
-		if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 || s.readState().Version != "" {
+		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 || s.readState().Version != "" {
 			t.Errorf("left: %v, state %+v", left, s.readState())
 		}
 		if slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return !e.Remains.IsZero() }) {
@@ -582,10 +582,10 @@ func TestLoop_metrics(t *testing.T) {
 		s.beginScene()
 		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		for i := range 3 {
-			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 50+i)})
+			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 50+i)})
 		}
 		passTime(3 * time.Minute)
-		s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
+		s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
 		passTime(time.Hour)
 		want := map[string]int{"main confirmed": 2, "main drift": 1, "main Verify ": 1, "main Deliver ": 3, "main Deliver ServerError": 4}
 		metrics.mu.Lock()
@@ -623,9 +623,9 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 			s.beginScene()
 		}
 		theirs := func(owner string) {
-			s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse(owner + ".example.org."), Type: rdata.A, Data: []string{"192.0.2.99"}})
+			s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse(owner + ".example.org."), Type: rdata.A, Data: []string{"192.0.2.99"}})
 		}
-		lose := func() { s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type}) }
+		lose := func() { s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type}) }
 		theirs("theirs")
 		restart()
 		passTime(3 * time.Hour)
@@ -675,7 +675,7 @@ func TestLoop_refusedSlowsDown(t *testing.T) {
 			writes := s.store.countWrites()
 			for minute := range 40 {
 				if busy && minute > 30 {
-					s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 100+minute)})
+					s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 100+minute)})
 				}
 				passTime(time.Minute)
 			}

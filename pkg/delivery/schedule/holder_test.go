@@ -27,8 +27,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store, server := newStore(), deliverytest.NewServer()
 			oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
-			zone := newWriter(t, "z", "example.org.", oldView, newView)
-			zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
+			zone := deliverytest.NewZone(t, "z", "example.org.", oldView, newView)
+			zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
 			hold := makeFlag(false)
 			wake := make(chan struct{})
 			class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
@@ -45,7 +45,7 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			synctest.Wait()
 			begin := func() {
 				hold.Store(true)
-				zone.putAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2"})
+				zone.PutAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2"})
 				synctest.Wait()
 			}
 			var second *worker
@@ -59,25 +59,25 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			// The second one looks at the zone before the first one has begun, or finds it in the middle.
 			if known {
 				take()
-				zone.sets = zone.sets[:1]
+				zone.Sets = zone.Sets[:1]
 				begin()
-				zone.sets = []*zoneview.Set{newView}
+				zone.Sets = []*zoneview.Set{newView}
 				snapshot, _ := oldView.Settled("z")
 				newView.Put(snapshot, true)
 			} else {
 				begin()
-				zone.sets = zone.sets[1:]
+				zone.Sets = zone.Sets[1:]
 				take()
 			}
 			defer second.stop()
-			old := zone.serial
+			old := zone.Serial
 			if intent := store.readState("z", "main").Intent; intent != nil && intent.Holder == "worker" {
 				t.Fatalf("the first one recorded an intent: %+v", intent)
 			}
 			// Back to what it was but for one: what stands half written differs in nothing from what was confirmed.
-			zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.3"})
+			zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.3"})
 			passTime(time.Minute)
-			zone.expectZone(server)
+			zone.Expect(server)
 			before := len(server.Writes())
 			close(wake)
 			passTime(5 * time.Minute)
@@ -86,8 +86,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 					t.Errorf("known %v: the paused worker wrote %v after it woke", known, write)
 				}
 			}
-			zone.expectZone(server)
-			if state := store.readState("z", "main"); state.Serial != zone.serial || state.Intent != nil {
+			zone.Expect(server)
+			if state := store.readState("z", "main"); state.Serial != zone.Serial || state.Intent != nil {
 				t.Errorf("known %v: %+v", known, state)
 			}
 		})
@@ -114,9 +114,9 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 					}
 					return nil
 				})
-				s.zone.putAddresses(map[string]string{"brief": "192.0.2.7"})
+				s.zone.PutAddresses(map[string]string{"brief": "192.0.2.7"})
 				synctest.Wait()
-				if got := readServer(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
+				if got := s.server.Addresses(s.zone.Header.FQDN); got["brief.example.org."] == "" {
 					t.Fatal("it was not applied")
 				}
 				if state := s.readState(); state.Intent != nil {
@@ -127,7 +127,7 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 				}
 				s.failProvider(nil)
 				s.store.setFault(nil)
-				s.zone.putAddresses(map[string]string{"brief": ""})
+				s.zone.PutAddresses(map[string]string{"brief": ""})
 				if crashes {
 					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
 					s.class.Provider = s.memory
@@ -135,8 +135,8 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 					s.beginScene()
 				}
 				passTime(5 * time.Minute)
-				s.zone.expectZone(s.server)
-				if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
+				s.zone.Expect(s.server)
+				if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil || state.Error != nil {
 					t.Errorf("blind %v, crashes %v: %+v", blind, crashes, state)
 				}
 			})
@@ -157,16 +157,16 @@ func TestLoop_movedBetweenClasses(t *testing.T) {
 			}
 			return nil
 		}}})
-		want := s.zone.computeWanted()
+		want := s.zone.ListWanted()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"second"}})
 		passTime(time.Hour)
-		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, want) {
 			t.Fatalf("the old class was withdrawn before the new one delivered: %v", got)
 		}
 		broken.Store(false)
 		passTime(20 * time.Minute)
-		s.zone.expectZone(second)
-		if left := readServer(s.server, s.zone.header.FQDN); len(left) != 0 {
+		s.zone.Expect(second)
+		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) != 0 {
 			t.Errorf("left at the old class: %v", left)
 		}
 		if s.readState().Version != "" {
@@ -182,10 +182,10 @@ func TestLoop_expelled(t *testing.T) {
 		s.beginScene()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}})
 		passTime(time.Hour)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}, Expelled: []string{"main"}})
 		synctest.Wait()
-		if left := readServer(s.server, s.zone.header.FQDN); len(left) != 0 || s.readState().Version != "" {
+		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) != 0 || s.readState().Version != "" {
 			t.Errorf("left: %v, %+v", left, s.readState())
 		}
 	})
@@ -211,13 +211,13 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 			if wrote := s.server.Writes()[before:]; len(wrote) != 0 {
 				t.Errorf("restarts %v: written: %v", restarts, wrote)
 			}
-			if state := s.store.readState("z", "second"); state.Serial != s.zone.serial || state.Intent != nil ||
+			if state := s.store.readState("z", "second"); state.Serial != s.zone.Serial || state.Intent != nil ||
 				s.readState().Version != "" {
 				t.Errorf("restarts %v: %+v, and the old one %+v", restarts, state, s.readState())
 			}
-			s.zone.putAddresses(map[string]string{"mail": "", "new": "192.0.2.5"})
+			s.zone.PutAddresses(map[string]string{"mail": "", "new": "192.0.2.5"})
 			synctest.Wait()
-			s.zone.expectZone(s.server)
+			s.zone.Expect(s.server)
 		})
 	}
 }
@@ -231,14 +231,14 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 		theirs.Holder = "another"
 		must.Get(s.store.Save(s.Context(), key, theirs))(t)
 		before := len(s.server.Writes())
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(500 * time.Millisecond)
 		if wrote := s.server.Writes()[before:]; len(wrote) != 0 {
 			t.Errorf("written without an intent beside another worker: %v", wrote)
 		}
 		passTime(2 * time.Minute)
-		s.zone.expectZone(s.server)
-		if state := s.readState(); state.Holder == "another" || state.Intent != nil || state.Serial != s.zone.serial {
+		s.zone.Expect(s.server)
+		if state := s.readState(); state.Holder == "another" || state.Intent != nil || state.Serial != s.zone.Serial {
 			t.Errorf("not taken over: %+v", state)
 		}
 	})
@@ -249,7 +249,7 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")
-		s.zone.putAddresses(map[string]string{"poison": "192.0.2.66"})
+		s.zone.PutAddresses(map[string]string{"poison": "192.0.2.66"})
 		refuse := func(set delivery.RRset) *delivery.Error {
 			if set.Name == poison && len(set.Data) > 0 {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: true}
@@ -257,7 +257,7 @@ func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 			return nil
 		}
 		key := delivery.Key{UID: "z", Class: "main"}
-		begun := delivery.State{Zone: s.zone.header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: s.zone.serial, From: s.zone.serial, Holder: "dead", Time: time.Now()}}
+		begun := delivery.State{Zone: s.zone.Header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: s.zone.Serial, From: s.zone.Serial, Holder: "dead", Time: time.Now()}}
 		must.Get(s.store.Save(s.Context(), key, begun))(t)
 		take := func(refuse func(delivery.RRset) *delivery.Error) {
 			s.worker.stop()
@@ -266,12 +266,12 @@ func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 			s.beginScene()
 		}
 		take(refuse)
-		if state := s.readState(); state.Serial != s.zone.serial || state.Failed != 1 || state.Intent == nil {
+		if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != 1 || state.Intent == nil {
 			t.Fatalf("%+v", state)
 		}
 		take(nil) // before the repeat
 		passTime(5 * time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if state := s.readState(); state.Intent != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
 // stall is how long a provider's method may go on without asking the fence.
@@ -44,7 +45,7 @@ type Store interface {
 type lease struct {
 	key    delivery.Key
 	store  Store
-	memory *memory
+	memory *decision.Memory
 	// grace bounds a call of the store.
 	grace time.Duration
 	// current reports whether what the attempt was told of class and zone still holds.
@@ -124,7 +125,7 @@ func (l *lease) fenceError() (err error, began bool) {
 }
 
 func (l *lease) recordIntent(ctx context.Context) error {
-	l.next = beginState(l.next, time.Now())
+	l.next = decision.BeginState(l.next, time.Now())
 	if err := l.saveState(ctx, l.next); err != nil {
 		return err
 	}
@@ -139,13 +140,13 @@ func (l *lease) checkConfirmation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now.Holder != m.stored.Holder || now.Intent != nil || now.Serial != m.stored.Serial || now.Version == "" {
+	if now.Holder != m.Stored.Holder || now.Intent != nil || now.Serial != m.Stored.Serial || now.Version == "" {
 		return delivery.ErrFenced
 	}
-	m.stored.Version, l.next.Version = now.Version, now.Version
+	m.Stored.Version, l.next.Version = now.Version, now.Version
 	if !l.begun {
 		l.begun = true
-		m.beginUnrecorded(l.next)
+		m.BeginUnrecorded(l.next)
 	}
 	return nil
 }
@@ -167,26 +168,26 @@ func (l *lease) saveState(ctx context.Context, next delivery.State) error {
 	m, store := l.memory, l.store
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
-	next.Version = m.stored.Version
+	next.Version = m.Stored.Version
 	version, err := store.Save(storing, l.key, next)
 	for tries := 0; errors.Is(err, ErrConflict); tries++ {
 		now, loadErr := store.Load(storing, l.key)
 		if loadErr != nil {
 			return loadErr
 		}
-		if tries == 3 || !now.Intent.Alike(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial ||
-			(now.Version == "") != (m.stored.Version == "") {
+		if tries == 3 || !now.Intent.Alike(m.Stored.Intent) || now.Holder != m.Stored.Holder || now.Serial != m.Stored.Serial ||
+			(now.Version == "") != (m.Stored.Version == "") {
 			return delivery.ErrFenced
 		}
 		next.Version = now.Version
 		version, err = store.Save(storing, l.key, next)
 	}
 	if err != nil {
-		m.loaded = false // Whether it arrived is not known.
+		m.Loaded = false // Whether it arrived is not known.
 		return err
 	}
 	next.Version = version
-	m.keepStored(next)
+	m.KeepStored(next)
 	return nil
 }
 
@@ -199,7 +200,7 @@ func (l *lease) readState(ctx context.Context, key delivery.Key) (delivery.State
 
 // deleteState lets go of a delivery of which nothing is at the provider.
 func (l *lease) deleteState(ctx context.Context) error {
-	if l.memory.stored.Version == "" {
+	if l.memory.Stored.Version == "" {
 		return nil
 	}
 	storing, cancel := l.boundStoring(ctx)

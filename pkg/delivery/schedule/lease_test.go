@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -43,7 +44,7 @@ func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
 	} {
 		store := &oneState{loaded}
 		store.Version, store.Intent = "2", &delivery.Intent{Serial: 1, From: 1, RRsets: test.owed}
-		l := lease{store: store, grace: time.Second, memory: &memory{stored: loaded, state: loaded}}
+		l := lease{store: store, grace: time.Second, memory: &decision.Memory{Stored: loaded, State: loaded}}
 		if err := l.saveState(t.Context(), loaded); !errors.Is(err, test.want) || err == nil != (test.want == nil) {
 			t.Errorf("%s changed: %v, want %v", what, err, test.want)
 		}

@@ -35,10 +35,10 @@ func TestLoop_withdraw(t *testing.T) {
 			inScene(t, func(s *scene) {
 				s.class.AllowRetain = c.allows
 				s.beginScene()
-				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: 1, TTL: 1, Data: []string{"198.51.100.1"}})
+				s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: 1, TTL: 1, Data: []string{"198.51.100.1"}})
 				s.worker.SetZone(c.then)
 				passTime(time.Minute)
-				got := readServer(s.server, s.zone.header.FQDN)
+				got := s.server.Addresses(s.zone.Header.FQDN)
 				if want := map[bool]int{true: 3, false: 1}[c.leaves]; len(got) != want || got["theirs.example.org."] == "" {
 					t.Errorf("left: %v", got)
 				}
@@ -57,7 +57,7 @@ func TestLoop_withdraw(t *testing.T) {
 				}
 				s.worker.SetZone(zoneOf("z", "main"))
 				synctest.Wait()
-				if s.readState().Serial != s.zone.serial {
+				if s.readState().Serial != s.zone.Serial {
 					t.Errorf("taken on again: %+v", s.readState())
 				}
 			})
@@ -82,11 +82,11 @@ func TestLoop_anotherName_S8_4(t *testing.T) {
 		s.class.Provider = s.memory
 		s.beginScene()
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
-		if left := readServer(s.server, net); len(left) > 0 {
+		s.zone.Expect(s.server)
+		if left := s.server.Addresses(net); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
-		if state := s.readState(); state.Zone != org || state.Serial != s.zone.serial || state.Ready.Status != delivery.True {
+		if state := s.readState(); state.Zone != org || state.Serial != s.zone.Serial || state.Ready.Status != delivery.True {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -95,18 +95,18 @@ func TestLoop_anotherName_S8_4(t *testing.T) {
 // A zone whose namespace terminates stays as it was at its settled serial, after a restart too.
 func TestLoop_frozen(t *testing.T) {
 	inScene(t, func(s *scene) {
-		frozen, want := s.zone.serial, s.zone.computeWanted()
-		s.zone.putAddresses(map[string]string{"www": ""})
-		s.zone.putAddresses(map[string]string{"mail": ""})
+		frozen, want := s.zone.Serial, s.zone.ListWanted()
+		s.zone.PutAddresses(map[string]string{"www": ""})
+		s.zone.PutAddresses(map[string]string{"mail": ""})
 		s.worker.SetClass(s.class)
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen})
 		synctest.Wait()
-		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Withdraw: true})
 		synctest.Wait()
-		if got := readServer(s.server, s.zone.header.FQDN); len(got) != 0 {
+		if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 0 {
 			t.Errorf("not withdrawn: %v", got)
 		}
 	})
@@ -115,28 +115,28 @@ func TestLoop_frozen(t *testing.T) {
 func TestLoop_paused(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		was := s.zone.computeWanted()
+		was := s.zone.ListWanted()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(3 * time.Hour)
-		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
+		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
 			t.Errorf("a paused zone: %v", got)
 		}
 		s.beginScene()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 
 		s.class.Paused = true
 		s.worker.SetClass(s.class)
-		was = s.zone.computeWanted()
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.10"})
+		was = s.zone.ListWanted()
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.10"})
 		passTime(3 * time.Hour)
-		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, was) {
+		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, was) {
 			t.Errorf("a paused class: %v", got)
 		}
 		s.class.Paused = false
 		s.worker.SetClass(s.class)
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -155,7 +155,7 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 				})
 				s.worker.SetZone(zoneOf("z"))
 				passTime(time.Minute)
-				if got := readServer(s.server, s.zone.header.FQDN); len(got) != 1 {
+				if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 1 {
 					t.Fatalf("not half withdrawn: %v", got)
 				}
 				if restarts {
@@ -167,7 +167,7 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 				s.failProvider(nil)
 				s.beginScene()
 				passTime(time.Minute)
-				s.zone.expectZone(s.server)
+				s.zone.Expect(s.server)
 			})
 		}
 	}
@@ -232,7 +232,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 					last.Absent.IsZero() == test.left {
 					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.Absent, state)
 				}
-				if left := readServer(s.server, s.zone.header.FQDN); len(left) > 0 != test.left {
+				if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 != test.left {
 					t.Errorf("%s, restarts %v: left %v", test.what, restarts, left)
 				}
 			})

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -69,7 +70,7 @@ type item struct {
 	behind    []string
 
 	// The rest belongs to the worker.
-	memory
+	decision.Memory
 }
 
 // shared closes a provider when the last one that uses it is done.
@@ -422,17 +423,18 @@ func (l *Loop) startItem(i *item) {
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
-		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i}, memory: &i.memory,
-		facts: facts{
-			random: rand.Int64N, config: &l.config, zone: i.zone.Zone, class: c.spec, revision: c.queue.revision,
-			woken: i.woken, changed: i.changed, withdrawn: i.withdrawn,
+		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i}, memory: &i.Memory,
+		facts: decision.Facts{
+			Random: rand.Int64N, Identity: l.config.Identity, Backoff: l.config.Backoff, RepeatAfter: l.config.repeatAfter(),
+			Zone: i.zone.Zone, Class: c.spec, Revision: c.queue.revision,
+			Woken: i.woken, Changed: i.changed, Withdrawn: i.withdrawn,
 		},
 	}
 	if c.provider != nil {
 		a.provider = c.provider
 	}
 	a.lease = lease{
-		key: i.key, store: l.config.Store, grace: l.config.grace(), memory: &i.memory, limiter: c.limiter,
+		key: i.key, store: l.config.Store, grace: l.config.grace(), memory: &i.Memory, limiter: c.limiter,
 		current: func() error { return l.checkCurrent(i, a) },
 	}
 	return a
@@ -445,9 +447,9 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	switch {
 	case l.ctx.Err() != nil:
 		return errStopping
-	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Withdraw) == i.leaving:
+	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Withdraw) == i.Leaving:
 		return errSuperseded
-	case i.gone, i.queue.revision != a.facts.revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
+	case i.gone, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
 		return errSuperseded
 	}
 	return nil
@@ -470,25 +472,25 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
 	l.keep(i)
-	i.failing = i.fails()
+	i.failing = i.Fails()
 	i.behind = nil
-	for _, server := range i.state.Servers {
-		if server.Err != nil || server.Serial == 0 || i.state.Serial.Ahead(server.Serial) || i.state.Intent != nil &&
-			i.state.Intent.Serial.Ahead(server.Serial) {
+	for _, server := range i.State.Servers {
+		if server.Err != nil || server.Serial == 0 || i.State.Serial.Ahead(server.Serial) || i.State.Intent != nil &&
+			i.State.Intent.Serial.Ahead(server.Serial) {
 			i.behind = append(i.behind, server.Name)
 		}
 	}
-	if i.loaded {
-		i.confirmed = i.state.Serial
+	if i.Loaded {
+		i.confirmed = i.State.Serial
 	}
-	if f.settled {
+	if f.Settled {
 		i.since = i.changed // of what was seen meanwhile
 	} else if i.changed.IsZero() {
-		i.changed = f.changed // Its lag goes on.
+		i.changed = f.Changed // Its lag goes on.
 	}
-	q.endRun(&i.job, f.revision, f.pause, f.worked)
-	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == f.class.Target; now != i.delivered &&
-		(now || i.loaded || i.withdrawn) {
+	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
+	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
+		(now || i.Loaded || i.withdrawn) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
@@ -496,9 +498,9 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 			}
 		}
 	}
-	wake := i.wake(f.began)
+	wake := i.Wake(f.Began)
 	if i.withdrawn {
 		wake = time.Time{}
 	}
-	q.scheduleNext(&i.job, f.again, wake)
+	q.scheduleNext(&i.job, f.Again, wake)
 }

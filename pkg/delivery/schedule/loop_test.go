@@ -29,19 +29,19 @@ import (
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		state := s.readState()
-		if state.Serial != s.zone.serial || state.Intent != nil || state.Ready.Status != delivery.True || state.Ready.Reason != delivery.ReasonDelivered {
+		if state.Serial != s.zone.Serial || state.Intent != nil || state.Ready.Status != delivery.True || state.Ready.Reason != delivery.ReasonDelivered {
 			t.Fatalf("%+v", state)
 		}
 		before := s.store.countWrites()
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9", "mail": ""})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9", "mail": ""})
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if wrote := s.store.countWrites() - before; wrote != 1 {
 			t.Errorf("%d state writes for a change; there is one result", wrote)
 		}
-		if got := s.readState(); got.Serial != s.zone.serial || got.Hash == state.Hash {
+		if got := s.readState(); got.Serial != s.zone.Serial || got.Hash == state.Hash {
 			t.Errorf("%+v", got)
 		}
 		s.worker.stop()
@@ -49,15 +49,15 @@ func TestLoop_oneStateWriteAChange(t *testing.T) {
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 		s.beginScene()
 		before = s.store.countWrites()
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.10"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.10"})
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		passTime(time.Minute)
 		if wrote := s.store.countWrites() - before; wrote != 2 {
 			t.Errorf("%d state writes for the first change after a restart; one intent and one result", wrote)
 		}
 		before = s.store.countWrites()
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.11"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.11"})
 		synctest.Wait()
 		if wrote := s.store.countWrites() - before; wrote != 1 {
 			t.Errorf("%d state writes for the second one", wrote)
@@ -69,15 +69,15 @@ func TestLoop_oneStateWriteAChange(t *testing.T) {
 func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		settled := s.zone.computeWanted()
-		s.zone.commitStep(map[string]string{"www": "192.0.2.7"}, false)
+		settled := s.zone.ListWanted()
+		s.zone.CommitStep(map[string]string{"www": "192.0.2.7"}, false)
 		passTime(time.Minute)
-		if got := readServer(s.server, s.zone.header.FQDN); !maps.Equal(got, settled) {
+		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, settled) {
 			t.Errorf("unsettled content went out: %v", got)
 		}
-		s.zone.putAddresses(map[string]string{"more": "192.0.2.8"})
+		s.zone.PutAddresses(map[string]string{"more": "192.0.2.8"})
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -90,11 +90,11 @@ func TestLoop_changesInFlightBecomeOne(t *testing.T) {
 		})
 		s.beginScene()
 		for i := range 50 {
-			s.zone.putAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+i)})
+			s.zone.PutAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+i)})
 		}
 		close(release)
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if calls := s.server.Calls("Deliver"); calls != 2 {
 			t.Errorf("%d deliveries of 51 serials; the first and one for all that came meanwhile", calls)
 		}
@@ -111,7 +111,7 @@ func TestLoop_idle(t *testing.T) {
 		w.SetClass(delivery.Class{Name: "main", Generation: "1", Provider: &deliverytest.Memory{Server: server}, RequestsPerSecond: 10000})
 		for i := range zones {
 			uid := fmt.Sprint("z", i)
-			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), views).putAddresses(map[string]string{"www": "192.0.2.1"})
+			deliverytest.NewZone(t, uid, fmt.Sprintf("zone%d.example.", i), views).PutAddresses(map[string]string{"www": "192.0.2.1"})
 			w.SetZone(zoneOf(uid, "main"))
 		}
 		passTime(time.Minute)
@@ -140,9 +140,9 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, server := newStore(), deliverytest.NewServer()
 		oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
-		zone := newWriter(t, "z", "example.org.", oldView, newView)
-		zone.putAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
-		old := zone.serial
+		zone := deliverytest.NewZone(t, "z", "example.org.", oldView, newView)
+		zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
+		old := zone.Serial
 
 		wake := make(chan struct{})
 		paused := &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
@@ -162,15 +162,15 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 			t.Fatalf("%d writes before the pause", len(writes))
 		}
 
-		zone.sets = zone.sets[1:] // The paused one sees nothing of what follows.
-		zone.putAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
+		zone.Sets = zone.Sets[1:] // The paused one sees nothing of what follows.
+		zone.PutAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
 		second := startWorker(t, store, newView, nil)
 		defer second.stop()
 		class.Provider = &deliverytest.Memory{Server: server}
 		second.SetClass(class)
 		second.SetZone(zoneOf("z", "main"))
 		passTime(5 * time.Minute)
-		zone.expectZone(server)
+		zone.Expect(server)
 
 		before := len(server.Writes())
 		close(wake)
@@ -180,7 +180,7 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 				t.Errorf("the paused worker wrote %v after it woke", write)
 			}
 		}
-		zone.expectZone(server)
+		zone.Expect(server)
 	})
 }
 
@@ -195,8 +195,8 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	patient := func(c *schedule.Config) { c.CallTimeout = call }
 	store, server := newStore(), deliverytest.NewServer()
 	oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
-	zone := newWriter(t, "z", "example.org.", oldView, newView)
-	zone.putAddresses(map[string]string{"a": "192.0.2.1"})
+	zone := deliverytest.NewZone(t, "z", "example.org.", oldView, newView)
+	zone.PutAddresses(map[string]string{"a": "192.0.2.1"})
 	class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
 	first := startWorker(t, store, oldView, patient)
 	defer first.stop()
@@ -212,29 +212,29 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	first.SetZone(zoneOf("z", "main"))
 	synctest.Wait()
 	hold.Store(true)
-	zone.putAddresses(map[string]string{"a": "192.0.2.2"})
+	zone.PutAddresses(map[string]string{"a": "192.0.2.2"})
 	synctest.Wait()
 
 	// The zone changes back: nothing differs from what was confirmed last, and still it is written.
-	zone.sets = zone.sets[1:]
-	zone.putAddresses(map[string]string{"a": "192.0.2.1"})
+	zone.Sets = zone.Sets[1:]
+	zone.PutAddresses(map[string]string{"a": "192.0.2.1"})
 	second := startWorker(t, store, newView, patient)
 	defer second.stop()
 	class.Provider = &deliverytest.Memory{Server: server}
 	second.SetClass(class)
 	second.SetZone(zoneOf("z", "main"))
 	passTime(time.Second)
-	if state := store.readState("z", "main"); state.Serial != zone.serial || state.Intent == nil {
+	if state := store.readState("z", "main"); state.Serial != zone.Serial || state.Intent == nil {
 		t.Fatalf("taken over and to be repeated: %+v", state)
 	}
 	close(arrive)
 	synctest.Wait()
-	if got := readServer(server, zone.header.FQDN); got["a.example.org."] != "192.0.2.2" {
+	if got := server.Addresses(zone.Header.FQDN); got["a.example.org."] != "192.0.2.2" {
 		t.Fatalf("the late call did not arrive: %v", got)
 	}
 	passTime(repeated)
-	zone.expectZone(server)
-	if state := store.readState("z", "main"); state.Serial != zone.serial || state.Intent != nil {
+	zone.Expect(server)
+	if state := store.readState("z", "main"); state.Serial != zone.Serial || state.Intent != nil {
 		t.Errorf("after the repeat: %+v", state)
 	}
 }
@@ -259,12 +259,12 @@ func TestLoop_callTimeout(t *testing.T) {
 		})
 		s.beginScene()
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
-		if state := s.readState(); state.Error != nil || state.Serial != s.zone.serial {
+		s.zone.Expect(s.server)
+		if state := s.readState(); state.Error != nil || state.Serial != s.zone.Serial {
 			t.Errorf("calls of %s: %+v", takes, state)
 		}
 		takes = 31 * time.Second
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(31 * time.Second)
 		if state := s.readState(); state.Error == nil || state.Error.Reason != delivery.ReasonServerUnreachable {
 			t.Errorf("calls of %s: %+v", takes, state)
@@ -278,7 +278,7 @@ func TestLoop_callTimeout(t *testing.T) {
 		s.class.Provider = &deliverytest.Memory{Server: s.server}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 		s.beginScene()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -307,7 +307,7 @@ func TestLoop_abandonedIntent(t *testing.T) {
 					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 					s.beginScene()
 				} else {
-					s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
+					s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
 				}
 				passTime(2 * time.Minute)
 				s.store.setFault(nil)
@@ -338,16 +338,16 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 				}
 				return nil
 			})
-			s.zone.putAddresses(map[string]string{"brief": "192.0.2.7"})
+			s.zone.PutAddresses(map[string]string{"brief": "192.0.2.7"})
 			synctest.Wait()
-			if got := readServer(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
+			if got := s.server.Addresses(s.zone.Header.FQDN); got["brief.example.org."] == "" {
 				t.Fatal("it was not applied")
 			}
 			s.failProvider(nil)
-			s.zone.putAddresses(map[string]string{"brief": ""})
+			s.zone.PutAddresses(map[string]string{"brief": ""})
 			passTime(time.Minute)
-			s.zone.expectZone(s.server)
-			if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
+			s.zone.Expect(s.server)
+			if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil || state.Error != nil {
 				t.Errorf("%+v", state)
 			}
 		})
@@ -366,9 +366,9 @@ func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 		})
 		s.beginScene()
 		s.failProvider(nil)
-		s.zone.putAddresses(map[string]string{"mail": "", "www": ""})
+		s.zone.PutAddresses(map[string]string{"mail": "", "www": ""})
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -385,14 +385,14 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 			}
 			return nil
 		})
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		synctest.Wait()
-		if state := s.readState(); state.Serial == s.zone.serial {
+		if state := s.readState(); state.Serial == s.zone.Serial {
 			t.Fatalf("the result was to be lost: %+v", state)
 		}
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
-		if state := s.readState(); state.Serial != s.zone.serial || state.Intent != nil {
+		s.zone.Expect(s.server)
+		if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil {
 			t.Errorf("%+v", state)
 		}
 		for _, event := range s.worker.events.eventsOf("z") {
@@ -412,9 +412,9 @@ func TestLoop_conflictWithoutAnotherWorker(t *testing.T) {
 		state.Version = "labelled"
 		s.store.states[delivery.Key{UID: "z", Class: "main"}] = state
 		s.store.mu.Unlock()
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		synctest.Wait()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -426,19 +426,19 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 		defer w.stop()
 		w.SetClass(delivery.Class{Name: "slow", Generation: "1", Provider: &deliverytest.Memory{Server: deliverytest.NewServer(), Fault: deliverytest.Slow}})
 		w.SetClass(delivery.Class{Name: "healthy", Generation: "1", Provider: &deliverytest.Memory{Server: healthy}, RequestsPerSecond: 10000})
-		var zones []*writer
+		var zones []*deliverytest.Zone
 		for i := range 100 {
 			uid := fmt.Sprint("z", i)
-			zones = append(zones, newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), views))
+			zones = append(zones, deliverytest.NewZone(t, uid, fmt.Sprintf("zone%d.example.", i), views))
 			w.SetZone(zoneOf(uid, "slow", "healthy"))
 		}
 		for round := range 20 {
 			for _, zone := range zones {
-				zone.putAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
+				zone.PutAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
 			}
 			synctest.Wait() // No time passes: nothing of the healthy class waits for the slow one.
 			for _, zone := range zones {
-				zone.expectZone(healthy)
+				zone.Expect(healthy)
 			}
 			passTime(3 * time.Second)
 		}
@@ -449,17 +449,17 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
-			if at.Zone == s.zone.header.FQDN {
+			if at.Zone == s.zone.Header.FQDN {
 				return deliverytest.Slow(ctx, at)
 			}
 			return nil
 		})
 		s.beginScene()
-		other := newWriter(t, "other", "example.net.", s.worker.views)
+		other := deliverytest.NewZone(t, "other", "example.net.", s.worker.views)
 		s.worker.SetZone(zoneOf("other", "main"))
-		other.putAddresses(map[string]string{"www": "192.0.2.1"})
+		other.PutAddresses(map[string]string{"www": "192.0.2.1"})
 		synctest.Wait()
-		other.expectZone(s.server)
+		other.Expect(s.server)
 	})
 }
 
@@ -476,19 +476,19 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 			zone.Tenant, zone.Request = tenant, request
 			w.SetZone(zone)
 		}
-		calm := newWriter(t, "calm", "calm.example.", views)
+		calm := deliverytest.NewZone(t, "calm", "calm.example.", views)
 		own("calm", "calm", "")
-		var loud []*writer
+		var loud []*deliverytest.Zone
 		for i := range 80 {
-			loud = append(loud, newWriter(t, fmt.Sprint("loud", i), fmt.Sprintf("loud%d.example.", i), views))
-			own(loud[i].zone.UID, "loud", "")
+			loud = append(loud, deliverytest.NewZone(t, fmt.Sprint("loud", i), fmt.Sprintf("loud%d.example.", i), views))
+			own(loud[i].UID, "loud", "")
 		}
 		passTime(time.Minute)
 		change := func(what, data string) {
 			t.Helper()
-			calm.putAddresses(map[string]string{"www": data})
+			calm.PutAddresses(map[string]string{"www": data})
 			began := time.Now()
-			for readServer(server, calm.header.FQDN)["www.calm.example."] != data && time.Since(began) < time.Minute {
+			for server.Addresses(calm.Header.FQDN)["www.calm.example."] != data && time.Since(began) < time.Minute {
 				passTime(100 * time.Millisecond)
 			}
 			took := time.Since(began)
@@ -500,7 +500,7 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 		change("alone", "192.0.2.1")
 		for round := range 6 {
 			for _, zone := range loud {
-				own(zone.zone.UID, "loud", fmt.Sprint(round))
+				own(zone.UID, "loud", fmt.Sprint(round))
 			}
 			passTime(time.Second)
 			change("beside comparisons", fmt.Sprintf("192.0.2.%d", 10+round))
@@ -511,7 +511,7 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 			for i := range 1000 {
 				many[fmt.Sprint("r", i)] = "192.0.2.66"
 			}
-			zone.putAddresses(many)
+			zone.PutAddresses(many)
 		}
 		passTime(time.Second)
 		change("beside 80,000 changes", "192.0.2.2")
@@ -524,24 +524,24 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 func TestLoop_panicIsAnError(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
-			if at.Zone == s.zone.header.FQDN {
+			if at.Zone == s.zone.Header.FQDN {
 				panic("odd record: hunter2")
 			}
 			return nil
 		})
 		s.beginScene()
-		other := newWriter(t, "other", "example.net.", s.worker.views)
-		other.putAddresses(map[string]string{"www": "192.0.2.1"})
+		other := deliverytest.NewZone(t, "other", "example.net.", s.worker.views)
+		other.PutAddresses(map[string]string{"www": "192.0.2.1"})
 		s.worker.SetZone(zoneOf("other", "main"))
 		synctest.Wait()
-		other.expectZone(s.server)
+		other.Expect(s.server)
 		if state := s.readState(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError ||
 			state.Error == nil || state.Error.Message != state.Ready.Message {
 			t.Errorf("%+v", state)
 		}
 		s.failProvider(nil)
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		if events := s.worker.events.eventsOf("z"); len(events) < 2 || !events[0].First || !events[len(events)-1].Recovered {
 			t.Errorf("events: %+v", events)
 		}
@@ -555,7 +555,7 @@ func TestLoop_restart(t *testing.T) {
 			s.memory.Blind = true
 			s.beginScene()
 			s.worker.stop()
-			s.zone.putAddresses(map[string]string{"www": "", "new": "192.0.2.3"})
+			s.zone.PutAddresses(map[string]string{"www": "", "new": "192.0.2.3"})
 			snapshot, _ := s.worker.views.Settled("z")
 			views := zoneview.NewSet(zoneview.Config{})
 			views.Put(snapshot, true)
@@ -570,7 +570,7 @@ func TestLoop_restart(t *testing.T) {
 			})
 			s.beginScene()
 			if reaches {
-				s.zone.expectZone(s.server)
+				s.zone.Expect(s.server)
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets", wrote)
 				}
@@ -579,13 +579,13 @@ func TestLoop_restart(t *testing.T) {
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets, of which none could be written over", wrote)
 				}
-			} else if got := readServer(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
+			} else if got := s.server.Addresses(s.zone.Header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
 			} else if says := s.readState().Ready; says.Status != delivery.True ||
 				!strings.Contains(says.Message, "compare what the provider has with zones/entries") {
 				t.Errorf("what remains there is not said: %+v", says)
 			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events,
-				func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }) {
+				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }) {
 				t.Errorf("what remains there is not told: %+v", events)
 			}
 			for _, event := range s.worker.events.eventsOf("z") {
@@ -613,29 +613,29 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 			for n := range count {
 				many[fmt.Sprintf("n%03d", n)] = "192.0.2.7"
 			}
-			s.zone.putAddresses(many)
+			s.zone.PutAddresses(many)
 			s.memory.Blind, s.class.RequestsPerSecond = true, 10_000
 			s.worker.stop()
-			key, began := delivery.Key{UID: "z", Class: "main"}, s.zone.serial
-			begun := delivery.State{Zone: s.zone.header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: began, From: began,
+			key, began := delivery.Key{UID: "z", Class: "main"}, s.zone.Serial
+			begun := delivery.State{Zone: s.zone.Header.FQDN, Target: "here", Intent: &delivery.Intent{Serial: began, From: began,
 				Holder: "dead", Time: time.Now(), Unlisted: true}}
 			must.Get(s.store.Save(s.Context(), key, begun))(t)
 			s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 			s.beginScene()
-			s.zone.expectZone(s.server)
+			s.zone.Expect(s.server)
 			want := count + 2
 			if changes {
-				s.zone.putAddresses(map[string]string{"www": "192.0.2.9", "n000": "", "new": "192.0.2.10"})
+				s.zone.PutAddresses(map[string]string{"www": "192.0.2.9", "n000": "", "new": "192.0.2.10"})
 				synctest.Wait()
-				s.zone.expectZone(s.server)
+				s.zone.Expect(s.server)
 				// Now the one before arrives.
-				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: www.Name, Type: www.Type, TTL: 360, Data: []string{"192.0.2.1"}})
-				s.server.Adopt(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("n000.example.org."), Type: www.Type, TTL: 360,
+				s.server.Adopt(s.zone.Header.FQDN, delivery.RRset{Name: www.Name, Type: www.Type, TTL: 360, Data: []string{"192.0.2.1"}})
+				s.server.Adopt(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse("n000.example.org."), Type: www.Type, TTL: 360,
 					Data: []string{"192.0.2.7"}})
 				want += 3 + 3
 			}
 			passTime(5 * time.Minute)
-			s.zone.expectZone(s.server)
+			s.zone.Expect(s.server)
 			if wrote := len(s.server.Writes()); wrote > want {
 				t.Errorf("changes %v: %d writes, want %d at most", changes, wrote, want)
 			}
@@ -655,7 +655,7 @@ func TestLoop_otherTarget(t *testing.T) {
 		class.Generation, class.Target, class.Provider = "2", "there", &deliverytest.Memory{Server: elsewhere}
 		s.worker.SetClass(class)
 		synctest.Wait()
-		s.zone.expectZone(elsewhere)
+		s.zone.Expect(elsewhere)
 		if !s.memory.Closed() {
 			t.Error("the provider that was replaced is not closed")
 		}
@@ -691,7 +691,7 @@ func TestLoop_stop(t *testing.T) {
 		s.class.Provider = &deliverytest.Memory{Server: s.server}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 		s.beginScene()
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -711,7 +711,7 @@ func TestLoop_status(t *testing.T) {
 		s.failProvider(deliverytest.Until(10*time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		since := time.Now()
 		for round := range 3 {
-			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
+			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
 			passTime(time.Minute)
 		}
 		want[0].Failing, want[0].Oldest = 1, since

@@ -125,7 +125,7 @@ func TestLoop_waitsForAServer_S6_13(t *testing.T) {
 			passTime(10 * time.Second)
 			expect("when the last went", delivery.False, delivery.ReasonInvalidConfiguration)
 			passTime(2 * time.Hour)
-			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 10+i)})
+			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 10+i)})
 			passTime(0)
 			expect("when the zone changed", delivery.False, delivery.ReasonInvalidConfiguration)
 			set("one", "two")

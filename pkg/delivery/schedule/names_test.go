@@ -24,9 +24,9 @@ import (
 var org, net = name.MustParse("example.org."), name.MustParse("example.net.")
 
 // addZone returns a second zone of the scene, which has other data under the same owners.
-func (s *scene) addZone(uid string, zone name.Name) *writer {
-	w := newWriter(s.T, uid, zone.String(), s.worker.views)
-	w.putAddresses(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
+func (s *scene) addZone(uid string, zone name.Name) *deliverytest.Zone {
+	w := deliverytest.NewZone(s.T, uid, zone.String(), s.worker.views)
+	w.PutAddresses(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
 	s.worker.SetZone(zoneOf(uid, "main"))
 	return w
 }
@@ -68,22 +68,22 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 					s.beginScene()
 					other := s.addZone("other", org)
 					passTime(time.Hour)
-					s.zone.putAddresses(map[string]string{"mail": "192.0.2.9"})
-					other.putAddresses(map[string]string{"mail": "198.51.100.9"})
+					s.zone.PutAddresses(map[string]string{"mail": "192.0.2.9"})
+					other.PutAddresses(map[string]string{"mail": "198.51.100.9"})
 					passTime(time.Minute)
 					if restarts {
 						s.restartWorker(zoneOf("other", "main"), zoneOf("z", "main"))
 						passTime(time.Hour)
 					}
-					s.zone.expectZone(s.server)
+					s.zone.Expect(s.server)
 					s.expectReason("the first", "z", delivery.ReasonDelivered)
 					s.expectReason("the second", "other", delivery.ReasonConflict)
 					if state := s.store.readState("other", "main"); !state.Zone.IsZero() {
 						t.Errorf("it is said to be at the provider: %+v", state)
 					}
-					other.putAddresses(map[string]string{"new": "198.51.100.3"})
+					other.PutAddresses(map[string]string{"new": "198.51.100.3"})
 					passTime(20 * time.Minute)
-					s.zone.expectZone(s.server)
+					s.zone.Expect(s.server)
 
 					left := map[string]string{}
 					switch leaves {
@@ -99,9 +99,9 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 						left = map[string]string{"mail.example.org.": "198.51.100.9"}
 					}
 					passTime(time.Second)
-					want := other.computeWanted()
+					want := other.ListWanted()
 					maps.Copy(want, left)
-					if got := readServer(s.server, org); !maps.Equal(got, want) {
+					if got := s.server.Addresses(org); !maps.Equal(got, want) {
 						t.Errorf("%v, want %v", got, want)
 					}
 					s.expectReason("the second", "other", delivery.ReasonDelivered)
@@ -132,19 +132,19 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 		state.Zone, state.Serial, state.Hash = org, at.Serial(), at.Hash()
 		must.Get(s.store.Save(t.Context(), delivery.Key{UID: "other", Class: "main"}, state))(t)
 		s.restartWorker(zoneOf("other", "main"), zoneOf("z", "main"))
-		s.zone.putAddresses(map[string]string{"new": "192.0.2.3"})
+		s.zone.PutAddresses(map[string]string{"new": "192.0.2.3"})
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 		s.expectReason("the later", "other", delivery.ReasonConflict)
 		leaves, stays := s.zone, other
 		if secondGoes {
 			leaves, stays = other, s.zone
 		}
-		s.worker.SetZone(delivery.Zone{UID: leaves.zone.UID, Classes: []string{"main"}, Withdraw: true})
+		s.worker.SetZone(delivery.Zone{UID: leaves.UID, Classes: []string{"main"}, Withdraw: true})
 		passTime(time.Minute)
-		stays.expectZone(s.server)
-		s.expectReason("the one that stays", stays.zone.UID, delivery.ReasonDelivered)
-		if state := s.store.readState(leaves.zone.UID, "main"); state.Version != "" {
+		stays.Expect(s.server)
+		s.expectReason("the one that stays", stays.UID, delivery.ReasonDelivered)
+		if state := s.store.readState(leaves.UID, "main"); state.Version != "" {
 			t.Errorf("it does not go: %+v", state)
 		}
 	})
@@ -170,17 +170,17 @@ func TestLoop_classesAreSwapped_H7(t *testing.T) {
 		elsewhere := deliverytest.NewServer()
 		s.beginScene()
 		s.worker.SetClass(delivery.Class{Name: "second", Generation: "1", Target: "there", Provider: &deliverytest.Memory{Server: elsewhere}})
-		other := newWriter(s.T, "other", "example.org.", s.worker.views)
-		other.putAddresses(map[string]string{"www": "198.51.100.1"})
+		other := deliverytest.NewZone(s.T, "other", "example.org.", s.worker.views)
+		other.PutAddresses(map[string]string{"www": "198.51.100.1"})
 		s.worker.SetZone(zoneOf("other", "second"))
 		passTime(time.Minute)
-		s.zone.expectZone(s.server)
-		other.expectZone(elsewhere)
+		s.zone.Expect(s.server)
+		other.Expect(elsewhere)
 		s.worker.SetZone(zoneOf("z", "second"))
 		s.worker.SetZone(zoneOf("other", "main"))
 		passTime(time.Minute)
-		s.zone.expectZone(elsewhere)
-		other.expectZone(s.server)
+		s.zone.Expect(elsewhere)
+		other.Expect(s.server)
 	})
 }
 
@@ -206,7 +206,7 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 		passTime(time.Second)
 		s.expectReason("the one that comes before it is known", "other", delivery.ReasonConflict)
 		passTime(time.Minute)
-		other.expectZone(s.server)
+		other.Expect(s.server)
 		s.expectReason("the one that comes after", "other", delivery.ReasonDelivered)
 	})
 }
@@ -242,7 +242,7 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 			}
 			return nil
 		})
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.7", "new": "192.0.2.8"})
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.7", "new": "192.0.2.8"})
 		synctest.Wait()
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
 		passTime(time.Minute)
@@ -254,8 +254,8 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 		for set := range plan.All {
 			stands[set.Name.String()] = set.Data[0]
 		}
-		if !maps.Equal(stands, s.zone.computeWanted()) {
-			t.Errorf("all of it is %v, want %v", stands, s.zone.computeWanted())
+		if !maps.Equal(stands, s.zone.ListWanted()) {
+			t.Errorf("all of it is %v, want %v", stands, s.zone.ListWanted())
 		}
 		for _, change := range slices.Backward(plan.History) {
 			for _, entry := range change.Added {
@@ -312,20 +312,20 @@ func fewNames(s *scene, seed uint64) {
 	}
 	s.failProvider(faults)
 	s.worker.SetClass(s.class)
-	zones := []*writer{s.zone}
+	zones := []*deliverytest.Zone{s.zone}
 	for n := range 4 {
-		w := newWriter(s.T, fmt.Sprint("z", n), names[random.drawNumber(3)].String(), s.worker.views)
-		w.putAddresses(map[string]string{"www": fmt.Sprintf("198.51.100.%d", n), w.zone.UID: "198.51.100.99"})
+		w := deliverytest.NewZone(s.T, fmt.Sprint("z", n), names[random.drawNumber(3)].String(), s.worker.views)
+		w.PutAddresses(map[string]string{"www": fmt.Sprintf("198.51.100.%d", n), w.UID: "198.51.100.99"})
 		zones = append(zones, w)
 	}
 	told := map[string]delivery.Zone{}
 	tell := func(zone delivery.Zone) { told[zone.UID] = zone; s.worker.SetZone(zone) }
 	for _, zone := range zones {
-		tell(zoneOf(zone.zone.UID, "main"))
+		tell(zoneOf(zone.UID, "main"))
 	}
 	for range 60 {
 		zone := zones[random.drawNumber(len(zones))]
-		uid := zone.zone.UID
+		uid := zone.UID
 		switch random.drawNumber(8) {
 		case 0, 1:
 			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Withdraw: true})
@@ -338,27 +338,27 @@ func fewNames(s *scene, seed uint64) {
 		case 5:
 			s.restartWorker(slices.Collect(maps.Values(told))...)
 		default:
-			zone.putAddresses(map[string]string{string(rune('a' + random.drawNumber(4))): []string{"", "192.0.2.1",
+			zone.PutAddresses(map[string]string{string(rune('a' + random.drawNumber(4))): []string{"", "192.0.2.1",
 				"192.0.2.2"}[random.drawNumber(3)]})
 		}
 		passTime(time.Duration(random.drawNumber(20_000)) * time.Millisecond)
 	}
 	trouble.setTrouble(false)
 	for _, zone := range zones {
-		tell(zoneOf(zone.zone.UID, "main"))
+		tell(zoneOf(zone.UID, "main"))
 	}
 	s.worker.Retry("main")
 	passTime(3 * time.Hour)
-	has, wanted := map[name.Name]*writer{}, map[name.Name]bool{}
+	has, wanted := map[name.Name]*deliverytest.Zone{}, map[name.Name]bool{}
 	for _, zone := range zones {
-		wanted[zone.header.FQDN] = true
+		wanted[zone.Header.FQDN] = true
 	}
 	for _, zone := range zones {
-		state := s.store.readState(zone.zone.UID, "main")
-		switch at := zone.header.FQDN; {
+		state := s.store.readState(zone.UID, "main")
+		switch at := zone.Header.FQDN; {
 		case state.Ready.Reason == delivery.ReasonConflict && state.Zone.IsZero():
-		case state.Ready.Status != delivery.True || state.Zone != at || state.Serial != zone.serial || state.Intent != nil:
-			s.Errorf("%s at %d: %+v", at, zone.serial, state)
+		case state.Ready.Status != delivery.True || state.Zone != at || state.Serial != zone.Serial || state.Intent != nil:
+			s.Errorf("%s at %d: %+v", at, zone.Serial, state)
 		case has[at] != nil:
 			s.Errorf("two have %s", at)
 		default:
@@ -368,7 +368,7 @@ func fewNames(s *scene, seed uint64) {
 	for _, n := range names {
 		switch {
 		case has[n] != nil:
-			has[n].expectZone(s.server)
+			has[n].Expect(s.server)
 		case wanted[n]:
 			s.Errorf("no delivery has %s", n)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/precedence"
 )
@@ -47,10 +48,10 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 // has none.
 func (l *Loop) keep(i *item) {
 	over := i.gone || i.withdrawn
-	if !i.known && !over {
+	if !i.Known && !over {
 		return // what it has is what was told
 	}
-	l.wakeAll(l.names.keepNames(i.key, []delivery.State{i.state, i.stored}, i.leaving && i.loaded, over))
+	l.wakeAll(l.names.keepNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
 // othersOf is what one delivery asks of the others of its class and its zone.
@@ -59,19 +60,19 @@ type othersOf struct {
 	item *item
 }
 
-func (o othersOf) readClaims() claims {
+func (o othersOf) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.keep(i)
-	c := claims{leaving: l.leaving(i), replaced: l.replaced(i), handedOver: l.handedOver(i)}
+	c := decision.Claims{Leaving: l.leaving(i), Replaced: l.replaced(i), HandedOver: l.handedOver(i)}
 	if r := l.names.rights[i.key]; r != nil {
-		c.awaited = slices.ContainsFunc(r.has, func(zone name.Name) bool {
+		c.Awaited = slices.ContainsFunc(r.has, func(zone name.Name) bool {
 			return len(l.names.awaited[className{i.key.Class, zone}]) > 0
 		})
 	}
-	first := l.names.first(className{i.key.Class, i.state.Zone})
-	c.given = first != nil && first.key != i.key
+	first := l.names.first(className{i.key.Class, i.State.Zone})
+	c.Given = first != nil && first.key != i.key
 	return c
 }
 
@@ -126,7 +127,7 @@ func (l *Loop) replaced(i *item) bool {
 // handedOver reports whether another class in force has the zone at the same place, where to withdraw it would take
 // that one's data. It is called with mu held.
 func (l *Loop) handedOver(i *item) bool {
-	target := i.state.Target
+	target := i.State.Target
 	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
 		c, other := l.classes[class], i.zone.items[class]
 		return c != nil && c.known && c.spec.Target == target && other != nil && other.delivered

@@ -150,13 +150,13 @@ func runConvergence(t *testing.T, seed uint64) {
 		begun[class] = newOrder()
 	}
 	whose := map[name.Name]string{} // the uid of the zone that has a name
-	zones := []*writer{newWriter(t, "z0", "zero.example.", master), newWriter(t, "z1", "one.example.", master), newWriter(t, "z2", "two.example.", master)}
+	zones := []*deliverytest.Zone{deliverytest.NewZone(t, "z0", "zero.example.", master), deliverytest.NewZone(t, "z1", "one.example.", master), deliverytest.NewZone(t, "z2", "two.example.", master)}
 	for _, zone := range zones {
-		whose[zone.header.FQDN] = zone.zone.UID
+		whose[zone.Header.FQDN] = zone.UID
 	}
 	foreign := delivery.RRset{Name: name.MustParse("theirs.one.example."), Type: rdata.A, TTL: 1, Data: []string{"198.51.100.1"}}
 	for _, server := range servers {
-		server.Disturb(zones[1].header.FQDN, foreign)
+		server.Disturb(zones[1].Header.FQDN, foreign)
 	}
 
 	running := make([]*worker, 2)
@@ -190,7 +190,7 @@ func runConvergence(t *testing.T, seed uint64) {
 				}}})
 		}
 		for _, zone := range zones {
-			w.SetZone(zoneOf(zone.zone.UID, "lists", "blind"))
+			w.SetZone(zoneOf(zone.UID, "lists", "blind"))
 		}
 	}
 	// follow brings one worker's view up to date.
@@ -218,7 +218,7 @@ func runConvergence(t *testing.T, seed uint64) {
 			for range 1 + random.drawNumber(4) {
 				changes[string(rune('a'+random.drawNumber(6)))] = []string{"", "192.0.2.1", "192.0.2.2"}[random.drawNumber(3)]
 			}
-			zones[random.drawNumber(len(zones))].putAddresses(changes)
+			zones[random.drawNumber(len(zones))].PutAddresses(changes)
 		case 0:
 			providerTrouble.setTrouble(random.oneIn(2))
 		case 1:
@@ -258,16 +258,16 @@ func runConvergence(t *testing.T, seed uint64) {
 	passTime(2 * time.Hour)
 	for class, server := range servers {
 		for _, zone := range zones {
-			got, want := readServer(server, zone.header.FQDN), zone.computeWanted()
+			got, want := server.Addresses(zone.Header.FQDN), zone.ListWanted()
 			if zone == zones[1] {
 				want[foreign.Name.String()] = foreign.Data[0]
 			}
 			if !maps.Equal(got, want) {
-				t.Errorf("seed %d: %s of class %s at %d has\n%v\nthe zone\n%v", seed, zone.header.FQDN, class, zone.serial, got, want)
+				t.Errorf("seed %d: %s of class %s at %d has\n%v\nthe zone\n%v", seed, zone.Header.FQDN, class, zone.Serial, got, want)
 			}
-			if state := store.readState(zone.zone.UID, class); state.Serial != zone.serial || state.Intent != nil || state.Error != nil ||
+			if state := store.readState(zone.UID, class); state.Serial != zone.Serial || state.Intent != nil || state.Error != nil ||
 				state.Failed != 0 || state.Ready.Status != delivery.True {
-				t.Errorf("seed %d: %s of class %s at %d: %+v", seed, zone.header.FQDN, class, zone.serial, state)
+				t.Errorf("seed %d: %s of class %s at %d: %+v", seed, zone.Header.FQDN, class, zone.Serial, state)
 			}
 		}
 	}

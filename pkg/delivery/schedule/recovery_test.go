@@ -23,7 +23,7 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, beside a refused record %t", by, beside), func(t *testing.T) {
 				inScene(t, func(s *scene) {
-					other := newWriter(t, "other", "example.net.", s.worker.views)
+					other := deliverytest.NewZone(t, "other", "example.net.", s.worker.views)
 					s.worker.SetZone(zoneOf("other", "main"))
 					if beside {
 						s.refuseRRset(mail, refusals["for good"])
@@ -32,8 +32,8 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 					s.failProvider(func(context.Context, deliverytest.Point) error {
 						return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection", WholeClass: true}
 					})
-					s.zone.putAddresses(map[string]string{"www": "192.0.2.9"})
-					other.putAddresses(map[string]string{"www": "192.0.2.1"})
+					s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
+					other.PutAddresses(map[string]string{"www": "192.0.2.1"})
 					passTime(4 * time.Hour)
 					if state := s.readState(); state.Ready.Reason != delivery.ReasonServerUnreachable {
 						t.Fatalf("%+v", state)
@@ -41,8 +41,8 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 					s.failProvider(nil)
 					awaitBoth := func() { // it is looked at each minute, and the zones that wait are tried after that
 						for range 150 {
-							if passTime(time.Second); len(readServer(s.server, other.header.FQDN)) > 0 &&
-								readServer(s.server, s.zone.header.FQDN)["www.example.org."] == "192.0.2.9" {
+							if passTime(time.Second); len(s.server.Addresses(other.Header.FQDN)) > 0 &&
+								s.server.Addresses(s.zone.Header.FQDN)["www.example.org."] == "192.0.2.9" {
 								break
 							}
 						}
@@ -65,14 +65,14 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 						// Whichever of both is tried first brings the other one with it.
 						for range 60 * 11 {
 							passTime(time.Second)
-							if len(readServer(s.server, other.header.FQDN)) > 0 ||
-								readServer(s.server, s.zone.header.FQDN)["www.example.org."] == "192.0.2.9" {
+							if len(s.server.Addresses(other.Header.FQDN)) > 0 ||
+								s.server.Addresses(s.zone.Header.FQDN)["www.example.org."] == "192.0.2.9" {
 								break
 							}
 						}
 					}
-					other.expectZone(s.server)
-					if got := readServer(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.9" {
+					other.Expect(s.server)
+					if got := s.server.Addresses(s.zone.Header.FQDN); got["www.example.org."] != "192.0.2.9" {
 						t.Errorf("not delivered: %v", got)
 					}
 				})
@@ -132,6 +132,6 @@ func TestLoop_healthLiftsNoRetryAfter(t *testing.T) {
 			t.Error("it was written to before")
 		}
 		passTime(2 * time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }

@@ -32,7 +32,7 @@ func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
 	for n := range many {
 		poison[fmt.Sprintf("poison-%03d", n)] = "192.0.2.66"
 	}
-	s.zone.putAddresses(poison)
+	s.zone.PutAddresses(poison)
 	return is
 }
 
@@ -46,8 +46,8 @@ func TestLoop_manyRefused(t *testing.T) {
 				confirmed := func(what string) {
 					s.Helper()
 					state := s.readState()
-					if state.Serial != s.zone.serial || state.Hash == "" || state.Failed != many || state.Ready.Reason != delivery.ReasonValidationFailed {
-						s.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
+					if state.Serial != s.zone.Serial || state.Hash == "" || state.Failed != many || state.Ready.Reason != delivery.ReasonValidationFailed {
+						s.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.Serial, state.Failed, state.Ready)
 					}
 					if state.Intent == nil || len(state.Intent.RRsets) > 256 {
 						s.Fatalf("%s: the state lists %+v", what, state.Intent)
@@ -59,10 +59,10 @@ func TestLoop_manyRefused(t *testing.T) {
 				}
 				s.beginScene()
 				confirmed("a first delivery")
-				s.zone.putAddresses(map[string]string{"www": "192.0.2.70"})
+				s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
 				passTime(time.Second)
 				confirmed("a change beside them")
-				if got := readServer(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" || len(got) != 2 {
+				if got := s.server.Addresses(s.zone.Header.FQDN); got["www.example.org."] != "192.0.2.70" || len(got) != 2 {
 					s.Errorf("the server has %v", got)
 				}
 				// Comparisons find nothing that was delivered to be missing, and take nothing back.
@@ -70,35 +70,35 @@ func TestLoop_manyRefused(t *testing.T) {
 				passTime(4 * time.Hour)
 				confirmed("hours later")
 				for _, event := range s.worker.events.eventsOf("z")[begun:] {
-					if event.State.Serial != s.zone.serial || event.Outcome == delivery.OutcomeDrifted {
+					if event.State.Serial != s.zone.Serial || event.Outcome == delivery.OutcomeDrifted {
 						s.Errorf("told %s at %d", event.Outcome, event.State.Serial)
 					}
 				}
 				// One of them goes, and one is lost at the provider.
-				s.zone.putAddresses(map[string]string{"poison-000": ""})
-				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type})
+				s.zone.PutAddresses(map[string]string{"poison-000": ""})
+				s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type})
 				passTime(2 * time.Hour)
-				if state := s.readState(); state.Serial != s.zone.serial || state.Failed != many-1 {
+				if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != many-1 {
 					s.Errorf("after one was removed: %d failed", state.Failed)
 				}
-				if got := readServer(s.server, s.zone.header.FQDN); len(got) != 2 {
+				if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 2 {
 					s.Errorf("the server has %v", got)
 				}
 				s.worker.stop()
-				s.zone.putAddresses(map[string]string{"mail": "192.0.2.71"})
+				s.zone.PutAddresses(map[string]string{"mail": "192.0.2.71"})
 				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
 				s.store.tellWorker(s.worker)
 				s.beginScene()
 				passTime(time.Second)
-				if state := s.readState(); state.Serial != s.zone.serial || state.Failed != many-1 {
-					s.Errorf("after a restart: serial %d of %d, %d failed", state.Serial, s.zone.serial, state.Failed)
+				if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != many-1 {
+					s.Errorf("after a restart: serial %d of %d, %d failed", state.Serial, s.zone.Serial, state.Failed)
 				}
-				if got := readServer(s.server, s.zone.header.FQDN); got["mail.example.org."] != "192.0.2.71" {
+				if got := s.server.Addresses(s.zone.Header.FQDN); got["mail.example.org."] != "192.0.2.71" {
 					s.Errorf("after a restart the server has %v", got)
 				}
 				refuses.Store(false)
 				passTime(2 * time.Hour)
-				s.zone.expectZone(s.server)
+				s.zone.Expect(s.server)
 				if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 					s.Errorf("%+v", state)
 				}
@@ -126,8 +126,8 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 		passTime(30 * time.Minute)
 		for n := range 5 {
 			began := time.Now()
-			s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
-			for s.readState().Serial != s.zone.serial {
+			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
+			for s.readState().Serial != s.zone.Serial {
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
 			}
@@ -138,7 +138,7 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 		}
 		refuses.Store(false)
 		passTime(30 * time.Minute)
-		s.zone.expectZone(s.server)
+		s.zone.Expect(s.server)
 	})
 }
 
@@ -159,7 +159,7 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 			zone.Withdraw = true
 			s.worker.SetZone(zone)
 			passTime(time.Hour)
-			if got := readServer(s.server, s.zone.header.FQDN); len(got) != 0 {
+			if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 0 {
 				s.Errorf("restart %v: it left %v", restart, got)
 			}
 			if state := s.readState(); state.Version != "" {
@@ -212,10 +212,10 @@ func TestLoop_refusedToGo(t *testing.T) {
 						for n := range count {
 							old[fmt.Sprintf("old-%03d", n)], now[fmt.Sprintf("old-%03d", n)] = "192.0.2.66", to
 						}
-						s.zone.putAddresses(old)
+						s.zone.PutAddresses(old)
 						s.beginScene()
 						passTime(time.Minute)
-						s.zone.expectZone(s.server)
+						s.zone.Expect(s.server)
 						keeps := makeFlag(true)
 						s.memory.Change(func(m *deliverytest.Memory) {
 							m.Refuse = func(set delivery.RRset) *delivery.Error {
@@ -225,18 +225,18 @@ func TestLoop_refusedToGo(t *testing.T) {
 								return nil
 							}
 						})
-						s.zone.putAddresses(now)
+						s.zone.PutAddresses(now)
 						confirmed := func(what string) {
 							t.Helper()
 							passTime(time.Minute)
-							if state := s.readState(); state.Serial != s.zone.serial || state.Failed != count ||
+							if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != count ||
 								state.Ready.Reason != delivery.ReasonValidationFailed {
-								t.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
+								t.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.Serial, state.Failed, state.Ready)
 							}
 						}
 						confirmed("the change that is refused")
 						for n := range 3 {
-							s.zone.putAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
+							s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
 							confirmed("a change beside it")
 						}
 						if restart {
@@ -250,7 +250,7 @@ func TestLoop_refusedToGo(t *testing.T) {
 						confirmed("later")
 						keeps.Store(false)
 						passTime(30 * time.Minute)
-						s.zone.expectZone(s.server)
+						s.zone.Expect(s.server)
 						if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
 							t.Errorf("%+v", state)
 						}

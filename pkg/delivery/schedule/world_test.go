@@ -6,7 +6,6 @@ package schedule_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -17,100 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns"
-	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 )
-
-// writer makes a zone's steps, the way the ledger would, and applies them to the views that follow it.
-type writer struct {
-	t      *testing.T
-	zone   zoneview.Zone
-	header content.Header
-	serial serial.Serial
-	n      uint64
-	state  sethash.State
-	data   map[string]string // owner → the address it has
-	sets   []*zoneview.Set
-}
-
-func newWriter(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *writer {
-	w := &writer{t: t, zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, data: map[string]string{}, sets: sets}
-	w.header = content.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	w.commitStep(nil, true)
-	return w
-}
-
-// putAddresses changes addresses: "" takes an owner away.
-func (w *writer) putAddresses(changes map[string]string) { w.commitStep(changes, true) }
-
-func (w *writer) commitStep(changes map[string]string, settled bool) {
-	w.t.Helper()
-	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
-	if w.n == 0 {
-		step.HeaderAfter = &w.header
-	}
-	inherit := content.InheritTTL()
-	for _, owner := range slices.Sorted(maps.Keys(changes)) {
-		was, is := w.data[owner], changes[owner]
-		if was == is {
-			continue
-		}
-		rel := name.MustRel(owner)
-		ttl := content.TTLChange{Owner: rel, Type: rdata.A}
-		if was != "" {
-			step.Removed = append(step.Removed, content.Row{Owner: rel, Type: rdata.A, Data: was})
-			ttl.Before = &inherit
-		}
-		if is != "" {
-			step.Added = append(step.Added, content.Row{Owner: rel, Type: rdata.A, Data: is})
-			ttl.After = &inherit
-			w.data[owner] = is
-		} else {
-			delete(w.data, owner)
-		}
-		if was == "" || is == "" {
-			step.TTLs = append(step.TTLs, ttl)
-		}
-	}
-	removed, added := step.Elements()
-	state := must.Get(w.state.Update(removed, added))(w.t)
-	step.State = state
-	w.serial, w.n, w.state = step.Serial, step.N, state
-	for _, set := range w.sets {
-		must.Succeed(w.t, set.Apply(w.zone.UID, content.Transaction{Steps: []content.Step{step}, Settled: settled}, w.zone))
-	}
-}
-
-// computeWanted returns what the provider shall have.
-func (w *writer) computeWanted() map[string]string {
-	want := map[string]string{}
-	for owner, data := range w.data {
-		n := must.Get(name.MustRel(owner).In(w.header.FQDN))(w.t)
-		want[n.String()] = data
-	}
-	return want
-}
-
-func readServer(server *deliverytest.Server, zone name.Name) map[string]string {
-	has := map[string]string{}
-	for _, set := range server.Inspect(zone) {
-		has[set.Name.String()] = fmt.Sprint(set.Data[0])
-	}
-	return has
-}
-
-func (w *writer) expectZone(server *deliverytest.Server) {
-	w.t.Helper()
-	if got, want := readServer(server, w.header.FQDN), w.computeWanted(); !maps.Equal(got, want) {
-		w.t.Errorf("%s at %d: the server has\n%v\nthe zone\n%v", w.header.FQDN, w.serial, got, want)
-	}
-}
 
 // memoryStore is a Store, with a Fault that may fail a call before or after it took effect.
 type memoryStore struct {
@@ -291,7 +201,7 @@ type scene struct {
 	store  *memoryStore
 	server *deliverytest.Server
 	memory *deliverytest.Memory
-	zone   *writer
+	zone   *deliverytest.Zone
 	worker *worker
 	class  delivery.Class
 }
@@ -301,8 +211,8 @@ func inScene(t *testing.T, run func(*scene)) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
 		server := deliverytest.NewServer()
-		s := &scene{T: t, store: newStore(), server: server, memory: &deliverytest.Memory{Server: server}, zone: newWriter(t, "z", "example.org.", views)}
-		s.zone.putAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
+		s := &scene{T: t, store: newStore(), server: server, memory: &deliverytest.Memory{Server: server}, zone: deliverytest.NewZone(t, "z", "example.org.", views)}
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
 		s.worker = startWorker(t, s.store, views, nil)
 		defer func() { s.worker.stop() }()
 		s.class = delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: s.memory}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package decision
 
 import (
 	"maps"
@@ -23,18 +23,18 @@ const maxInTurn = 64
 
 // knowsAside reports whether this process has set RRsets aside, knows all of them, and everything else of the zone
 // was confirmed.
-func (m *memory) knowsAside() bool {
-	return m.refused.aside != nil && m.state.Serial != 0 && m.state.Intent != nil
+func (m *Memory) knowsAside() bool {
+	return m.refused.aside != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
 
 // listOwed are the RRsets that were refused, as far as they are known.
-func (m *memory) listOwed() map[delivery.RRsetKey]bool {
+func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	owed := map[delivery.RRsetKey]bool{}
 	if m.knowsAside() {
 		for key := range m.refused.aside {
 			owed[key] = true
 		}
-	} else if intent := m.state.Intent; intent != nil {
+	} else if intent := m.State.Intent; intent != nil {
 		for _, key := range intent.RRsets {
 			owed[key] = true
 		}
@@ -45,7 +45,7 @@ func (m *memory) listOwed() map[delivery.RRsetKey]bool {
 // setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
 // something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
 // what was in it.
-func (m *memory) setAside(t tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
 		m.refused.aside[failure.Key()] = failure.Err
@@ -67,8 +67,8 @@ func (m *memory) setAside(t tried, at serial.Serial, failed []delivery.Failure, 
 }
 
 // inTurn is the state that plans are made from: of what is set aside they have those whose turn it is.
-func (m *memory) inTurn() delivery.State {
-	state := m.state
+func (m *Memory) inTurn() delivery.State {
+	state := m.State
 	if !m.knowsAside() {
 		return state
 	}
@@ -81,7 +81,7 @@ func (m *memory) inTurn() delivery.State {
 }
 
 // turnTo has RRsets that the provider lost tried before those that it refused.
-func (m *memory) turnTo(lost []delivery.RRsetKey) {
+func (m *Memory) turnTo(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
 		again[key] = true
@@ -92,7 +92,7 @@ func (m *memory) turnTo(lost []delivery.RRsetKey) {
 
 // withAside adds to what was refused in an attempt what stays set aside. carriedOut says that what had its turn is
 // answered.
-func (m *memory) withAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+func (m *Memory) withAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule_test
+package decision_test
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/plan"
-	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
@@ -63,21 +63,15 @@ func TestStories(t *testing.T) {
 // present is a provider that is never asked: the story says what it answers.
 var present = &deliverytest.Memory{}
 
-type story struct {
-	*schedule.Story
-	zone  *writer
-	views *zoneview.Set
-}
-
 func newStory(t *testing.T) *story {
 	views := zoneview.NewSet(zoneview.Config{})
-	s := &story{zone: newWriter(t, "z", "example.org.", views), views: views}
-	s.zone.putAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
-	s.Story = &schedule.Story{
-		Config: schedule.Config{Identity: "one", Source: plan.Source{Views: views}}.WithDefaults(),
-		Now:    time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Zone:   zoneOf("z", "main"), Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
+	s := &story{
+		Identity: "one", Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Zone: delivery.Zone{UID: "z", Classes: []string{"main"}}, zone: deliverytest.NewZone(t, "z", "example.org.", views),
+		Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
+		views: views, source: plan.Source{Views: views},
 	}
+	s.zone.PutAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
 	s.updateView()
 	return s
 }
@@ -89,7 +83,7 @@ func ownerOf(of string) name.Name { return name.MustParse(of + ".example.org.") 
 
 func parseKeys(of string) (keys []delivery.RRsetKey) {
 	for _, label := range strings.Split(of, ",") {
-		keys = append(keys, delivery.RRsetKey{Name: ownerOf(label), Type: www.Type})
+		keys = append(keys, delivery.RRsetKey{Name: ownerOf(label), Type: rdata.A})
 	}
 	return keys
 }
@@ -113,9 +107,9 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 			of, address, _ := strings.Cut(line, " ")
 			changes[strings.TrimPrefix(of, "-")] = address
 		}
-		s.zone.putAddresses(changes)
+		s.zone.PutAddresses(changes)
 		s.updateView()
-		return fmt.Sprintf("serial %d\n", s.zone.serial)
+		return fmt.Sprintf("serial %d\n", s.zone.Serial)
 	case "desire":
 		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Withdraw: d.HasArg("withdraw"), Request: arg("request")}
 		if d.HasArg("elsewhere") {
@@ -190,7 +184,7 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		s.Now = s.Now.Add(parseDuration(t, d, d.CmdArgs[0].Key))
 	case "restart":
 		if len(d.CmdArgs) > 0 {
-			s.Config.Identity = d.CmdArgs[0].Key
+			s.Identity = d.CmdArgs[0].Key
 		}
 		s.Restart()
 	case "state":

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package decision
 
 import (
 	"time"
@@ -10,18 +10,21 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out
+// Memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out
 // and has not stored. A new process begins without it. Its worker alone reads and writes it.
-type memory struct {
-	// loaded says that stored is what the Store has, and state what the delivery goes by; known that it was loaded
+type Memory struct {
+	// Loaded says that Stored is what the Store has, and State what the delivery goes by; Known that it was loaded
 	// once.
-	loaded, known bool
-	stored, state delivery.State
-	// unsaved is what may stand half written and no store knows of (beginUnrecorded).
+	Loaded, Known bool
+	Stored, State delivery.State
+	// Leaving says that the zone is being withdrawn.
+	Leaving bool
+	// Why is what the delivery waits for, as it was logged last.
+	Why string
+	// unsaved is what may stand half written and no store knows of (BeginUnrecorded).
 	unsaved *delivery.Intent
-	// revision is that of the class; another one forgets failures. leaving says that the zone is being withdrawn.
+	// revision is that of the class; another one forgets failures.
 	revision int
-	leaving  bool
 	// viewed says that this process had a view of the zone.
 	viewed bool
 	due    times
@@ -43,8 +46,6 @@ type memory struct {
 	takeover takeover
 	// absent counts how often in a row the provider said that it has no such zone when it was asked to withdraw it.
 	absent int
-	// why is what the delivery waits for, as it was logged last.
-	why string
 }
 
 // refused are RRsets that the provider refused.
@@ -112,33 +113,33 @@ func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 // waits reports whether the cause is due later.
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
-// fails reports whether what was tried last failed, or RRsets are refused.
-func (m *memory) fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
+// Fails reports whether what was tried last failed, or RRsets are refused.
+func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
-// loadState goes by what is stored, and on from what this process, me, left half written and could not store.
-func (m *memory) loadState(state delivery.State, me string) {
-	m.loaded, m.known, m.stored, m.state = true, true, state, state
+// LoadState goes by what is stored, and on from what this process, me, left half written and could not store.
+func (m *Memory) LoadState(state delivery.State, me string) {
+	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
 	m.refused.aside, m.refused.turn = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true
 	}
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
-		m.state.Intent = m.freeIntent(unsaved, me)
+		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
 		m.unsaved = nil // Another one has begun since, and begins with what the zone changed.
 	}
 }
 
-// keepStored takes in that a state was stored.
-func (m *memory) keepStored(state delivery.State) { m.stored, m.state, m.unsaved = state, state, nil }
+// KeepStored takes in that a state was stored.
+func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
-// beginUnrecorded takes in that from here on something may stand half written, and this process alone knows: it keeps
+// BeginUnrecorded takes in that from here on something may stand half written, and this process alone knows: it keeps
 // the intent of next until that is stored.
-func (m *memory) beginUnrecorded(next delivery.State) { m.state, m.unsaved = next, next.Intent }
+func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
 // freeIntent is an intent whose RRsets are still owed and that no worker is writing.
-func (m *memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
+func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
 	}
@@ -149,9 +150,9 @@ func (m *memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// wake is when there is something to do if nothing changes before, zero for never. Work that was due when the
+// Wake is when there is something to do if nothing changes before, zero for never. Work that was due when the
 // last attempt began was dealt with or waits for a change.
-func (m *memory) wake(began time.Time) (wake time.Time) {
+func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package decision
 
 import (
 	"iter"
@@ -11,70 +11,70 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// tried is what an attempt has the provider carry out.
-type tried struct {
-	plans []delivery.Plan
-	// intent is what carrying them out may leave half written.
-	intent delivery.Intent
-	// repeat says that what was written when an intent was taken over is written once more.
-	repeat bool
+// Tried is what an attempt has the provider carry out.
+type Tried struct {
+	Plans []delivery.Plan
+	// Intent is what carrying them out may leave half written.
+	Intent delivery.Intent
+	// Repeat says that what was written when an intent was taken over is written once more.
+	Repeat bool
 	// before is the state that the plans lead from, owed what was refused before.
 	before delivery.State
 	owed   map[delivery.RRsetKey]bool
 }
 
-// planDelivery plans an attempt. makePlans makes those that lead from a state to what is to be delivered.
-func (m *memory) planDelivery(f *facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (tried, error) {
+// PlanDelivery plans an attempt. makePlans makes those that lead from a state to what is to be delivered.
+func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.inTurn())
 	if err != nil {
-		return tried{}, err
+		return Tried{}, err
 	}
-	intent := delivery.Intent{Serial: f.view.serial, From: f.view.serial, Holder: f.config.Identity}
-	if m.state.Intent != nil {
-		intent.From = m.state.Intent.From
-	} else if m.state.Serial != 0 {
-		intent.From = m.state.Serial
+	intent := delivery.Intent{Serial: f.View.Serial, From: f.View.Serial, Holder: f.Identity}
+	if m.State.Intent != nil {
+		intent.From = m.State.Intent.From
+	} else if m.State.Serial != 0 {
+		intent.From = m.State.Serial
 	}
-	intent.RRsets, intent.Unlisted = halfWritten(m.state.Intent, plans...)
+	intent.RRsets, intent.Unlisted = halfWritten(m.State.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
 	if repeat && m.takeover.whole {
-		state := m.state
+		state := m.State
 		state.Serial = 0
 		if plans, err = makePlans(state); err != nil {
-			return tried{}, err
+			return Tried{}, err
 		}
 	}
 	for n := range plans {
-		if plans[n].Delivered = m.state.Serial != 0; m.knowsAside() {
+		if plans[n].Delivered = m.State.Serial != 0; m.knowsAside() {
 			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
 		}
 	}
-	t := tried{plans: plans, intent: intent, repeat: repeat, before: m.state, owed: f.owed}
-	if m.state.Intent != nil && !f.compared {
+	t := Tried{Plans: plans, Intent: intent, Repeat: repeat, before: m.State, owed: f.owed}
+	if m.State.Intent != nil && !f.compared {
 		t.owed = m.listOwed()
 	}
 	return t, nil
 }
 
-// stateDelivering is the state while an attempt is carried out. covered says that what is stored lets this worker go on
+// StateDelivering is the state while an attempt is carried out. covered says that what is stored lets this worker go on
 // from there without recording it: another worker finds what it leaves half written by the changes of the zone since.
-func (m *memory) stateDelivering(f *facts, t tried) (next delivery.State, covered bool) {
-	next, stored := m.state, &m.stored
-	next.Zone, next.Target, next.Intent = t.plans[0].Zone, f.class.Target, &t.intent
-	return next, len(t.plans) == 1 && t.plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
-		stored.Holder == f.config.Identity && stored.Intent == nil && stored.Serial != 0 && m.state.Intent == nil &&
-		m.state.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
+func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
+	next, stored := m.State, &m.Stored
+	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
+	return next, len(t.Plans) == 1 && t.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
+		stored.Holder == f.Identity && stored.Intent == nil && stored.Serial != 0 && m.State.Intent == nil &&
+		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
 // splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
 // in its history, and others.
-func (t tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.RRsetKey) {
+func (t Tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
 	had := map[delivery.RRsetKey]bool{}
-	for _, plan := range t.plans {
+	for _, plan := range t.Plans {
 		for _, change := range plan.Changes {
 			had[change.After.Key()] = had[change.After.Key()] || len(change.Before.Data) > 0
 		}
@@ -98,7 +98,7 @@ func (t tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.R
 
 // splitZoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to
 // take; nil where it took one, or was asked for nothing but some that it refused before.
-func (t tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
+func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (t tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 		failed[failure.Key()] = failure.Err
 	}
 	var zoneless *delivery.Error
-	for _, plan := range t.plans {
+	for _, plan := range t.Plans {
 		for set := range listPuts(plan) {
 			e, refused := failed[set.Key()]
 			if !refused {

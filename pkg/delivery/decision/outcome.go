@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package decision
 
 import (
 	"cmp"
@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is
+// Result is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is
 // stored already is not stored again.
-type outcome struct {
-	state delivery.State
-	event delivery.Event
-	// unsaved says that the event is told and nothing is stored, ifNew that nothing is told either where nothing new
+type Result struct {
+	State delivery.State
+	Event delivery.Event
+	// Unsaved says that the event is told and nothing is stored, IfNew that nothing is told either where nothing new
 	// is to be stored.
-	unsaved, ifNew bool
+	Unsaved, IfNew bool
 }
 
 var delivered = newCondition(delivery.True, delivery.ReasonDelivered, "everything in the class has confirmed the serial")
@@ -37,8 +37,8 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// beginState is the state that is recorded before the first call outside.
-func beginState(s delivery.State, now time.Time) delivery.State {
+// BeginState is the state that is recorded before the first call outside.
+func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
 	if s.Intent = &intent; s.Version == "" {
@@ -56,9 +56,9 @@ const remains = "; RRsets that the zone had and has no more may still stand ther
 	"not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
-// recordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
-func (m *memory) recordAnswer(f *facts, t tried, report delivery.Report, err error) outcome {
-	if t.repeat && err == nil {
+// RecordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
+func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
+	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
 	if err == nil {
@@ -66,24 +66,24 @@ func (m *memory) recordAnswer(f *facts, t tried, report delivery.Report, err err
 			err = e
 		}
 	}
-	report.Failed = m.withAside(t.plans, report.Failed, err == nil)
-	plan := t.plans[0]
+	report.Failed = m.withAside(t.Plans, report.Failed, err == nil)
+	plan := t.Plans[0]
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)
 	}
 	e := delivery.AsError(err)
 	if e.Reason == delivery.ReasonZoneNotFound {
-		m.loseZone(plan.Serial, f.now)
+		m.loseZone(plan.Serial, f.Now)
 	}
-	return m.recordFailure(f, plan.Serial, report, e)
+	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// recordFailure says why an attempt failed and decides when the next one is.
-func (m *memory) recordFailure(f *facts, at serial.Serial, report delivery.Report, e *delivery.Error) outcome {
-	next := m.state
+// RecordFailure says why an attempt failed and decides when the next one is.
+func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
+	next := m.State
 	first := next.Error == nil
-	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
-	since := f.now
+	next.Intent = m.freeIntent(next.Intent, f.Identity)
+	since := f.Now
 	if !first && sameReason(next.Error, e) {
 		since = next.Error.Time
 	}
@@ -93,7 +93,7 @@ func (m *memory) recordFailure(f *facts, at serial.Serial, report delivery.Repor
 		next.Servers = report.Servers
 	}
 	if f.compared {
-		next.Request = f.zone.Request
+		next.Request = f.Zone.Request
 	}
 	m.failures++
 	m.blocked = false
@@ -101,31 +101,31 @@ func (m *memory) recordFailure(f *facts, at serial.Serial, report delivery.Repor
 	m.due.clear(dueOwed)
 	event := delivery.Event{Outcome: delivery.OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
-		f.pause, event.OfClass = e, e
+		f.Pause, event.OfClass = e, e
 	}
-	return outcome{state: next, event: event}
+	return Result{State: next, Event: event}
 }
 
 // scheduleRetry is when what failed, after so many failures before, is tried again: zero where that waits for a change.
-func (m *memory) scheduleRetry(f *facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
+func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
 		return time.Time{}
 	}
-	return f.now.Add(f.config.Backoff.After(e, failures, f.jitter))
+	return f.Now.Add(f.Backoff.After(e, failures, f.jitter))
 }
 
 // recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the
 // way.
-func (m *memory) recordSuccess(f *facts, t tried, plan delivery.Plan, report delivery.Report) outcome {
+func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
 	if stood, fresh := t.splitFailed(report.Failed); min(len(stood), len(fresh)) > maxListed {
 		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is
 		// tried again.
-		return m.recordFailure(f, plan.Serial, report, newRefusal(report.Failed))
+		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
-	f.worked = true
-	next := m.state
-	next.Zone, next.Target = plan.Zone, f.class.Target
+	f.Worked = true
+	next := m.State
+	next.Zone, next.Target = plan.Zone, f.Class.Target
 	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
@@ -144,22 +144,22 @@ func (m *memory) recordSuccess(f *facts, t tried, plan delivery.Plan, report del
 	if event.Outcome == delivery.OutcomePending && next.Error == nil {
 		next.Error = had // It has not recovered before it has arrived.
 	}
-	return outcome{state: next, event: event}
+	return Result{State: next, Event: event}
 }
 
 // awaitServers has servers asked again that are on their way to a serial.
-func (m *memory) awaitServers(f *facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
+func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
 	if m.pending != at {
 		m.pending, m.polls = at, 0
 	}
-	m.due[duePoll] = f.now.Add(min(500*time.Millisecond<<min(m.polls, 7), time.Minute))
+	m.due[duePoll] = f.Now.Add(min(500*time.Millisecond<<min(m.polls, 7), time.Minute))
 	m.polls++
 	m.failures = 0
-	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
+	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
 	for _, server := range servers {
 		if server.Err != nil {
-			describeFailure(next, server.Err, f.now)
+			describeFailure(next, server.Err, f.Now)
 			break
 		}
 		if server.Serial == 0 && server.Note != "" {
@@ -169,17 +169,17 @@ func (m *memory) awaitServers(f *facts, next *delivery.State, at serial.Serial, 
 }
 
 // confirmSerial says that everything in the class has the serial, but for what was refused.
-func (m *memory) confirmSerial(f *facts, t tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
+func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	if next.Serial != plan.Serial {
 		lag := time.Duration(0)
-		if !f.changed.IsZero() {
-			lag = f.now.Sub(f.changed)
+		if !f.Changed.IsZero() {
+			lag = f.Now.Sub(f.Changed)
 		}
-		f.counts.arrived, f.counts.lag = true, lag
+		f.Counts.Arrived, f.Counts.Lag = true, lag
 	}
-	f.settled = true
-	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.now, f.config.Identity
-	next.Ready = confirmedBy(&f.class)
+	f.Settled = true
+	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.Now, f.Identity
+	next.Ready = confirmedBy(&f.Class)
 	if report.Remains {
 		next.Ready.Message += remains
 	}
@@ -187,7 +187,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *delivery.State, plan del
 	m.due.clear(duePoll)
 	m.failures, m.blocked = 0, false
 	if !m.due.isSet(dueCompare) && !m.cannotList {
-		m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
+		m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
 	}
 	m.confirmDrift(f, next, report.Failed)
 	m.confirmIntent(f, t, next, plan, report.Failed)
@@ -197,7 +197,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *delivery.State, plan del
 		return
 	}
 	e := newRefusal(report.Failed)
-	describeFailure(next, e, f.now)
+	describeFailure(next, e, f.Now)
 	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change
 	// that goes out before it is due bring it forward or put it off.
 	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.owed[failure.Key()] }) {
@@ -205,8 +205,8 @@ func (m *memory) confirmSerial(f *facts, t tried, next *delivery.State, plan del
 		m.due.clear(dueOwed)
 	}
 	if len(m.refused.turn) > 0 {
-		f.again = true // When the next time is, is decided at the end of this one.
-	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueOwed, f.began) {
+		f.Again = true // When the next time is, is decided at the end of this one.
+	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueOwed, f.Began) {
 		m.refused.times++
 		m.due[dueOwed] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
 	}
@@ -214,7 +214,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *delivery.State, plan del
 
 // confirmDrift forgets drift that is mended, and has the provider compared after what an attempt did in the place of
 // that.
-func (m *memory) confirmDrift(f *facts, next *delivery.State, failed []delivery.Failure) {
+func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
 		remain[failure.Key()] = true
@@ -225,22 +225,22 @@ func (m *memory) confirmDrift(f *facts, next *delivery.State, failed []delivery.
 	}
 	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return mended(key) })
 	if f.compared {
-		next.Request = f.zone.Request
+		next.Request = f.Zone.Request
 	} else if m.requested(f) {
-		f.again = true
+		f.Again = true
 	} else {
 		m.compareNext(f)
 	}
 }
 
 // confirmIntent says what is owed although the serial is confirmed.
-func (m *memory) confirmIntent(f *facts, t tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
+func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
 		// Kept until the repeat, and mine until then: another worker that takes it over repeats it too.
 		kept := *intent
-		kept.Holder, kept.Time = f.config.Identity, f.now
+		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
 		var owed []delivery.RRsetKey // A refused RRset is owed after the repeat too, and is not listed where the fence was not asked.
 		for _, failure := range failed {
@@ -252,7 +252,7 @@ func (m *memory) confirmIntent(f *facts, t tried, next *delivery.State, plan del
 		}
 		next.Intent = &kept
 	case len(failed) > 0:
-		next.Intent = m.setAside(t, plan.Serial, failed, f.now)
+		next.Intent = m.setAside(t, plan.Serial, failed, f.Now)
 	default:
 		next.Intent = nil
 	}
@@ -263,8 +263,8 @@ func (m *memory) confirmIntent(f *facts, t tried, next *delivery.State, plan del
 
 // loseZone takes in that the provider has the zone no more. Made again there it is empty, so the next plan is of the
 // whole zone; what may stand there all the same, if it comes back as it was, stays known.
-func (m *memory) loseZone(at serial.Serial, now time.Time) {
-	state := &m.state
+func (m *Memory) loseZone(at serial.Serial, now time.Time) {
+	state := &m.State
 	if state.Serial == 0 {
 		return
 	}
@@ -277,59 +277,59 @@ func (m *memory) loseZone(at serial.Serial, now time.Time) {
 }
 
 // compareNext has the item run once more where a comparison fell due while something else was done.
-func (m *memory) compareNext(f *facts) {
-	if m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.began) {
-		f.again = true
+func (m *Memory) compareNext(f *Facts) {
+	if m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
+		f.Again = true
 	}
 }
 
-// recordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
-// intent, beside what is owed, and f.repair is set.
-func (m *memory) recordComparison(f *facts, drift delivery.Drift, err error) (done outcome, anything bool) {
-	at := f.view.serial
-	m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
+// RecordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
+// intent, beside what is owed, and f.Repair is set.
+func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) (done Result, anything bool) {
+	at := f.View.Serial
+	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
 	f.compared = true
 	if err != nil {
 		return m.notCompared(f, drift, err)
 	}
-	f.worked = true
-	m.state.DriftCheckTime = f.now
+	f.Worked = true
+	m.State.DriftCheckTime = f.Now
 	if drift.Servers != nil {
-		m.state.Servers = drift.Servers
+		m.State.Servers = drift.Servers
 	}
 	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// A refused RRset is not there, and Ready says so: that is drift only where it was there before.
 	owed := m.listOwed()
-	refused := func(set delivery.RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
+	refused := func(set delivery.RRset) bool { return owed[set.Key()] && !slices.Contains(m.State.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
-	describeDrift(&m.state, drifted)
-	if len(keys) == 0 && !behind && m.state.Intent == nil {
+	describeDrift(&m.State, drifted)
+	if len(keys) == 0 && !behind && m.State.Intent == nil {
 		return m.reportComparison(f)
 	}
-	f.repair = true
-	intent := delivery.Intent{Serial: at, From: at, Time: f.now}
-	if m.state.Intent != nil {
-		intent, f.owed = *m.state.Intent, owed
+	f.Repair = true
+	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
+	if m.State.Intent != nil {
+		intent, f.owed = *m.State.Intent, owed
 	}
 	// A refused RRset, for good too, is tried once more.
 	if m.knowsAside() {
 		m.turnTo(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
-		m.state.Serial, m.state.Hash = 0, ""
+		m.State.Serial, m.State.Hash = 0, ""
 	} else {
 		intent.RRsets = rrsets
-		m.state.Intent = &intent
+		m.State.Intent = &intent
 	}
-	event := delivery.Event{Outcome: delivery.OutcomeDrifted, Serial: at, State: m.state, Drift: drift}
-	return outcome{event: event, unsaved: true}, len(drifted) > 0 || behind
+	event := delivery.Event{Outcome: delivery.OutcomeDrifted, Serial: at, State: m.State, Drift: drift}
+	return Result{Event: event, Unsaved: true}, len(drifted) > 0 || behind
 }
 
 // countDrift counts each RRset once that the provider does not hold, until it is mended, and those of others that came
 // since the last comparison.
-func (m *memory) countDrift(f *facts, drift delivery.Drift) {
+func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	others := 0
 	if m.drift.known {
 		others = max(0, len(drift.Foreign)-m.drift.others)
@@ -343,53 +343,53 @@ func (m *memory) countDrift(f *facts, drift delivery.Drift) {
 		}
 		return count
 	}
-	f.counts.missing, f.counts.differing, f.counts.others = countNew(drift.Missing), countNew(drift.Differing), others
+	f.Counts.Missing, f.Counts.Differing, f.Counts.Others = countNew(drift.Missing), countNew(drift.Differing), others
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
 // notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
 // is, so Ready stays, unless the provider says that it has no such zone, or that its servers are none to deliver to.
-func (m *memory) notCompared(f *facts, drift delivery.Drift, err error) (done outcome, anything bool) {
+func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) (done Result, anything bool) {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
 		if m.requested(f) {
-			m.state.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot say what it holds")
+			m.State.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot say what it holds")
 		}
 		return m.reportComparison(f)
 	}
 	e := delivery.AsError(err)
 	if e.Reason == delivery.ReasonZoneNotFound {
-		f.settled = false
-		m.loseZone(f.view.serial, f.now)
-		return m.recordFailure(f, f.view.serial, delivery.Report{}, e), true
+		f.Settled = false
+		m.loseZone(f.View.Serial, f.Now)
+		return m.RecordFailure(f, f.View.Serial, delivery.Report{}, e), true
 	}
 	if e.Reason == delivery.ReasonInvalidConfiguration && drift.Servers != nil {
-		f.settled = false
-		return m.recordFailure(f, f.view.serial, delivery.Report{Servers: drift.Servers}, e), true
+		f.Settled = false
+		return m.RecordFailure(f, f.View.Serial, delivery.Report{Servers: drift.Servers}, e), true
 	}
 	if e.WholeClass {
-		f.pause = e
+		f.Pause = e
 	}
-	m.due[dueCompare] = f.now.Add(f.jitter(min(f.class.DriftInterval, f.config.Backoff.Slow)))
-	if m.state.Drifted.Status != delivery.True {
-		m.state.Drifted = newCondition(delivery.Unknown, e.Reason, e.Message)
+	m.due[dueCompare] = f.Now.Add(f.jitter(min(f.Class.DriftInterval, f.Backoff.Slow)))
+	if m.State.Drifted.Status != delivery.True {
+		m.State.Drifted = newCondition(delivery.Unknown, e.Reason, e.Message)
 	}
 	return m.reportComparison(f)
 }
 
 // reportComparison is what a comparison leaves behind where nothing is to be repaired: a request that was carried
 // out, and news. That the provider holds the zone is none.
-func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
-	next := m.state
-	sameServers := slices.EqualFunc(m.stored.Servers, next.Servers, delivery.Server.Alike) // They may come and go.
-	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.stored.Drifted.Status != delivery.True &&
-		m.stored.Drifted.Status != delivery.Unknown {
-		return outcome{}, false
+func (m *Memory) reportComparison(f *Facts) (done Result, anything bool) {
+	next := m.State
+	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // They may come and go.
+	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
+		m.Stored.Drifted.Status != delivery.Unknown {
+		return Result{}, false
 	}
-	next.Request = f.zone.Request
-	event := delivery.Event{Outcome: delivery.OutcomeCompared, Serial: next.Serial, OfClass: f.pause}
-	return outcome{state: next, event: event, ifNew: true}, true
+	next.Request = f.Zone.Request
+	event := delivery.Event{Outcome: delivery.OutcomeCompared, Serial: next.Serial, OfClass: f.Pause}
+	return Result{State: next, Event: event, IfNew: true}, true
 }
 
 // A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the
@@ -400,34 +400,34 @@ const (
 	absentAttempts = 10
 )
 
-// isAbsent reports whether the provider, which answers so when it is asked to withdraw a zone, is taken not to have it
+// IsAbsent reports whether the provider, which answers so when it is asked to withdraw a zone, is taken not to have it
 // any more.
-func (m *memory) isAbsent(f *facts, e *delivery.Error) bool {
-	since := m.state.Error
+func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
+	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
 		m.absent = 0
 		return false
 	}
 	m.absent++
-	return since != nil && sameReason(since, e) && f.began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
+	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
-// forgetDelivery forgets a delivery of which nothing is at the provider any more.
-func (m *memory) forgetDelivery(f *facts, absent name.Name) outcome {
-	f.settled, f.again = true, f.wanted() // what is wanted all the same begins anew
-	event := delivery.Event{Outcome: delivery.OutcomeWithdrawn, Serial: m.state.Serial, Absent: absent}
-	m.loaded, m.stored, m.state, m.unsaved = false, delivery.State{}, delivery.State{}, nil
+// ForgetDelivery forgets a delivery of which nothing is at the provider any more.
+func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
+	f.Settled, f.Again = true, f.Wanted() // what is wanted all the same begins anew
+	event := delivery.Event{Outcome: delivery.OutcomeWithdrawn, Serial: m.State.Serial, Absent: absent}
+	m.Loaded, m.Stored, m.State, m.unsaved = false, delivery.State{}, delivery.State{}, nil
 	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
 	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueView)
-	return outcome{event: event, unsaved: true}
+	return Result{Event: event, Unsaved: true}
 }
 
-// stateWithdrawing is the state while the zone is withdrawn with a plan.
-func (m *memory) stateWithdrawing(f *facts, at serial.Serial) delivery.State {
-	next := m.state
-	intent := delivery.Intent{Serial: at, From: cmp.Or(m.state.Earliest(), at), Holder: f.config.Identity, Unlisted: true}
-	if m.state.Intent != nil {
-		intent.RRsets, intent.Unlisted = m.state.Intent.RRsets, m.state.Intent.Unlisted
+// StateWithdrawing is the state while the zone is withdrawn with a plan.
+func (m *Memory) StateWithdrawing(f *Facts, at serial.Serial) delivery.State {
+	next := m.State
+	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
+	if m.State.Intent != nil {
+		intent.RRsets, intent.Unlisted = m.State.Intent.RRsets, m.State.Intent.Unlisted
 	}
 	next.Intent = &intent
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, "the zone is being withdrawn")
@@ -436,38 +436,38 @@ func (m *memory) stateWithdrawing(f *facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// stateStopped is the state that an attempt leaves behind which ends between two calls. owed says that it is to be
+// StateStopped is the state that an attempt leaves behind which ends between two calls. owed says that it is to be
 // stored: no call is on its way, so no worker has to wait for one.
-func (m *memory) stateStopped(f *facts) (next delivery.State, owed bool) {
-	next = m.state
-	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
+func (m *Memory) StateStopped(f *Facts) (next delivery.State, owed bool) {
+	next = m.State
+	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// retryStore has the state loaded anew after the store failed, or where it is fenced.
-func (m *memory) retryStore(f *facts, fenced bool) {
-	m.loaded = false
-	wait := f.config.Backoff.Base
+// RetryStore has the state loaded anew after the store failed, or where it is fenced.
+func (m *Memory) RetryStore(f *Facts, fenced bool) {
+	m.Loaded = false
+	wait := f.Backoff.Base
 	if fenced {
 		m.due.clear(dueRepeat)
 		wait = time.Second
 	}
-	m.due[dueRetry] = f.now.Add(f.jitter(wait))
+	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-// awaitClass has the delivery tried again when another class, which is at work on the zone, may have ended.
-func (m *memory) awaitClass(f *facts) { m.due[dueRetry] = f.began.Add(f.jitter(time.Second)) }
+// AwaitClass has the delivery tried again when another class, which is at work on the zone, may have ended.
+func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
-// inheritState goes on from the state of another class that has brought the zone to the same place.
-func (m *memory) inheritState(f *facts, theirs delivery.State) {
+// InheritState goes on from the state of another class that has brought the zone to the same place.
+func (m *Memory) InheritState(f *Facts, theirs delivery.State) {
 	// The changes that it had begun and did not write down are those of the zone since.
-	intent := delivery.Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
+	intent := delivery.Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.Began, Unlisted: true}
 	if theirs.Intent != nil {
 		if intent = *theirs.Intent; intent.Holder != "" {
-			intent.Holder, m.due[dueRepeat] = "", f.began.Add(f.config.repeatAfter())
+			intent.Holder, m.due[dueRepeat] = "", f.Began.Add(f.RepeatAfter)
 		}
 	}
-	state := &m.state
+	state := &m.State
 	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, &intent
 }
 

@@ -1,0 +1,253 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decision
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// requestInterval is the time between two requests of a zone that are taken up: every user with the right to write the
+// Zone may ask.
+const requestInterval = 10 * time.Second
+
+// soonCompared is the time within which all zones of a class are compared whose servers are others than before.
+const soonCompared = 10 * time.Second
+
+// viewWait is the time for which the view of a zone that is to be withdrawn is waited for.
+const viewWait = 5 * time.Minute
+
+// BeginAttempt takes in what an attempt is told. A zone that failed is tried at once where the class or the
+// zone changed since, or where its condition for a retry has come about.
+func (m *Memory) BeginAttempt(f *Facts) {
+	if f.Revision != m.revision {
+		m.revision = f.Revision
+		m.failures, m.refused.times, m.blocked, m.cannotList = 0, 0, false, false
+		m.due.clear(dueRetry, dueOwed, duePoll)
+	}
+	if wanted := f.Wanted(); wanted == m.Leaving {
+		m.Leaving = !wanted
+		m.failures, m.blocked = 0, false
+		m.due.clear(dueRetry, dueView)
+	}
+	m.viewed = m.viewed || f.View != nil
+	woken := f.Woken
+	if request := f.Zone.Request; request != "" && request != m.request {
+		if !m.due.waits(dueRequest, f.Began) {
+			m.request, m.cannotList, woken = request, false, true
+			m.due[dueRequest] = f.Began.Add(requestInterval)
+		} else if m.due[dueRetry].After(m.due[dueRequest]) {
+			m.due[dueRetry] = m.due[dueRequest]
+		}
+	}
+	if woken {
+		m.blocked = false
+		m.due.clear(dueRetry, dueOwed)
+	}
+	if !m.due.waits(dueRetry, f.Began) {
+		m.due.clear(dueRetry)
+	}
+}
+
+// Next decides what is done next for a delivery. It asks nothing and changes nothing: m is a copy, and the one that
+// it returns is what is remembered from then on. After an action that only finds something out, or makes room, it is
+// asked again. It answers in this order:
+//
+//	what failed waits until it is due;
+//	what is withdrawn, or paused, waits for a change;
+//	the state is loaded, and another worker's intent is taken over;
+//	a zone that is to go is withdrawn, when those that take its place are there;
+//	the zone's name is claimed;
+//	what changed is delivered, what was refused is tried again, the provider is compared.
+func Next(m Memory, f *Facts) (Memory, Action) {
+	act := m.nextAction(f)
+	return m, act
+}
+
+func (m *Memory) nextAction(f *Facts) Action {
+	wanted := f.Wanted()
+	switch {
+	case m.due.waits(dueRetry, f.Began):
+		return Action{Do: DoWait, Until: m.due[dueRetry], Why: m.WaitReason("it failed")}
+	case !wanted && f.Withdrawn:
+		return Action{Do: DoWait, Settled: true, Why: "the zone is withdrawn from the class"}
+	case wanted && f.Zone.Paused:
+		return Action{Do: DoWait, Why: "the zone is paused"}
+	case !m.Loaded:
+		return Action{Do: DoLoad, Why: "the stored state is not known"}
+	}
+	if act, mine := m.nextForeign(f); !mine {
+		return act
+	}
+	if !wanted {
+		return m.nextWithdrawal(f)
+	}
+	if f.View == nil {
+		return Action{Do: DoWait, Why: "the zone has no settled content here yet"}
+	}
+	if had := m.State.Zone; !had.IsZero() && had != f.View.FQDN {
+		return m.nextRemoval(f, "the provider has the zone under a name that it has no more")
+	}
+	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.Leaving) > 0 && !f.Inherited {
+		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
+	}
+	fqdn, at := f.View.FQDN, f.View.Serial
+	if m.State.Serial != 0 && m.State.Serial.Ahead(at) || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at) {
+		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
+	}
+	if f.Class.Provider == nil {
+		return Action{Do: DoFail, Err: f.Class.Broken(), Why: "the class has no provider"}
+	}
+	if !f.Claimed {
+		return Action{Do: DoClaim, Why: "one zone of the class has a name"}
+	}
+	if f.Taken {
+		m.State.Hash = "" // Another zone writes there, and takes away what both have when it goes.
+		return Action{Do: DoFail, Err: nameTaken(fqdn), Why: "another zone has the name"}
+	}
+	return m.nextDelivery(f)
+}
+
+// WaitReason is why a delivery that failed waits.
+func (m *Memory) WaitReason(otherwise string) string {
+	if m.State.Error == nil {
+		return otherwise
+	}
+	return m.State.Error.Message
+}
+
+// nextWithdrawal ends a delivery.
+func (m *Memory) nextWithdrawal(f *Facts) Action {
+	if !f.Zone.Withdraw && !f.retains() && !f.Claims.Replaced && !f.Claims.Awaited {
+		return Action{Do: DoWait, Why: "the zone is withdrawn when the classes in force have it"}
+	}
+	return m.nextRemoval(f, "the class is not to have the zone")
+}
+
+// nextRemoval has what the provider has of the zone withdrawn, and the state with it.
+func (m *Memory) nextRemoval(f *Facts, why string) Action {
+	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. A name
+	// that is another zone's now stays.
+	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
+		return Action{Do: DoForget, Why: "nothing of the zone has to leave the provider"}
+	}
+	if f.View == nil {
+		if m.viewed {
+			// The view goes before the event that says what it had (Loop.Run): this attempt began between the two.
+			if m.awaitsView(f) {
+				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just gone, " +
+					"and what it had has not been told yet"}
+			}
+			m.viewed = false
+		}
+		if !f.LookedUp {
+			return Action{Do: DoLookUp, Why: "the zone has no view"}
+		}
+		// A view may be late after a restart, and without it a provider that cannot list does not learn what to remove.
+		if f.Left == nil && m.awaitsView(f) {
+			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone says what to withdraw, and has not come yet"}
+		}
+	}
+	if f.Class.Provider == nil {
+		return Action{Do: DoFail, Err: f.Class.Broken(), Why: "the class has no provider"}
+	}
+	if m.blocked && m.blockedAt == m.State.Serial {
+		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
+	}
+	return Action{Do: DoWithdraw, Why: why}
+}
+
+// awaitsView reports whether the view of a zone that is to be withdrawn is waited for, from the first call on.
+func (m *Memory) awaitsView(f *Facts) bool {
+	if !m.due.isSet(dueView) {
+		m.due[dueView] = f.Began.Add(viewWait)
+	}
+	return m.due.waits(dueView, f.Began)
+}
+
+// nextDelivery is what is left to do for the zone to be at its serial.
+func (m *Memory) nextDelivery(f *Facts) Action {
+	state, at, now := &m.State, f.View.Serial, f.Began
+	if f.Repair {
+		return Action{Do: DoDeliver, Why: "the provider does not hold what it did"}
+	}
+	if state.Target != f.Class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.View.Hash() {
+		state.Serial, state.Hash = 0, ""
+		state.Drifted, state.Drift = delivery.Condition{}, nil
+	}
+	m.scheduleComparison(f)
+	if m.blocked && m.blockedAt != at {
+		m.blocked = false
+	}
+	fresh, repeats := state.Serial == at, m.due.isSet(dueRepeat)
+	switch {
+	case repeats && !m.due.waits(dueRepeat, now):
+		return Action{Do: DoDeliver, Repeat: true, Why: "a call of the worker before this one may have arrived late"}
+	case m.blocked && !fresh:
+		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
+	case !fresh && m.pending == at && m.due.waits(duePoll, now):
+		return Action{Do: DoWait, Until: m.due[duePoll], Why: onTheirWay}
+	case !fresh && m.pending == at:
+		return Action{Do: DoDeliver, Why: onTheirWay}
+	case !fresh && state.Serial == 0:
+		return Action{Do: DoDeliver, Why: "no serial is confirmed there"}
+	case !fresh:
+		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
+	case m.knowsAside() && len(m.refused.turn) > 0:
+		return Action{Do: DoDeliver, Why: "more RRsets that were refused have their turn"}
+	case state.Error != nil && state.Intent == nil && !m.blocked:
+		return Action{Do: DoDeliver, Why: "it failed with nothing left to do, for want of a provider or a name, " +
+			"and the provider alone can say that it works now"}
+	case state.Intent != nil && !m.blocked && !m.due.waits(dueOwed, now) && (!repeats || state.Intent.Holder != f.Identity):
+		return Action{Do: DoDeliver, Why: "RRsets are owed that were refused, or may stand half written"}
+	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
+		return Action{Do: DoVerify, Settled: true, Why: "a comparison is due"}
+	}
+	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
+}
+
+// takeServers reports whether the class has other servers than the delivery has rows: those that came have nothing of
+// the zone, and those that went may have it still. It says so once for each set of servers, since a server that went
+// keeps its row until it has confirmed that, which is a matter of retries.
+func (m *Memory) takeServers(f *Facts) bool {
+	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
+		return false
+	}
+	m.servers, m.cannotList = f.Class.Servers, false
+	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
+}
+
+// scheduleComparison sets when provider and zone are compared next. Comparisons that are overdue after a
+// restart come within ten minutes, and not all at once.
+func (m *Memory) scheduleComparison(f *Facts) {
+	now, interval := f.Began, f.Class.DriftInterval
+	others := m.takeServers(f)
+	if m.cannotList || m.State.Serial == 0 {
+		m.due.clear(dueCompare)
+		return
+	}
+	if !m.due.isSet(dueCompare) {
+		last := m.State.DriftCheckTime
+		if last.IsZero() {
+			last = m.State.SyncTime
+		}
+		if m.due[dueCompare] = last.Add(f.jitter(interval)); !m.due.waits(dueCompare, now) {
+			m.due[dueCompare] = now.Add(time.Duration(f.Random(int64(min(interval, 10*time.Minute)))))
+		}
+	}
+	if m.due[dueCompare].After(now.Add(interval)) {
+		m.due[dueCompare] = now.Add(f.jitter(interval))
+	}
+	if soon := now.Add(time.Duration(f.Random(int64(min(interval, soonCompared))))); others && m.due[dueCompare].After(soon) {
+		m.due[dueCompare] = soon
+	}
+	if m.requested(f) && m.due.waits(dueCompare, now) {
+		if m.due[dueCompare] = now; m.request != f.Zone.Request {
+			m.due[dueCompare] = m.due[dueRequest]
+		}
+	}
+}

@@ -1,0 +1,272 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decision_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/decision"
+	"kubi.zone/kubizone/pkg/delivery/plan"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/deliverytest"
+)
+
+// repeatAfter is a lease and a call that a worker which lost it may have begun at its end.
+const repeatAfter = 22*time.Second + 500*time.Millisecond
+
+// story is one delivery that is decided step by step, without a Loop, a Store and a provider: what these would
+// answer, the story says.
+type story struct {
+	Identity string
+	Zone     delivery.Zone
+	Class    delivery.Class
+	Now      time.Time
+	// zone is written to views, which source reads.
+	zone   *deliverytest.Zone
+	views  *zoneview.Set
+	source plan.Source
+	// Snapshot is what there is of the zone, nil for nothing.
+	Snapshot *zoneview.Snapshot
+	Stored   delivery.State
+	// Taken: another zone has the name. Awaited, Given: another one waits for it, or has it first. Replaced: the
+	// classes in force have the zone.
+	Taken, Awaited, Given, Replaced bool
+
+	withdrawnNow bool
+	m            decision.Memory
+	f            decision.Facts
+	act          decision.Action
+	tried        decision.Tried
+	unasked      func() // takes back what the fence recorded
+}
+
+// Restart forgets what the process knew, as a crash does.
+func (s *story) Restart() { s.m = decision.Memory{} }
+
+// Next decides, and carries out what needs no provider, until there is something to wait for or to ask.
+func (s *story) Next() []string {
+	s.f = decision.Facts{
+		Began: s.Now, Now: s.Now, Random: func(int64) int64 { return 0 }, Identity: s.Identity, Backoff: delivery.Backoff{}.WithDefaults(),
+		RepeatAfter: repeatAfter, Zone: s.Zone, Class: s.Class, Revision: 1, Changed: s.Now, Withdrawn: s.withdrawnNow,
+	}
+	if s.Snapshot != nil {
+		s.f.View = &decision.View{FQDN: s.Snapshot.FQDN(), Serial: s.Snapshot.Serial(), Hash: s.Snapshot.Hash}
+	}
+	s.m.BeginAttempt(&s.f)
+	var said []string
+	for range 20 {
+		s.f.Claims = decision.Claims{Awaited: s.Awaited, Given: s.Given, Replaced: s.Replaced}
+		s.m, s.act = decision.Next(s.m, &s.f)
+		if line := s.describeAction(); s.act.Do != decision.DoLoad && s.act.Do != decision.DoClaim {
+			said = append(said, line)
+		}
+		if !s.carryOut() {
+			return said
+		}
+	}
+	panic("invariant: decides for ever: " + strings.Join(said, "\n"))
+}
+
+// continueAttempt goes on with an attempt that found something to repair.
+func (s *story) continueAttempt() []string {
+	s.m, s.act = decision.Next(s.m, &s.f)
+	said := s.describeAction()
+	s.carryOut()
+	return []string{said}
+}
+
+func (s *story) describeAction() string {
+	what := string(s.act.Do)
+	switch s.act.Do {
+	case decision.DoWait:
+		if until := s.m.Wake(s.f.Began); !until.IsZero() {
+			what += fmt.Sprintf(" %s", until.Sub(s.Now))
+		}
+	case decision.DoWithdraw:
+		what += " " + s.m.State.Zone.String()
+		s.saveState(decision.BeginState(s.m.StateWithdrawing(&s.f, s.m.State.Serial), s.Now))
+	case decision.DoDeliver:
+		var err error
+		s.tried, err = s.m.PlanDelivery(&s.f, s.act.Repeat, func(from delivery.State) ([]delivery.Plan, error) {
+			return s.source.MakePlans(context.Background(), from, s.Snapshot)
+		})
+		if err != nil {
+			return "deliver: " + err.Error()
+		}
+		if next, covered := s.m.StateDelivering(&s.f, s.tried); !covered {
+			// The fence records the intent before the first call.
+			s.unasked = func(stored, known, state delivery.State) func() {
+				return func() { s.Stored, s.m.Stored, s.m.State = stored, known, state }
+			}(s.Stored, s.m.Stored, s.m.State)
+			s.saveState(decision.BeginState(next, s.Now))
+		}
+		for _, plan := range s.tried.Plans {
+			what += " " + describePlan(plan)
+		}
+	}
+	return what + ": " + s.act.Why
+}
+
+// describeState returns a plan in a line.
+func describePlan(plan delivery.Plan) string {
+	if plan.Changes == nil {
+		count := 0
+		for range plan.All {
+			count++
+		}
+		return fmt.Sprintf("all %d RRsets at serial %d", count, plan.Serial)
+	}
+	var changes []string
+	for _, change := range plan.Changes {
+		sign := "~"
+		if len(change.After.Data) == 0 {
+			sign = "-"
+		} else if len(change.Before.Data) == 0 {
+			sign = "+"
+		}
+		changes = append(changes, sign+change.After.Key().String())
+	}
+	noun := "changes"
+	if len(changes) == 1 {
+		noun = "change"
+	}
+	text := fmt.Sprintf("%d %s from serial %d to %d", len(changes), noun, plan.Since, plan.Serial)
+	if len(changes) > 0 {
+		text += " (" + strings.Join(changes, ", ") + ")"
+	}
+	return text
+}
+
+func (s *story) saveState(next delivery.State) {
+	next.Version = "stored"
+	s.Stored = next
+	s.m.KeepStored(next)
+}
+
+// carryOut does what needs no provider. more: the attempt is not over.
+func (s *story) carryOut() (more bool) {
+	m, f := &s.m, &s.f
+	switch s.act.Do {
+	case decision.DoLoad:
+		s.withdrawnNow = s.withdrawnNow && !f.Wanted()
+		m.LoadState(s.Stored, s.Identity)
+	case decision.DoClaim:
+		f.Claimed, f.Taken = true, s.Taken
+	case decision.DoInherit:
+		f.Inherited = true
+	case decision.DoLookUp:
+		f.LookedUp = true
+	case decision.DoTakeOver:
+		var touched []delivery.RRsetKey
+		once := false
+		if m.State.Intent == nil {
+			touched, once = s.source.FindTouched(context.Background(), s.Zone.UID, m.State.Serial, s.Snapshot)
+		}
+		m.TakeOver(f, touched, once, s.act.Quiet)
+	case decision.DoFail:
+		s.concludeAttempt(m.RecordFailure(f, f.Serial(m), delivery.Report{}, s.act.Err))
+		return false
+	case decision.DoForget:
+		s.forget(name.Name{})
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+// concludeAttempt stores and tells what came of an attempt.
+func (s *story) concludeAttempt(done decision.Result) string {
+	said := string(done.Event.Outcome)
+	if !done.Unsaved {
+		s.saveState(done.State)
+	}
+	if done.Event.Recovered {
+		said += ", recovered"
+	}
+	for _, failure := range done.Event.Failed {
+		said += fmt.Sprintf(", %s is refused", failure.Key())
+	}
+	return said
+}
+
+// Confirmed is that a provider has done what it was asked, but for some RRsets.
+func (s *story) Confirmed(failed ...delivery.Failure) []string {
+	report := delivery.Report{Failed: failed}
+	if s.Snapshot != nil {
+		report.Confirmed = s.Snapshot.Serial()
+	}
+	return s.Answer(report, nil)
+}
+
+// Unasked says that the provider has not asked the fence: it found nothing to write.
+func (s *story) Unasked() { s.unasked() }
+
+// Answer is what the provider says of what it was asked last.
+func (s *story) Answer(report delivery.Report, err error) []string {
+	m, f := &s.m, &s.f
+	f.Now = s.Now
+	var said string
+	switch s.act.Do {
+	case decision.DoDeliver:
+		said = s.concludeAttempt(m.RecordAnswer(f, s.tried, report, err))
+	case decision.DoWithdraw:
+		said = s.concludeWithdrawal(err)
+	default:
+		return []string{"the provider was asked nothing"}
+	}
+	return []string{said}
+}
+
+func (s *story) concludeWithdrawal(err error) string {
+	m, f := &s.m, &s.f
+	if err == nil {
+		return s.forget(name.Name{})
+	}
+	e, zone := delivery.AsError(err), m.State.Zone
+	if !m.IsAbsent(f, e) {
+		return s.concludeAttempt(m.RecordFailure(f, m.State.Serial, delivery.Report{}, e))
+	}
+	return s.forget(zone) + fmt.Sprintf(", %s is not there any more", zone)
+}
+
+func (s *story) forget(absent name.Name) string {
+	said := s.concludeAttempt(s.m.ForgetDelivery(&s.f, absent))
+	s.Stored, s.withdrawnNow = delivery.State{}, true
+	return said
+}
+
+// Compared is what the provider holds.
+func (s *story) Compared(drift delivery.Drift, err error) []string {
+	if s.act.Do != decision.DoVerify {
+		return []string{"the provider was asked for no comparison"}
+	}
+	s.f.Now = s.Now
+	done, anything := s.m.RecordComparison(&s.f, drift, err)
+	said := "the same"
+	if anything {
+		said = s.concludeAttempt(done)
+	}
+	if s.f.Repair {
+		return append([]string{said}, s.continueAttempt()...)
+	}
+	return []string{said}
+}
+
+// Wake is when the delivery is looked at again, as a duration from now.
+func (s *story) Wake() string {
+	if s.f.Again {
+		return "again at once"
+	}
+	wake := s.m.Wake(s.f.Began)
+	if wake.IsZero() {
+		return "waits for a change"
+	}
+	return "again in " + wake.Sub(s.Now).String()
+}
