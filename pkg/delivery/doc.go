@@ -7,6 +7,7 @@
 //
 //	decision   what is done next for a delivery, and what comes of it: pure, with its stories
 //	plan       what leads a provider from what it has to what a zone contains
+//	lease      the right to write a delivery: the intent that is stored, and the fence before each call outside
 //	schedule   the Loop: when a delivery has an attempt, and the attempt
 //
 // Beside them stand the kinds of providers, and dial, which bounds where they connect to.

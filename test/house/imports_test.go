@@ -219,13 +219,18 @@ var table = []row{
 		why: "a decision is a function of the facts it was given: what is asked, and when, an attempt knows",
 	},
 	{
+		pkg: "pkg/delivery/lease", may: []string{"pkg/delivery", "pkg/delivery/decision"}, never: impure,
+		avoid: append([]string{miekg}, blocking...),
+		why:   "whether a worker may write is told by the store, whatever it writes and whichever provider takes it",
+	},
+	{
 		pkg: "pkg/delivery/plan", may: []string{"pkg/delivery", "pkg/zoneview", "pkg/dns/..."},
 		never: impure, avoid: append([]string{miekg}, blocking...), calls: clock,
 		why: "what leads from a state to a zone is read there and in its history: when it is carried out others say",
 	},
 	{
-		pkg: "pkg/delivery/schedule", may: []string{"pkg/delivery", "pkg/delivery/decision", "pkg/delivery/plan", "pkg/zoneview",
-			"pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/delivery/schedule", may: []string{"pkg/delivery", "pkg/delivery/decision", "pkg/delivery/lease",
+			"pkg/delivery/plan", "pkg/zoneview", "pkg/dns/...", "pkg/precedence"},
 		never: impure, avoid: []string{miekg},
 		why: "classes come in as values and statuses go out through an interface: it can run far from any cluster",
 	},
@@ -287,8 +292,8 @@ var table = []row{
 		why: "the control channel of BIND is a protocol of its own: it carries text, whatever it says",
 	},
 	{
-		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/plan", "pkg/delivery/schedule",
-			"pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/lease", "pkg/delivery/plan",
+			"pkg/delivery/schedule", "pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {

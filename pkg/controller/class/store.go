@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/delivery/lease"
 )
 
 // store keeps states in Delivery objects. The resourceVersion is the fence (F22).
@@ -76,7 +76,7 @@ type seen struct {
 	said string
 }
 
-var _ schedule.Store = (*store)(nil)
+var _ lease.Store = (*store)(nil)
 
 var errNoZone = errors.New("the Zone is gone")
 
@@ -319,7 +319,7 @@ func (s *store) forgetDeliveries(which func(delivery.Key) bool) {
 // asConflict says in the Loop's words that another worker wrote first.
 func asConflict(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w: %w", schedule.ErrConflict, err)
+		return fmt.Errorf("%w: %w", lease.ErrConflict, err)
 	}
 	return err
 }

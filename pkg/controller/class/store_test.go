@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/must"
@@ -162,14 +162,14 @@ func TestStore_isAFence(t *testing.T) {
 	s, _ := newStore(t)
 	first := makeBegunState()
 	version := must.Get(s.Save(t.Context(), key, first))(t)
-	if _, err := s.Save(t.Context(), key, first); !errors.Is(err, schedule.ErrConflict) {
+	if _, err := s.Save(t.Context(), key, first); !errors.Is(err, lease.ErrConflict) {
 		t.Errorf("made twice: %v", err)
 	}
 	one, other := first, first
 	one.Version, other.Version = version, version
 	one.Serial = 7
 	must.Get(s.Save(t.Context(), key, one))(t)
-	if _, err := s.Save(t.Context(), key, other); !errors.Is(err, schedule.ErrConflict) {
+	if _, err := s.Save(t.Context(), key, other); !errors.Is(err, lease.ErrConflict) {
 		t.Errorf("the later one wrote: %v", err)
 	}
 	if now, err := s.Load(t.Context(), key); err != nil || now.Serial != 7 {

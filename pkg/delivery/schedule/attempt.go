@@ -14,8 +14,15 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/decision"
+	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Why a fence fails beside ErrFenced.
+var (
+	errSuperseded = errors.New("class or zone changed; what is written would be out of date")
+	errStopping   = errors.New("the loop is stopping")
 )
 
 // attempt is one run of a delivery: it carries out what next decides, until there is nothing left that can be done now.
@@ -28,7 +35,7 @@ type attempt struct {
 	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
-	lease          lease
+	lease          lease.Lease
 	// takesAway says that it withdraws, which a pause of the zone does not stop.
 	takesAway bool
 }
@@ -110,7 +117,7 @@ func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool)
 		if f.Wanted() {
 			a.others.setWithdrawn(false)
 		}
-		state, err := a.lease.readState(ctx, a.key)
+		state, err := a.lease.ReadState(ctx, a.key)
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
 			return false
@@ -178,7 +185,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 
 // save stores a state. false says that it failed, which is dealt with.
 func (a *attempt) save(ctx context.Context, next delivery.State) bool {
-	err := a.lease.saveState(ctx, next)
+	err := a.lease.SaveState(ctx, next)
 	if err != nil {
 		a.storeFailed(ctx, "save", err)
 	}
@@ -209,13 +216,13 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 // stopCause deals with an attempt whose fence failed: what the provider then returned says nothing.
 func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 	m := a.memory
-	err, began := a.lease.fenceError()
+	err, began := a.lease.FenceError()
 	switch {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		if next, owed := m.StateStopped(&a.facts); began && owed {
-			if err := a.lease.saveState(ctx, next); err != nil {
+			if err := a.lease.SaveState(ctx, next); err != nil {
 				m.Loaded = false
 			}
 		}
@@ -237,13 +244,13 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	a.lease.prepareFence(m.StateDelivering(f, t))
+	a.lease.PrepareFence(m.StateDelivering(f, t))
 	var report delivery.Report
 	for _, plan := range t.Plans {
 		a.completePlan(&plan)
 		var part delivery.Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
-			part, err = a.provider.Deliver(ctx, plan, a.lease.passFence)
+			part, err = a.provider.Deliver(ctx, plan, a.lease.PassFence)
 			return err
 		})
 		if addReport(&report, part); err != nil {
@@ -268,7 +275,7 @@ func (a *attempt) completePlan(plan *delivery.Plan) {
 
 // compareProvider compares provider and zone. It reports whether there is something to repair.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
-	if err := a.lease.limiter.Wait(ctx); err != nil {
+	if err := a.lease.Limiter.Wait(ctx); err != nil {
 		return false
 	}
 	var drift delivery.Drift
@@ -304,10 +311,10 @@ func (a *attempt) withdrawZone(ctx context.Context) {
 	}
 	a.completePlan(&plan)
 	a.takesAway = true
-	a.lease.prepareFence(m.StateWithdrawing(f, plan.Serial), false)
+	a.lease.PrepareFence(m.StateWithdrawing(f, plan.Serial), false)
 	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
-		report, err = a.provider.Withdraw(ctx, plan, a.lease.passFence)
+		report, err = a.provider.Withdraw(ctx, plan, a.lease.PassFence)
 		return err
 	})
 	a.takesAway = false
@@ -336,7 +343,7 @@ func (a *attempt) withdrawZone(ctx context.Context) {
 // forgetZone forgets a delivery of which nothing has to leave the provider any more. absent is the name of a zone that
 // the provider has lost.
 func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
-	if err := a.lease.deleteState(ctx); err != nil {
+	if err := a.lease.DeleteState(ctx); err != nil {
 		a.storeFailed(ctx, "delete", err)
 		return
 	}
@@ -351,7 +358,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {
 		at := delivery.Key{UID: a.key.UID, Class: class}
-		theirs, err := a.lease.readState(ctx, at)
+		theirs, err := a.lease.ReadState(ctx, at)
 		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.Class.Target) {
 			continue
 		}
@@ -360,7 +367,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			theirs, err = a.lease.readState(ctx, at) // as it is after its last attempt
+			theirs, err = a.lease.ReadState(ctx, at) // as it is after its last attempt
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
@@ -411,7 +418,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 			grace.Stop()
 		}
 	}()
-	err := a.lease.runWatched(cancel, func() error {
+	err := a.lease.RunWatched(cancel, func() error {
 		return a.config.guardCall(a.facts.Class, method, func() error { return f(running) })
 	})
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
@@ -19,7 +20,7 @@ type Config struct {
 	Identity string
 	// Source has the zones.
 	plan.Source
-	Store Store
+	Store lease.Store
 	// Observer, Metrics and Logger are optional.
 	Observer Observer
 	Metrics  Metrics

@@ -12,8 +12,8 @@
 // and never all of them. (3) A class whose provider wants to be left alone rests as a whole. (4) When Run ends, no call
 // outside is under way.
 //
-// It does not know Kubernetes: classes come in as values, statuses go out through interfaces that it declares. It
-// imports no kind of provider.
+// It does not know Kubernetes: classes come in as values, statuses go out through interfaces that it and package
+// lease declare. It imports no kind of provider.
 //
 // Read loop.go first, then attempt.go; queue.go knows nothing of deliveries.
 package schedule

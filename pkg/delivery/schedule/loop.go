@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/decision"
+	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -433,9 +434,9 @@ func (l *Loop) newAttempt(i *item) *attempt {
 	if c.provider != nil {
 		a.provider = c.provider
 	}
-	a.lease = lease{
-		key: i.key, store: l.config.Store, grace: l.config.grace(), memory: &i.Memory, limiter: c.limiter,
-		current: func() error { return l.checkCurrent(i, a) },
+	a.lease = lease.Lease{
+		Key: i.key, Store: l.config.Store, Grace: l.config.grace(), Memory: &i.Memory, Limiter: c.limiter,
+		Current: func() error { return l.checkCurrent(i, a) },
 	}
 	return a
 }

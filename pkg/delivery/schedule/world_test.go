@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns"
@@ -83,7 +84,7 @@ func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.S
 	s.mu.Lock()
 	if s.states[key].Version != state.Version {
 		s.mu.Unlock()
-		return "", schedule.ErrConflict
+		return "", lease.ErrConflict
 	}
 	if s.writes++; state.Version == "" {
 		s.made[key] = time.Now()
@@ -164,7 +165,7 @@ type worker struct {
 
 var workers int
 
-func startWorker(t *testing.T, store schedule.Store, views *zoneview.Set, change func(*schedule.Config)) *worker {
+func startWorker(t *testing.T, store lease.Store, views *zoneview.Set, change func(*schedule.Config)) *worker {
 	t.Helper()
 	workers++
 	w := &worker{views: views, events: &events{}, done: make(chan struct{})}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package lease
 
 import (
 	"context"
@@ -17,12 +17,6 @@ import (
 
 // stall is how long a provider's method may go on without asking the fence.
 const stall = 5 * time.Minute
-
-// Why a fence fails beside ErrFenced.
-var (
-	errSuperseded = errors.New("class or zone changed; what is written would be out of date")
-	errStopping   = errors.New("the loop is stopping")
-)
 
 // ErrConflict says that another worker wrote the state since it was loaded. Nothing was changed.
 var ErrConflict = errors.New("another worker or client changed the delivery")
@@ -40,17 +34,18 @@ type Store interface {
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// lease is the right of one attempt to write a delivery, in the store and at the provider: an intent that is recorded
+// Lease is the right of one attempt to write a delivery, in the store and at the provider: an intent that is recorded
 // before the first call outside, and a fence that looks before each further one whether it still stands (F22).
-type lease struct {
-	key    delivery.Key
-	store  Store
-	memory *decision.Memory
-	// grace bounds a call of the store.
-	grace time.Duration
-	// current reports whether what the attempt was told of class and zone still holds.
-	current func() error
-	limiter *rate.Limiter
+type Lease struct {
+	Key    delivery.Key
+	Store  Store
+	Memory *decision.Memory
+	// Grace bounds a call of the Store.
+	Grace time.Duration
+	// Current fails where what the attempt was told of class and zone does not hold any more.
+	Current func() error
+	// Limiter bounds the calls outside of all zones of the class together.
+	Limiter *rate.Limiter
 
 	mu sync.Mutex
 	// next is what the intent is recorded in.
@@ -63,30 +58,30 @@ type lease struct {
 	watch *time.Timer
 }
 
-// prepareFence prepares the fence for calls that next describes.
-func (l *lease) prepareFence(next delivery.State, covered bool) {
+// PrepareFence prepares the fence for calls that next describes.
+func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// passFence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
+// PassFence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
 // stand half written; every further one looks whether it still stands (F22). A worker whose own confirmation is the
 // last word on the zone need not record one (State.Holder), but looks. It asks last what can change fastest: nothing
 // lies between a look at the store and the provider's call but the provider.
-func (l *lease) passFence(ctx context.Context) error {
+func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
 		return l.err
 	}
-	if err := l.limiter.Wait(ctx); err != nil {
+	if err := l.Limiter.Wait(ctx); err != nil {
 		if l.err = ctx.Err(); l.err == nil {
 			l.err = context.DeadlineExceeded // Wait does not begin what it cannot end in time.
 		}
 		return l.err
 	}
-	if l.err = l.current(); l.err != nil {
+	if l.err = l.Current(); l.err != nil {
 		return l.err
 	}
 	switch {
@@ -103,8 +98,8 @@ func (l *lease) passFence(ctx context.Context) error {
 	return l.err
 }
 
-// runWatched runs f, which ends when the fence was not asked for too long.
-func (l *lease) runWatched(stop func(), f func() error) error {
+// RunWatched runs f, which ends when the fence was not asked for too long.
+func (l *Lease) RunWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stall, stop)
 	l.mu.Unlock()
@@ -117,16 +112,16 @@ func (l *lease) runWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// fenceError is why the fence failed, and whether a call may have gone out before.
-func (l *lease) fenceError() (err error, began bool) {
+// FenceError is why the fence failed, and whether a call may have gone out before.
+func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err, l.recorded || l.begun
 }
 
-func (l *lease) recordIntent(ctx context.Context) error {
+func (l *Lease) recordIntent(ctx context.Context) error {
 	l.next = decision.BeginState(l.next, time.Now())
-	if err := l.saveState(ctx, l.next); err != nil {
+	if err := l.SaveState(ctx, l.next); err != nil {
 		return err
 	}
 	l.recorded = true
@@ -134,9 +129,9 @@ func (l *lease) recordIntent(ctx context.Context) error {
 }
 
 // checkConfirmation looks whether the confirmation still is the last word.
-func (l *lease) checkConfirmation(ctx context.Context) error {
-	m := l.memory
-	now, err := l.readState(ctx, l.key)
+func (l *Lease) checkConfirmation(ctx context.Context) error {
+	m := l.Memory
+	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {
 		return err
 	}
@@ -151,8 +146,8 @@ func (l *lease) checkConfirmation(ctx context.Context) error {
 	return nil
 }
 
-func (l *lease) checkIntent(ctx context.Context) error {
-	now, err := l.readState(ctx, l.key)
+func (l *Lease) checkIntent(ctx context.Context) error {
+	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {
 		return err
 	}
@@ -162,16 +157,16 @@ func (l *lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// saveState stores a state. A conflict with a write that left the intent alone (labels of the object, say) is
+// SaveState stores a state. A conflict with a write that left the intent alone (labels of the object, say) is
 // overcome; with another worker it is ErrFenced.
-func (l *lease) saveState(ctx context.Context, next delivery.State) error {
-	m, store := l.memory, l.store
+func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
+	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
 	next.Version = m.Stored.Version
-	version, err := store.Save(storing, l.key, next)
+	version, err := store.Save(storing, l.Key, next)
 	for tries := 0; errors.Is(err, ErrConflict); tries++ {
-		now, loadErr := store.Load(storing, l.key)
+		now, loadErr := store.Load(storing, l.Key)
 		if loadErr != nil {
 			return loadErr
 		}
@@ -180,7 +175,7 @@ func (l *lease) saveState(ctx context.Context, next delivery.State) error {
 			return delivery.ErrFenced
 		}
 		next.Version = now.Version
-		version, err = store.Save(storing, l.key, next)
+		version, err = store.Save(storing, l.Key, next)
 	}
 	if err != nil {
 		m.Loaded = false // Whether it arrived is not known.
@@ -191,24 +186,24 @@ func (l *lease) saveState(ctx context.Context, next delivery.State) error {
 	return nil
 }
 
-// readState returns what is stored now, of this delivery or of another class of the zone.
-func (l *lease) readState(ctx context.Context, key delivery.Key) (delivery.State, error) {
+// ReadState returns what is stored now, of this delivery or of another class of the zone.
+func (l *Lease) ReadState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
-	return l.store.Load(storing, key)
+	return l.Store.Load(storing, key)
 }
 
-// deleteState lets go of a delivery of which nothing is at the provider.
-func (l *lease) deleteState(ctx context.Context) error {
-	if l.memory.Stored.Version == "" {
+// DeleteState lets go of a delivery of which nothing is at the provider.
+func (l *Lease) DeleteState(ctx context.Context) error {
+	if l.Memory.Stored.Version == "" {
 		return nil
 	}
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
-	return l.store.Delete(storing, l.key)
+	return l.Store.Delete(storing, l.Key)
 }
 
 // boundStoring bounds a call of the Store. It goes on while the loop stops: what was done must be written down.
-func (l *lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), l.grace)
+func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package lease
 
 import (
 	"context"
@@ -44,8 +44,8 @@ func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
 	} {
 		store := &oneState{loaded}
 		store.Version, store.Intent = "2", &delivery.Intent{Serial: 1, From: 1, RRsets: test.owed}
-		l := lease{store: store, grace: time.Second, memory: &decision.Memory{Stored: loaded, State: loaded}}
-		if err := l.saveState(t.Context(), loaded); !errors.Is(err, test.want) || err == nil != (test.want == nil) {
+		l := Lease{Store: store, Grace: time.Second, Memory: &decision.Memory{Stored: loaded, State: loaded}}
+		if err := l.SaveState(t.Context(), loaded); !errors.Is(err, test.want) || err == nil != (test.want == nil) {
 			t.Errorf("%s changed: %v, want %v", what, err, test.want)
 		}
 	}
