@@ -21,9 +21,9 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved says that the event is told and nothing is stored, IfNew that nothing is told either where nothing new
-	// is to be stored.
-	Unsaved, IfNew bool
+	// Unsaved says that the event is told and nothing is stored, Untold that it is not told either, and IfNew that
+	// this holds where nothing new is to be stored.
+	Unsaved, Untold, IfNew bool
 }
 
 var delivered = newCondition(delivery.True, delivery.ReasonDelivered, "everything in the class has confirmed the serial")
@@ -285,7 +285,7 @@ func (m *Memory) compareNext(f *Facts) {
 
 // RecordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
 // intent, beside what is owed, and f.Repair is set.
-func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) (done Result, anything bool) {
+func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
 	f.compared = true
@@ -324,7 +324,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) (do
 		m.State.Intent = &intent
 	}
 	event := delivery.Event{Outcome: delivery.OutcomeDrifted, Serial: at, State: m.State, Drift: drift}
-	return Result{Event: event, Unsaved: true}, len(drifted) > 0 || behind
+	return Result{Event: event, Unsaved: true, Untold: len(drifted) == 0 && !behind}
 }
 
 // countDrift counts each RRset once that the provider does not hold, until it is mended, and those of others that came
@@ -349,7 +349,7 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 
 // notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
 // is, so Ready stays, unless the provider says that it has no such zone, or that its servers are none to deliver to.
-func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) (done Result, anything bool) {
+func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
@@ -362,11 +362,11 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) (done Re
 	if e.Reason == delivery.ReasonZoneNotFound {
 		f.Settled = false
 		m.loseZone(f.View.Serial, f.Now)
-		return m.RecordFailure(f, f.View.Serial, delivery.Report{}, e), true
+		return m.RecordFailure(f, f.View.Serial, delivery.Report{}, e)
 	}
 	if e.Reason == delivery.ReasonInvalidConfiguration && drift.Servers != nil {
 		f.Settled = false
-		return m.RecordFailure(f, f.View.Serial, delivery.Report{Servers: drift.Servers}, e), true
+		return m.RecordFailure(f, f.View.Serial, delivery.Report{Servers: drift.Servers}, e)
 	}
 	if e.WholeClass {
 		f.Pause = e
@@ -380,16 +380,16 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) (done Re
 
 // reportComparison is what a comparison leaves behind where nothing is to be repaired: a request that was carried
 // out, and news. That the provider holds the zone is none.
-func (m *Memory) reportComparison(f *Facts) (done Result, anything bool) {
+func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // They may come and go.
 	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
 		m.Stored.Drifted.Status != delivery.Unknown {
-		return Result{}, false
+		return Result{Untold: true}
 	}
 	next.Request = f.Zone.Request
 	event := delivery.Event{Outcome: delivery.OutcomeCompared, Serial: next.Serial, OfClass: f.Pause}
-	return Result{State: next, Event: event, IfNew: true}, true
+	return Result{State: next, Event: event, IfNew: true}
 }
 
 // A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the

@@ -163,11 +163,7 @@ func (s *story) carryOut() (more bool) {
 	case decision.DoLookUp:
 		f.LookedUp = true
 	case decision.DoTakeOver:
-		var touched []delivery.RRsetKey
-		once := false
-		if m.State.Intent == nil {
-			touched, once = s.source.FindTouched(context.Background(), s.Zone.UID, m.State.Serial, s.Snapshot)
-		}
+		touched, once := s.source.FindTouched(context.Background(), m.State, s.Snapshot)
 		m.TakeOver(f, touched, once, s.act.Quiet)
 	case decision.DoFail:
 		s.concludeAttempt(m.RecordFailure(f, f.Serial(m), delivery.Report{}, s.act.Err))
@@ -248,9 +244,9 @@ func (s *story) Compared(drift delivery.Drift, err error) []string {
 		return []string{"the provider was asked for no comparison"}
 	}
 	s.f.Now = s.Now
-	done, anything := s.m.RecordComparison(&s.f, drift, err)
+	done := s.m.RecordComparison(&s.f, drift, err)
 	said := "the same"
-	if anything {
+	if !done.Untold {
 		said = s.concludeAttempt(done)
 	}
 	if s.f.Repair {

@@ -53,7 +53,7 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 // now.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
-	if m.State.Intent == nil && touched != nil && len(touched) <= maxListed {
+	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {

@@ -166,19 +166,20 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	next.Version = m.Stored.Version
 	version, err := store.Save(storing, l.Key, next)
 	for tries := 0; errors.Is(err, ErrConflict); tries++ {
-		now, loadErr := store.Load(storing, l.Key)
-		if loadErr != nil {
-			return loadErr
+		var now delivery.State
+		if now, err = store.Load(storing, l.Key); err != nil {
+			break
 		}
 		if tries == 3 || !now.Intent.Alike(m.Stored.Intent) || now.Holder != m.Stored.Holder || now.Serial != m.Stored.Serial ||
 			(now.Version == "") != (m.Stored.Version == "") {
-			return delivery.ErrFenced
+			err = delivery.ErrFenced
+			break
 		}
 		next.Version = now.Version
 		version, err = store.Save(storing, l.Key, next)
 	}
 	if err != nil {
-		m.Loaded = false // Whether it arrived is not known.
+		m.Loaded = false // Whether it arrived is not known, or what stands there is not.
 		return err
 	}
 	next.Version = version

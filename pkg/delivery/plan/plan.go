@@ -183,12 +183,15 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindTouched names what a zone changed since a serial; nil where that is not known. once says that no RRset of it was
-// changed more than once: a worker that confirmed the serial and recorded no intent writes differences from there, so
-// what it wrote of such an RRset is what that is now.
-func (s Source) FindTouched(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) (
+// FindTouched names what a zone changed since a worker confirmed state without recording an intent; nil where one did,
+// or that is not known. once says that no RRset of it was changed more than once: such a worker writes differences from
+// there, so what it wrote of such an RRset is what that is now.
+func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
-	changes, err := s.readChanges(ctx, uid, since, snapshot.Serial())
+	if state.Intent != nil {
+		return nil, false
+	}
+	changes, err := s.readChanges(ctx, snapshot.Zone().UID, state.Serial, snapshot.Serial())
 	if err != nil {
 		return nil, false
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
@@ -126,11 +125,7 @@ func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool)
 		f.Claims = a.others.readClaims()
 		return true
 	case decision.DoTakeOver:
-		var touched []delivery.RRsetKey
-		once := false
-		if m.State.Intent == nil {
-			touched, once = a.config.FindTouched(ctx, a.key.UID, m.State.Serial, a.snapshot)
-		}
+		touched, once := a.config.FindTouched(ctx, m.State, a.snapshot)
 		if begun := m.TakeOver(f, touched, once, act.Quiet); begun != nil {
 			a.config.Logger.Info("Taking over from another worker", "zone", m.State.Zone, "class", a.key.Class, "serial", begun.Serial,
 				"holder", begun.Holder)
@@ -166,6 +161,8 @@ func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool)
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
+	case done.Untold:
+		return
 	case done.Unsaved:
 	case done.State.Alike(m.Stored):
 		if done.IfNew {
@@ -174,22 +171,13 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 		done.State.Version = m.Stored.Version
 		m.State, done.Event.State = done.State, done.State
 	default:
-		// Done and not written down: it is done again, which changes nothing (F24).
-		if !a.save(ctx, done.State) {
+		if err := a.lease.SaveState(ctx, done.State); err != nil {
+			a.storeFailed(ctx, "save", err) // Done and not written down: it is done again, which changes nothing (F24).
 			return
 		}
 		done.Event.State = m.State
 	}
 	a.observe(done.Event)
-}
-
-// save stores a state. false says that it failed, which is dealt with.
-func (a *attempt) save(ctx context.Context, next delivery.State) bool {
-	err := a.lease.SaveState(ctx, next)
-	if err != nil {
-		a.storeFailed(ctx, "save", err)
-	}
-	return err == nil
 }
 
 func (a *attempt) observe(event delivery.Event) {
@@ -215,16 +203,13 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 
 // stopCause deals with an attempt whose fence failed: what the provider then returned says nothing.
 func (a *attempt) stopCause(ctx context.Context, returned error) bool {
-	m := a.memory
 	err, began := a.lease.FenceError()
 	switch {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		if next, owed := m.StateStopped(&a.facts); began && owed {
-			if err := a.lease.SaveState(ctx, next); err != nil {
-				m.Loaded = false
-			}
+		if next, owed := a.memory.StateStopped(&a.facts); began && owed {
+			_ = a.lease.SaveState(ctx, next) // Else another worker takes the intent over as it stands.
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false // The rate limit's wait ended with the call: an ordinary failure.
@@ -291,13 +276,11 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	}
 	f := &a.facts
 	f.Now = time.Now()
-	done, anything := a.memory.RecordComparison(f, drift, err)
+	done := a.memory.RecordComparison(f, drift, err)
 	if found := f.Counts; found.Missing+found.Differing+found.Others > 0 {
 		a.config.Metrics.Drifted(f.Class.Name, found.Missing, found.Differing, found.Others)
 	}
-	if anything {
-		a.storeOutcome(ctx, done)
-	}
+	a.storeOutcome(ctx, done)
 	return f.Repair
 }
 
@@ -403,21 +386,14 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	var grace *time.Timer
-	var stopping sync.Mutex
 	stop := context.AfterFunc(ctx, func() {
-		stopping.Lock()
-		defer stopping.Unlock()
-		grace = time.AfterFunc(a.config.grace(), cancel)
-	})
-	defer func() {
-		stop()
-		stopping.Lock()
-		defer stopping.Unlock()
-		if grace != nil {
-			grace.Stop()
+		select {
+		case <-time.After(a.config.grace()):
+			cancel()
+		case <-running.Done():
 		}
-	}()
+	})
+	defer stop()
 	err := a.lease.RunWatched(cancel, func() error {
 		return a.config.guardCall(a.facts.Class, method, func() error { return f(running) })
 	})

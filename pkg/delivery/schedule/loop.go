@@ -28,23 +28,23 @@ type Loop struct {
 
 	mu      sync.Mutex
 	ctx     context.Context // nil before Run
-	classes map[string]*class
-	zones   map[string]*zone
+	classes map[string]*knownClass
+	zones   map[string]*knownZone
 	names   names
 	working sync.WaitGroup
 	closing sync.WaitGroup
 }
 
-// zone is guarded by Loop.mu.
-type zone struct {
+// knownZone is guarded by Loop.mu.
+type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
 	// last is what a zone had that ended (S3.7): its view is gone, and its Zone is not.
 	last *zoneview.Snapshot
 }
 
-// class is guarded by Loop.mu.
-type class struct {
+// knownClass is guarded by Loop.mu.
+type knownClass struct {
 	spec     delivery.Class
 	known    bool // SetClass was called; until then its items wait
 	provider *shared
@@ -55,8 +55,8 @@ type class struct {
 // item is one (zone, class). At most one worker runs it.
 type item struct {
 	key   delivery.Key
-	class *class
-	zone  *zone
+	class *knownClass
+	zone  *knownZone
 
 	// These are guarded by Loop.mu. withdrawn says that nothing of the zone is there, delivered that the class has
 	// confirmed a serial of the zone (former classes go when all that are in force have).
@@ -86,7 +86,7 @@ func New(config Config) (*Loop, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{config: config.withDefaults(), classes: map[string]*class{}, zones: map[string]*zone{}, names: newNames()}, nil
+	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}, nil
 }
 
 // Run works until ctx ends: when the process stops, or is not the one that delivers any more. It returns when no call
@@ -110,21 +110,17 @@ func (l *Loop) Run(ctx context.Context) error {
 		l.enqueueZone(z)
 	}
 	l.mu.Unlock()
-	for {
+	for ctx.Err() == nil {
 		select {
-		case event, ok := <-events:
-			if ok {
-				l.mu.Lock()
-				if z := l.zones[event.Zone.UID]; z != nil {
-					z.last = event.Last // nil unless it is gone
-					l.enqueueZone(z)
-				}
-				l.mu.Unlock()
+		case event := <-events:
+			l.mu.Lock()
+			if z := l.zones[event.Zone.UID]; z != nil {
+				z.last = event.Last // nil unless it is gone
+				l.enqueueZone(z)
 			}
-			continue
+			l.mu.Unlock()
 		case <-ctx.Done():
 		}
-		break
 	}
 	l.working.Wait()
 	l.mu.Lock()
@@ -217,7 +213,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	defer l.mu.Unlock()
 	z := l.zones[desired.UID]
 	if z == nil {
-		z = &zone{items: map[string]*item{}}
+		z = &knownZone{items: map[string]*item{}}
 		l.zones[desired.UID] = z
 	}
 	desired.Classes, desired.Former, desired.Expelled = slices.Clone(desired.Classes), slices.Clone(desired.Former),
@@ -303,14 +299,13 @@ type ClassStatus struct {
 func (l *Loop) Status() []ClassStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	counts := map[*class]*ClassStatus{}
-	var all []*ClassStatus
+	counts := map[*knownClass]*ClassStatus{}
 	for name, c := range l.classes {
 		status := &ClassStatus{Name: name, Waiting: c.queue.waiting}
 		if c.queue.until.After(time.Now()) {
 			status.PausedUntil = c.queue.until
 		}
-		counts[c], all = status, append(all, status)
+		counts[c] = status
 	}
 	for _, z := range l.zones {
 		for _, i := range z.items {
@@ -339,18 +334,18 @@ func (l *Loop) Status() []ClassStatus {
 			}
 		}
 	}
-	statuses := make([]ClassStatus, len(all))
-	for n, status := range all {
-		statuses[n] = *status
+	statuses := make([]ClassStatus, 0, len(counts))
+	for _, status := range counts {
+		statuses = append(statuses, *status)
 	}
 	return statuses
 }
 
 // ensureClass is called with mu held.
-func (l *Loop) ensureClass(name string) *class {
+func (l *Loop) ensureClass(name string) *knownClass {
 	c := l.classes[name]
 	if c == nil {
-		c = &class{spec: delivery.Class{Name: name}}
+		c = &knownClass{spec: delivery.Class{Name: name}}
 		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{}, of: map[string]int{},
 			failed: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
@@ -387,7 +382,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 }
 
 // enqueueClass is called with mu held.
-func (l *Loop) enqueueClass(c *class) {
+func (l *Loop) enqueueClass(c *knownClass) {
 	for _, z := range l.zones {
 		if i := z.items[c.spec.Name]; i != nil {
 			c.queue.enqueueJob(&i.job)
@@ -397,7 +392,7 @@ func (l *Loop) enqueueClass(c *class) {
 }
 
 // enqueueZone is called with mu held.
-func (l *Loop) enqueueZone(z *zone) {
+func (l *Loop) enqueueZone(z *knownZone) {
 	for _, i := range z.items {
 		if i.changed.IsZero() {
 			i.changed = time.Now()
@@ -457,7 +452,7 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 }
 
 // probe asks whether a class that waits could go on.
-func (l *Loop) probe(c *class) {
+func (l *Loop) probe(c *knownClass) {
 	defer l.working.Done()
 	if err := l.Health(l.ctx, c.spec.Name); err != nil {
 		l.config.Logger.Debug("A class that waits is not healthy yet", "class", c.spec.Name, "err", err)
