@@ -79,7 +79,7 @@ type Config struct {
 	// Registry takes the metrics of this controller; nil: they are not read.
 	Registry metrics.KubeRegistry
 	Logger   *slog.Logger
-	// Lease is how long another may think that it leads after it no longer does; 0: delivery's.
+	// Lease is how long another may think that it leads after it no longer does; 0: as schedule.Config says.
 	Lease time.Duration
 	// HealthInterval is the time between two health checks of a class. 0: 10 min.
 	HealthInterval time.Duration

@@ -100,15 +100,7 @@ type Facts struct {
 	// and Again that there is more to do right after this attempt. Pause is why every zone of the class is to wait.
 	Settled, Worked, Again bool
 	Pause                  *delivery.Error
-	Counts                 Counts
-}
-
-// Counts are what metrics are told of an attempt.
-type Counts struct {
-	// Arrived says that a serial is confirmed that was not before, Lag how long after it was seen.
-	Arrived bool
-	Lag     time.Duration
-	// Missing, Differing and Others are RRsets that a comparison found and none before it.
+	// Missing, Differing and Others count RRsets that a comparison found and none before it.
 	Missing, Differing, Others int
 }
 

@@ -170,13 +170,6 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 
 // confirmSerial says that everything in the class has the serial, but for what was refused.
 func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
-	if next.Serial != plan.Serial {
-		lag := time.Duration(0)
-		if !f.Changed.IsZero() {
-			lag = f.Now.Sub(f.Changed)
-		}
-		f.Counts.Arrived, f.Counts.Lag = true, lag
-	}
 	f.Settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.Now, f.Identity
 	next.Ready = confirmedBy(&f.Class)
@@ -226,10 +219,8 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return mended(key) })
 	if f.compared {
 		next.Request = f.Zone.Request
-	} else if m.requested(f) {
-		f.Again = true
-	} else {
-		m.compareNext(f)
+	} else if m.requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
+		f.Again = true // A comparison fell due while something else was done.
 	}
 }
 
@@ -274,13 +265,6 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	}
 	intent.From, intent.Unlisted = state.Earliest(), true
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
-}
-
-// compareNext has the item run once more where a comparison fell due while something else was done.
-func (m *Memory) compareNext(f *Facts) {
-	if m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
-		f.Again = true
-	}
 }
 
 // RecordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
@@ -343,7 +327,7 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 		}
 		return count
 	}
-	f.Counts.Missing, f.Counts.Differing, f.Counts.Others = countNew(drift.Missing), countNew(drift.Differing), others
+	f.Missing, f.Differing, f.Others = countNew(drift.Missing), countNew(drift.Differing), others
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 

@@ -246,9 +246,14 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 	f.Now = time.Now()
+	confirmed := m.State.Serial
 	done := m.RecordAnswer(f, t, report, err)
-	if f.Counts.Arrived {
-		a.config.Metrics.Delivered(f.Class.Name, f.Counts.Lag)
+	if e := done.Event; e.Outcome == delivery.OutcomeDelivered && e.Serial != confirmed {
+		lag := time.Duration(0)
+		if !f.Changed.IsZero() {
+			lag = f.Now.Sub(f.Changed)
+		}
+		a.config.Metrics.Delivered(a.key.Class, lag)
 	}
 	a.storeOutcome(ctx, done)
 }
@@ -277,8 +282,8 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	f := &a.facts
 	f.Now = time.Now()
 	done := a.memory.RecordComparison(f, drift, err)
-	if found := f.Counts; found.Missing+found.Differing+found.Others > 0 {
-		a.config.Metrics.Drifted(f.Class.Name, found.Missing, found.Differing, found.Others)
+	if f.Missing+f.Differing+f.Others > 0 {
+		a.config.Metrics.Drifted(a.key.Class, f.Missing, f.Differing, f.Others)
 	}
 	a.storeOutcome(ctx, done)
 	return f.Repair
@@ -399,7 +404,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	})
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.State.Zone,
-			"method", method, "err", err, "cause", errors.Unwrap(err), "said", quoteError(err))
+			"method", method, "err", err, "cause", errors.Unwrap(err), "said", delivery.AsError(err).Said)
 	}
 	return err
 }
@@ -414,13 +419,4 @@ func addReport(r *delivery.Report, part delivery.Report) {
 	r.Skipped += part.Skipped
 	r.Remains = r.Remains || part.Remains
 	r.Proven = r.Proven || part.Proven
-}
-
-// quoteError is what the provider says of an error, in its own words.
-func quoteError(err error) string {
-	var e *delivery.Error
-	if errors.As(err, &e) && e != nil {
-		return e.Said
-	}
-	return ""
 }
