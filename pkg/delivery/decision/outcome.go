@@ -481,9 +481,6 @@ func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 
-// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
-const maxListed = 256
-
 // describeDrift says in a state what provider and zone differ in, as far as is known.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
@@ -494,14 +491,6 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
 	}
 	s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, fmt.Sprintf("the provider does not hold %s, which it did%s; "+
 		"Ready says why it is not mended", keys[0], moreRRsets(len(keys)-1)))
-}
-
-// moreRRsets is what follows the first of several.
-func moreRRsets(more int) string {
-	if more < 1 {
-		return ""
-	}
-	return fmt.Sprintf(" (and %d more RRsets)", more)
 }
 
 // sameReason reports whether a failure is for the reason of the one before. The Message that a Store keeps is not the

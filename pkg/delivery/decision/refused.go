@@ -4,12 +4,11 @@
 package decision
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 // A zone may have more RRsets that its provider refuses than an Intent lists (attack 8). The others are confirmed all
@@ -17,6 +16,9 @@ import (
 // Unlisted say that they are among what the zone changed since; else it has no From, which says that any RRset of the
 // zone may be owed: a worker that loads it writes the whole zone once. The worker that set them aside knows all of
 // them, and tries maxInTurn in an attempt, so that a change of the zone waits for so many calls at most.
+
+// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
+const maxListed = 256
 
 // maxInTurn bounds the RRsets set aside that one attempt tries again.
 const maxInTurn = 64
@@ -40,30 +42,6 @@ func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 		}
 	}
 	return owed
-}
-
-// setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
-// something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
-// what was in it.
-func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
-	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
-	for _, failure := range failed {
-		m.refused.aside[failure.Key()] = failure.Err
-	}
-	stood, fresh := t.splitFailed(failed)
-	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
-	if len(stood) > 0 {
-		intent.From = t.before.Earliest()
-	}
-	if len(m.refused.aside) > maxListed {
-		intent.Unlisted = true
-		if len(fresh) > maxListed {
-			intent.From, intent.RRsets = 0, slices.Concat(stood, fresh)
-		}
-		intent.RRsets = intent.RRsets[:maxListed]
-	}
-	slices.SortFunc(intent.RRsets, delivery.RRsetKey.Compare)
-	return intent
 }
 
 // inTurn is the state that plans are made from: of what is set aside they have those whose turn it is.
@@ -139,4 +117,12 @@ func newRefusal(failed []delivery.Failure) *delivery.Error {
 	}
 	sum.Message += moreRRsets(len(failed) - 1)
 	return sum
+}
+
+// moreRRsets is what follows the first of several.
+func moreRRsets(more int) string {
+	if more < 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more RRsets)", more)
 }

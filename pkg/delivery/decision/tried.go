@@ -7,8 +7,10 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 // Tried is what an attempt has the provider carry out.
@@ -65,6 +67,30 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 	return next, len(t.Plans) == 1 && t.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
 		stored.Holder == f.Identity && stored.Intent == nil && stored.Serial != 0 && m.State.Intent == nil &&
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
+}
+
+// setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
+// something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
+// what was in it.
+func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
+	for _, failure := range failed {
+		m.refused.aside[failure.Key()] = failure.Err
+	}
+	stood, fresh := t.splitFailed(failed)
+	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
+	if len(stood) > 0 {
+		intent.From = t.before.Earliest()
+	}
+	if len(m.refused.aside) > maxListed {
+		intent.Unlisted = true
+		if len(fresh) > maxListed {
+			intent.From, intent.RRsets = 0, slices.Concat(stood, fresh)
+		}
+		intent.RRsets = intent.RRsets[:maxListed]
+	}
+	slices.SortFunc(intent.RRsets, delivery.RRsetKey.Compare)
+	return intent
 }
 
 // splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
