@@ -33,7 +33,8 @@ type Zone struct {
 // NewZone makes a zone whose steps go to sets.
 func NewZone(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *Zone {
 	w := &Zone{t: t, Zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, Data: map[string]string{}, Sets: sets}
-	w.Header = lawcontent.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	w.Header = lawcontent.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000,
+		NegativeResponseCache: 360}
 	w.CommitStep(nil, true)
 	return w
 }

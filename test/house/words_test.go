@@ -74,7 +74,8 @@ func TestWords_thatGo(t *testing.T) {
 	}
 	for key, n := range now {
 		if word, at, _ := strings.Cut(key, " "); n > old[key] {
-			t.Errorf("%s has %d names with %q, %d are left from before: docs/glossary.md says %q instead", at, n, word, old[key], instead[word])
+			t.Errorf("%s has %d names with %q, %d are left from before: docs/glossary.md says %q instead", at, n, word, old[key],
+				instead[word])
 		}
 	}
 	for key, n := range old {
@@ -137,7 +138,8 @@ func wordsOf(name string) (words []string) {
 }
 
 func TestWordsOf(t *testing.T) {
-	for name, want := range map[string]string{"debt": "debt", "payDebts": "pay debts", "RRsetCount_S75": "r rset count s75", "TTLs": "tt ls", "_": "", "heraldHTTP": "herald http"} {
+	for name, want := range map[string]string{"debt": "debt", "payDebts": "pay debts", "RRsetCount_S75": "r rset count s75",
+		"TTLs": "tt ls", "_": "", "heraldHTTP": "herald http"} {
 		if got := strings.Join(wordsOf(name), " "); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

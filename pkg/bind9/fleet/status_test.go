@@ -26,7 +26,8 @@ import (
 func TestFitProviderStatus_S11_2(t *testing.T) {
 	s := newStanding(1, nil)
 	s.set(bind9.ConditionDegraded, true, ReasonApplyFailed, strings.Repeat("x", 2*maxMessage))
-	status := bind9.ClusterBind9ProviderStatus{Conditions: s.conditions, Servers: bind9.ServerCount{Desired: 5000, Current: 5000, Ready: 4990}}
+	status := bind9.ClusterBind9ProviderStatus{Conditions: s.conditions, Servers: bind9.ServerCount{Desired: 5000, Current: 5000,
+		Ready: 4990}}
 	var late []string
 	for i := range validation.MaxClassNamespaces {
 		row := bind9.ProvidedCluster{Namespace: fmt.Sprintf("%s-%d", strings.Repeat("n", 58), i), Ready: i%100 != 50}
@@ -37,7 +38,8 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 		status.Clusters = append(status.Clusters, row)
 	}
 	refused := func() bool {
-		return len(validation.FleetStatusUpdate(&metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}, &metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}, status.Conditions, status.Size(), 0)) > 0
+		return len(validation.FleetStatusUpdate(&metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}, &metav1.ObjectMeta{Name: "a",
+			ResourceVersion: "1"}, status.Conditions, status.Size(), 0)) > 0
 	}
 	if !refused() {
 		t.Fatalf("%d octets are taken as they are", status.Size())
@@ -65,7 +67,8 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 		f.recordEvents(&bind9.Bind9Instance{}, s)
 		note, found := strings.CutPrefix(<-recorder.Events, "Normal TakingOver Progressing=True: ")
 		octets := len(note) + len("Progressing=True: ")
-		if message := s.conditions[len(s.conditions)-1].Message; !found || octets > 1024 || octets < 1000 || !utf8.ValidString(note) || len(message) > 1024 || !utf8.ValidString(message) {
+		if message := s.conditions[len(s.conditions)-1].Message; !found || octets > 1024 || octets < 1000 ||
+			!utf8.ValidString(note) || len(message) > 1024 || !utf8.ValidString(message) {
 			t.Errorf("%q: the note has %d octets, the message %d: ...%q", letter, octets, len(message), note[len(note)-8:])
 		}
 	}
@@ -94,7 +97,8 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 
 // The condition of another controller stays as it is, whatever the fleet says of its own.
 func TestStanding_keepsConditionsOfOthers(t *testing.T) {
-	others := metav1.Condition{Type: bind9.ConditionDelivering, Status: metav1.ConditionFalse, Reason: "ServerUnreachable", Message: "its server does not answer", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0))}
+	others := metav1.Condition{Type: bind9.ConditionDelivering, Status: metav1.ConditionFalse, Reason: "ServerUnreachable",
+		Message: "its server does not answer", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0))}
 	s := newStanding(7, []metav1.Condition{others, {Type: bind9.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonNotReady}})
 	s.set(bind9.ConditionReady, true, ReasonReady, "")
 	if kept := meta.FindStatusCondition(s.conditions, bind9.ConditionDelivering); kept == nil || *kept != others {
