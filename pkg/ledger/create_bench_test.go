@@ -5,6 +5,8 @@ package ledger_test
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"kubi.zone/kubizone/test/store"
@@ -20,5 +22,37 @@ func BenchmarkCreate(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		name := fmt.Sprint("r", i)
 		store.Must(s.CreateRecord(b.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+	}
+}
+
+// BenchmarkCreate_manyZones creates Records by 16 callers, each in a zone of its own.
+func BenchmarkCreate_manyZones(b *testing.B) {
+	for _, zones := range []int{1, 16} {
+		for _, callers := range []int{16, 64} {
+			b.Run(fmt.Sprintf("%d-callers-%d-zones", callers, min(zones*callers/16, callers)), func(b *testing.B) {
+				st := store.On(b, store.Fresh(b), "/registry/kubizone")
+				s := st.Server()
+				n := min(zones*callers/16, callers)
+				for z := range n {
+					store.Must(s.CreateZone(store.Zone("infra", fmt.Sprint("z", z), fmt.Sprintf("z%d.org.", z), store.Allow("team", "*"))))
+				}
+				var next atomic.Int64
+				b.ReportAllocs()
+				b.ResetTimer()
+				var all sync.WaitGroup
+				for c := range callers {
+					all.Go(func() {
+						for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+							name := fmt.Sprint("r", i)
+							store.Must(s.CreateRecord(b.Context(), store.Record("team", name, fmt.Sprintf("%s.z%d.org.", name,
+								c%n), "A", "192.0.2.1")))
+						}
+					})
+				}
+				all.Wait()
+				b.StopTimer()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "creates/s")
+			})
+		}
 	}
 }
