@@ -41,7 +41,7 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts a zone below for a fact of KindForeignZones, if the zone of that delegates it, or has withdrawn the
+// AddZone counts a zone below for the fact of ForeignZonesKey, if the zone of that delegates it, or has withdrawn the
 // rule for it.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {

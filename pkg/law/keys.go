@@ -44,15 +44,10 @@ const (
 	KindWork
 	// KindWithdrawal asks for the time that Namespace has left in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeignRecords asks how many records other namespaces than Namespace have in the zone with uid Zone:
-	// *Foreign.
-	KindForeignRecords
-	// KindForeignNames asks at which names these are, as far as the first FirstKeys of all records show it: *Foreign.
-	// Name is that of the zone.
-	KindForeignNames
-	// KindForeignZones asks which of the first FirstKeys zones below (View, Name) the zone with uid Object delegates to
-	// other namespaces than Namespace: *Foreign.
-	KindForeignZones
+	// KindForeign asks what other namespaces than Namespace have in a zone: *Foreign. With Zone alone, its uid, it asks
+	// how many records; with Name, that of the zone, too, at which names these are, as far as the first FirstKeys of
+	// all records show it; with View, Name and Object, its uid, which of the first FirstKeys zones below it delegates.
+	KindForeign
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -90,6 +85,16 @@ func CountKey(zone, namespace string) Key {
 }
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
+}
+
+func ForeignRecordsKey(z *Zone) Key {
+	return Key{Kind: KindForeign, Zone: z.UID, Namespace: z.Namespace}
+}
+func ForeignNamesKey(z *Zone) Key {
+	return Key{Kind: KindForeign, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace}
+}
+func ForeignZonesKey(z *Zone) Key {
+	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
 // FloorKey asks for the serial that names begin with after a restore.

@@ -48,14 +48,14 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 		z := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "example", UID: "4711"}}
 		z.Header.FQDN = name.MustParse("example.")
 		look := func(seen *law.Seen, k law.Key) {
-			switch k.Kind {
-			case law.KindForeignRecords:
+			switch {
+			case k == law.ForeignRecordsKey(z):
 				seen.Put(k, c.records)
-			case law.KindForeignNames:
+			case k == law.ForeignNamesKey(z):
 				seen.Put(k, c.first)
-			case law.KindForeignZones:
+			case k == law.ForeignZonesKey(z):
 				seen.Put(k, c.zones)
-			case law.KindHolding:
+			case k.Kind == law.KindHolding:
 				seen.Put(k, map[bool]any{true: &law.Holding{Ref: z.Ref}}[k.Name == z.FQDN()])
 			default:
 				seen.Put(k, nil)

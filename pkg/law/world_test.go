@@ -139,7 +139,7 @@ func (w *world) answerKey(k law.Key) any {
 		}
 		slices.SortFunc(out.Zones, func(x, y law.ZoneBelow) int { return x.FQDN.Compare(y.FQDN) })
 		return out
-	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
+	case law.KindForeign:
 		return w.listForeign(k)
 	}
 	return w.facts[k]
@@ -147,8 +147,12 @@ func (w *world) answerKey(k law.Key) any {
 
 // listForeign answers as a store does: in the order of its keys, and of the first of them only (S8.1).
 func (w *world) listForeign(k law.Key) any {
-	kind := map[law.Kind]law.Kind{law.KindForeignRecords: law.KindCount, law.KindForeignNames: law.KindMember,
-		law.KindForeignZones: law.KindHolding}[k.Kind]
+	kind := law.KindMember
+	if k.Zone == "" {
+		kind = law.KindHolding
+	} else if k.Name.IsZero() {
+		kind = law.KindCount
+	}
 	var keys []law.Key
 	for key := range w.facts {
 		if key.Kind == kind && key.Zone == k.Zone && key.View == k.View && (kind != law.KindHolding || k.Name.Encloses(key.Name)) {

@@ -20,15 +20,12 @@ func (d *zoneDecision) checkForeign() *law.Refusal {
 	if d.ask.Annotated || z.Terminating {
 		return nil
 	}
-	keys := []law.Key{
-		{Kind: law.KindForeignRecords, Zone: z.UID, Namespace: z.Namespace},
-		{Kind: law.KindForeignZones, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID},
-	}
+	keys := []law.Key{law.ForeignRecordsKey(z), law.ForeignZonesKey(z)}
 	d.AskAll(keys)
 	records, zones := law.Get[law.Foreign](d.Reading, keys[0]), law.Get[law.Foreign](d.Reading, keys[1])
 	var has []string
 	if records != nil && records.Count > 0 {
-		names := law.Get[law.Foreign](d.Reading, law.Key{Kind: law.KindForeignNames, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace})
+		names := law.Get[law.Foreign](d.Reading, law.ForeignNamesKey(z))
 		has = append(has, records.DescribeFirst("record", names))
 	}
 	switch {

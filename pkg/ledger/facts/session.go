@@ -678,7 +678,7 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			out.Zones = append(out.Zones, law.ZoneBelow{FQDN: key.Name, Holding: *h})
 		}
 		return out, nil
-	case law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
+	case law.KindForeign:
 		return mem.decodeForeign(k, kvs)
 	}
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
@@ -702,11 +702,17 @@ func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *la
 
 // decodeForeign reads what other namespaces have in a zone (S8.1).
 func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreign, error) {
-	out := &law.Foreign{More: len(kvs) == law.FirstKeys && k.Kind != law.KindForeignRecords}
+	out := &law.Foreign{More: len(kvs) == law.FirstKeys && layout.MostKeys(k) != 0}
 	for _, kv := range kvs {
 		key := string(kv.Key)
-		switch k.Kind {
-		case law.KindForeignRecords:
+		switch {
+		case k.Zone == "":
+			at, h, err := mem.Layout.DecodeName(key, kv.Value)
+			if err != nil {
+				return nil, err
+			}
+			out.AddZone(k, at.Name, h)
+		case k.Name.IsZero():
 			v, err := layout.DecodeFact(law.Key{Kind: law.KindCount}, kv.Value)
 			if err != nil {
 				return nil, layout.Unreadable(key, err)
@@ -714,7 +720,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 			if n := v.(*law.Count).Records; n > 0 {
 				out.Add(k.Namespace, key[strings.LastIndexByte(key, '/')+1:], n, name.Name{})
 			}
-		case law.KindForeignNames:
+		default:
 			_, owner, ns, _, err := mem.Layout.ParseMember(key)
 			if err != nil {
 				return nil, err
@@ -724,12 +730,6 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 				return nil, layout.Unreadable(key, err)
 			}
 			out.Add(k.Namespace, ns, 1, at)
-		case law.KindForeignZones:
-			at, h, err := mem.Layout.DecodeName(key, kv.Value)
-			if err != nil {
-				return nil, err
-			}
-			out.AddZone(k, at.Name, h)
 		}
 	}
 	return out, nil

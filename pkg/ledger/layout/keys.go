@@ -97,7 +97,7 @@ func viewKey(view string) string {
 // Key is the key, or for the kinds that ask about a range the prefix, of a fact.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
-	case law.KindHolding, law.KindZonesBelow, law.KindForeignZones:
+	case law.KindHolding, law.KindZonesBelow:
 		return k.Room("names") + viewKey(f.View) + "/" + f.Name.Key()
 	case law.KindLastSerial:
 		if f.Name.IsZero() {
@@ -120,9 +120,13 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key() + "/" + f.Namespace + "/" + f.Object
-	case law.KindForeignRecords:
-		return k.Room("counts") + f.Zone + "/"
-	case law.KindForeignNames:
+	case law.KindForeign:
+		switch {
+		case f.Zone == "":
+			return k.Key(law.Key{Kind: law.KindZonesBelow, View: f.View, Name: f.Name})
+		case f.Name.IsZero():
+			return k.Room("counts") + f.Zone + "/"
+		}
 		return k.Room("members") + f.Zone + "/"
 	}
 	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a new kind without a key is a bug of this package
@@ -130,17 +134,12 @@ func (k Keys) Key(f law.Key) string {
 
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
-	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindForeignRecords, law.KindForeignNames, law.KindForeignZones:
-		return true
-	}
-	return false
+	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign
 }
 
 // MostKeys is the number of keys that are read for a fact about a range; 0: all.
 func MostKeys(k law.Key) int64 {
-	switch k.Kind {
-	case law.KindForeignNames, law.KindForeignZones:
+	if k.Kind == law.KindForeign && !k.Name.IsZero() {
 		return law.FirstKeys
 	}
 	return 0
