@@ -31,8 +31,7 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	var kept rules.Admission // by which it stands at that base already
 	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
 		if at := was.ownerIn(z); baseName(at) == baseName(owner) {
-			m, _ := w.facts[law.MemberKey(z.UID, at, r.Namespace, r.Name)].(*law.Member)
-			kept = m.Admission
+			kept = was.placed.Admission
 		}
 	}
 	return !slices.ContainsFunc(grants, func(g twinGrant) bool {
@@ -106,10 +105,8 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 		if o == t.asks || r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID {
 			continue
 		}
-		owner := r.ownerIn(t.zone)
-		if m, _ := t.facts[law.MemberKey(t.zone.UID, owner, o.Namespace, o.Name)].(*law.Member); m != nil &&
-			m.Admission != rules.AdmittedUnderscore {
-			out = append(out, tenantRecord{o.Namespace, baseName(owner), m.Admission})
+		if a := r.placed.Admission; a != rules.AdmittedUnderscore {
+			out = append(out, tenantRecord{o.Namespace, baseName(r.ownerIn(t.zone)), a})
 		}
 	}
 	return out
@@ -288,10 +285,8 @@ func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 		return x.namespace == r.Namespace &&
 			x.base == baseName(owner)
 	})
-	adopts := slices.ContainsFunc(plan.Writes, func(x law.Write) bool {
-		m, ok := x.Value.(*law.Member)
-		return ok && m.Admission != rules.AdmittedUnderscore && m.Admission != rules.AdmittedLiteral
-	})
+	by := plan.Record.Admission
+	adopts := by != rules.AdmittedUnderscore && by != rules.AdmittedLiteral
 	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool { return to.Pattern.Names(plan.Record.FQDN, z.FQDN()) })
 	return adopts && !had && !named && allowsSome(z, other, baseName(owner))
 }

@@ -27,7 +27,7 @@ const (
 	KindOwner
 	// KindCount asks how many records Namespace has in the zone with uid Zone: *Count.
 	KindCount
-	// KindMember asks how the record (Namespace, Object) was admitted at Owner in the zone with uid Zone: *Member.
+	// KindMember is no question: see MemberKey.
 	KindMember
 	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow.
 	KindOwnersBelow
@@ -62,7 +62,7 @@ type Key struct {
 	Object    string
 }
 
-// There is one constructor for each kind.
+// There is one constructor for each question.
 func HoldingKey(view string, fqdn name.Name) Key {
 	return Key{Kind: KindHolding, View: view, Name: fqdn}
 }
@@ -83,6 +83,9 @@ func CutKey(parent, child string) Key { return Key{Kind: KindCut, Zone: parent, 
 func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
+
+// MemberKey is where a decision writes that the record (Namespace, Object) stands at Owner in the zone with that uid:
+// *Member. Cascades find it there, and no decision asks for it, since the record's own object says all of it.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }

@@ -38,18 +38,22 @@ func (c *Claim) counted(a rules.Admission) *int {
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
 // CountClaim adds n, 1 or -1, to the records of a namespace that have the owner as base name. own says that it is the
-// zone's own.
-func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) {
+// zone's own. It reports whether those that go were there.
+func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
-		return
+		return true
 	}
 	i, found := slices.BinarySearchFunc(o.Claims, namespace, func(c Claim, ns string) int { return strings.Compare(c.Namespace, ns) })
 	if !found {
 		o.Claims = slices.Insert(o.Claims, i, Claim{Namespace: namespace})
 	}
-	if *o.Claims[i].counted(a) += n; o.Claims[i] == (Claim{Namespace: namespace}) {
+	count := o.Claims[i].counted(a)
+	*count += n
+	all := *count >= 0
+	if o.Claims[i] == (Claim{Namespace: namespace}) {
 		o.Claims = slices.Delete(o.Claims, i, i+1)
 	}
+	return all
 }
 
 // claim is that of a namespace; nil: it has none.
@@ -120,10 +124,9 @@ type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member is a record's place in a zone.
+// Member is what cascades need of a record to put it in its order.
 type Member struct {
-	UID       string          `json:"uid"`
-	Admission rules.Admission `json:"a"`
+	UID string `json:"uid"`
 	// Created is the object's creation time, unix seconds: the order of S2.7.
 	Created int64 `json:"t"`
 }

@@ -7,6 +7,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // DelegationPlacement says in which zone a Delegation is in force, nil for none, and why.
@@ -54,12 +55,14 @@ type Write struct {
 
 // Placement is where a record stands after a decision.
 type Placement struct {
-	FQDN    name.Name // zero when it cannot be computed
-	View    string
-	Zone    *Ref // nil: not adopted
-	Serial  serial.Serial
-	Reason  string // condition reason when not adopted, else "Adopted"
-	Message string
+	FQDN name.Name // zero when it cannot be computed
+	View string
+	Zone *Ref // nil: not adopted
+	// Admission says by which kind of rule the zone has it; "": not adopted.
+	Admission rules.Admission
+	Serial    serial.Serial
+	Reason    string // condition reason when not adopted, else "Adopted"
+	Message   string
 	// HasClass says that some class delivers the zone, and Served that the zone is Served, and settled with the
 	// record in it.
 	HasClass, Served bool

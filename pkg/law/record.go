@@ -6,6 +6,7 @@ package law
 import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // ContributionAt is what the record puts into its zone at a name.
@@ -41,5 +42,7 @@ type Adopted struct {
 	FQDN name.Name
 	// EndsAt is when about its period is over, unix seconds; 0: the rules of the zone allow it (S2.12).
 	EndsAt int64
+	// Admission says by which kind of rule it stands there, as the claims at its base name count it (S4.7).
+	Admission rules.Admission
 	Contribution
 }

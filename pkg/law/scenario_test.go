@@ -620,9 +620,9 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 		}
 		slices.Sort(lines)
 	case "members":
-		for k, v := range w.facts {
+		for k := range w.facts {
 			if k.Zone == z.zone.UID && k.Kind == law.KindMember {
-				say("%s %s/%s %s", k.Owner, k.Namespace, k.Object, v.(*law.Member).Admission)
+				say("%s %s/%s %s", k.Owner, k.Namespace, k.Object, w.records[object{k.Namespace, k.Object}].placed.Admission)
 			}
 		}
 		slices.Sort(lines)
@@ -680,9 +680,8 @@ func describeClaim(c law.Claim) string {
 	var parts []string
 	for _, x := range []struct {
 		n    int
-		kind rules.Admission
-	}{{c.Underscore, rules.AdmittedUnderscore}, {c.Shared, rules.AdmittedShared}, {c.Literal, rules.AdmittedLiteral}, {c.Plain,
-		rules.AdmittedPlain}} {
+		kind string
+	}{{c.Underscore, "underscore"}, {c.Shared, "shared"}, {c.Literal, "literal"}, {c.Plain, "plain"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.kind))
 		}

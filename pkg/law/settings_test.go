@@ -62,7 +62,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		change := changes[path]
 		if delete(changes, path); change == nil {
 			t.Errorf("%s is new: say in this test how it changes. A setting that a decision about a Record or a Zone reads "+
-				"belongs in ZoneRules (pkg/law/facts.go), so that what stands is decided anew (S2.5).", path)
+				"belongs in ZoneRules (pkg/law/zone.go), so that what stands is decided anew (S2.5).", path)
 			return
 		}
 		w := newWorld()

@@ -133,15 +133,16 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		if m.UID != r.record.UID || m.Created != r.record.Created {
 			report("member %v is not its record's: %+v", key, m)
 		}
-		if ro.Namespace == z.Namespace && m.Admission != rules.AdmittedPlain && m.Admission != rules.AdmittedUnderscore {
-			report("S4.9: %s is the zone's own and admitted %s", ro, m.Admission)
+		a := r.placed.Admission
+		if ro.Namespace == z.Namespace && a != rules.AdmittedPlain && a != rules.AdmittedUnderscore {
+			report("S4.9: %s is the zone's own and admitted %s", ro, a)
 		}
 		counts[ro.Namespace]++
 		base := rules.Base(owner)
-		if m.Admission != rules.AdmittedUnderscore || ro.Namespace == z.Namespace {
-			claims[base] = countClaim(claims[base], ro.Namespace, m.Admission)
+		if a != rules.AdmittedUnderscore || ro.Namespace == z.Namespace {
+			claims[base] = countClaim(claims[base], ro.Namespace, a)
 		}
-		if base.IsApex() && ro.Namespace != z.Namespace && (m.Admission == rules.AdmittedPlain || m.Admission == rules.AdmittedLiteral) {
+		if base.IsApex() && ro.Namespace != z.Namespace && (a == rules.AdmittedPlain || a == rules.AdmittedLiteral) {
 			report("S4.10: %s claims the apex of %s", ro, z.FQDN())
 		}
 		at := owners[owner]

@@ -141,6 +141,8 @@ func (w *world) answerKey(k law.Key) any {
 		return out
 	case law.KindForeign:
 		return w.listForeign(k)
+	case law.KindMember:
+		panicInvariant("a decision asks for a member, which is for cascades alone: %v", k)
 	}
 	return w.facts[k]
 }
@@ -430,7 +432,7 @@ func (r *recordObject) readContribution() *law.Adopted {
 	if r.placed.Zone == nil {
 		return nil
 	}
-	a := &law.Adopted{Zone: *r.placed.Zone, FQDN: r.placed.FQDN, EndsAt: r.placed.EndsAt}
+	a := &law.Adopted{Zone: *r.placed.Zone, FQDN: r.placed.FQDN, EndsAt: r.placed.EndsAt, Admission: r.placed.Admission}
 	a.Type, a.TTL, a.Values = r.record.Type, r.record.TTL, r.record.Values
 	if !r.record.Absolute() {
 		a.Owner, _ = name.ParseRel(r.record.DomainName)

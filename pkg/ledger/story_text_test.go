@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
@@ -401,9 +400,8 @@ func describeClaim(c law.Claim) string {
 	var parts []string
 	for _, x := range []struct {
 		n    int
-		kind rules.Admission
-	}{{c.Underscore, rules.AdmittedUnderscore}, {c.Shared, rules.AdmittedShared}, {c.Literal, rules.AdmittedLiteral}, {c.Plain,
-		rules.AdmittedPlain}} {
+		kind string
+	}{{c.Underscore, "underscore"}, {c.Shared, "shared"}, {c.Literal, "literal"}, {c.Plain, "plain"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.kind))
 		}

@@ -2438,6 +2438,11 @@ func (m *RecordStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Admission)
+	copy(dAtA[i:], m.Admission)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Admission)))
+	i--
+	dAtA[i] = 0x4a
 	if m.EndsAt != nil {
 		{
 			size, err := m.EndsAt.MarshalToSizedBuffer(dAtA[:i])
@@ -5089,6 +5094,8 @@ func (m *RecordStatus) Size() (n int) {
 		l = m.EndsAt.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.Admission)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -6380,6 +6387,7 @@ func (this *RecordStatus) String() string {
 		`LastDeliveryError:` + fmt.Sprintf("%v", this.LastDeliveryError) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
 		`EndsAt:` + strings.Replace(fmt.Sprintf("%v", this.EndsAt), "Time", "v1.Time", 1) + `,`,
+		`Admission:` + fmt.Sprintf("%v", this.Admission) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -14271,6 +14279,38 @@ func (m *RecordStatus) Unmarshal(dAtA []byte) error {
 			if err := m.EndsAt.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Admission", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Admission = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -139,6 +139,12 @@ type RecordStatus struct {
 	// (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,8,opt,name=endsAt"`
+
+	// admission is how the rule that let the Record in is written: Underscore (it names every underscore label),
+	// Shared (shared: true), Literal (it names this very name) or Plain (any other). It says what the Record claims.
+	// Absent: no Zone has adopted the Record.
+	// +optional
+	Admission string `json:"admission,omitempty" protobuf:"bytes,9,opt,name=admission"`
 }
 
 // AdoptingZone names the Zone object that adopted another object.

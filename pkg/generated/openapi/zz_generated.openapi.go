@@ -9520,6 +9520,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
+					"admission": {
+						SchemaProps: spec.SchemaProps{
+							Description: "admission is how the rule that let the Record in is written: Underscore (it names every underscore label), Shared (shared: true), Literal (it names this very name) or Plain (any other). It says what the Record claims. Absent: no Zone has adopted the Record.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},

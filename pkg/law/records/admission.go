@@ -38,8 +38,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	x.rule = by.Text
-	x.member = &law.Member{UID: x.ask.After.UID, Admission: by.Admission, Created: x.ask.After.Created}
+	x.admission, x.rule = by.Admission, by.Text
 
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal
@@ -118,7 +117,7 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 
 // keepsClaim reports whether the record stands at a base name by such a rule already.
 func (x *delta) keepsClaim(base name.Rel, kind rules.Admission) bool {
-	return x.memberBefore != nil && rules.Base(x.gone.Owner) == base && x.memberBefore.Admission == kind
+	return x.gone != nil && rules.Base(x.gone.Owner) == base && x.ask.Before.Admission == kind
 }
 
 // noteClaim notes which namespace has the base name that the record is refused, for those that wait for it (S2.14).

@@ -63,9 +63,9 @@ type delta struct {
 	// count is stored, and records is the number of the namespace's records in the zone afterwards.
 	count   *law.Count
 	records int64
-	// memberBefore and member are the record's place in the zone, and rule is the pattern that admits it.
-	memberBefore, member *law.Member
-	rule                 string
+	// admission is the kind of rule that admits come, and rule the pattern of it.
+	admission rules.Admission
+	rule      string
 	// others is the owner of come without the record.
 	others *law.Owner
 	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.13).
@@ -97,9 +97,6 @@ func (x *delta) readFacts() {
 // firstKeys adds the keys of the facts that most decisions need.
 func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	z := x.zone
-	if x.gone != nil {
-		ks = append(ks, law.MemberKey(z.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
-	}
 	comesCut := x.come != nil && x.come.Type == rdata.NS && !x.come.Owner.IsApex()
 	for _, o := range x.owners {
 		owner := o.at
@@ -119,13 +116,15 @@ func (x *delta) takeOut() {
 	if x.gone == nil {
 		return
 	}
-	x.memberBefore = law.Get[law.Member](x.Reading, law.MemberKey(x.zone.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
-	if x.memberBefore == nil {
-		x.ReadAnew() // the object says it is a member: facts of two moments
+	if !x.owners.after(x.gone.Owner).RemoveContribution(x.gone) || !x.countClaim(x.gone, x.ask.Before.Admission, -1) {
+		x.ReadAnew() // the object says that all of it stands there: facts of two moments
 	}
-	x.owners.after(x.gone.Owner).RemoveContribution(x.gone)
-	x.changeUpper(rules.Base(x.gone.Owner)).CountClaim(x.ask.Namespace, x.ask.Namespace == x.zone.Namespace, x.memberBefore.Admission, -1)
 	x.records--
+}
+
+// countClaim counts a contribution at its base name. It reports whether one that goes was counted there.
+func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
+	return x.changeUpper(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, x.ask.Namespace == x.zone.Namespace, a, n)
 }
 
 // writeKeys writes the zone's keys.
@@ -139,18 +138,25 @@ func (x *delta) writeKeys() {
 		count = &law.Count{Records: x.records}
 	}
 	x.keys.put(law.CountKey(uid, x.ask.Namespace), count)
+	if x.keepsOwner() {
+		return // it is a member there already
+	}
 	if x.gone != nil {
 		x.keys.put(law.MemberKey(uid, x.gone.Owner, x.ask.Namespace, x.ask.Name), nil)
 	}
-	if x.member != nil {
-		x.keys.put(law.MemberKey(uid, x.come.Owner, x.ask.Namespace, x.ask.Name), x.member)
+	if r := x.ask.After; x.come != nil {
+		x.keys.put(law.MemberKey(uid, x.come.Owner, r.Namespace, r.Name), &law.Member{UID: r.UID, Created: r.Created})
 	}
+}
+
+// keepsOwner reports whether the record stands at the same name of the zone before and after.
+func (x *delta) keepsOwner() bool {
+	return x.gone != nil && x.come != nil && x.gone.Owner == x.come.Owner
 }
 
 // changesNothing reports whether a cascade decides a record anew that stays as it is.
 func (x *delta) changesNothing() bool {
-	return x.ask.Cascade && x.memberBefore != nil && x.member != nil && x.gone.Owner == x.come.Owner && x.diff.empty() &&
-		*x.memberBefore == *x.member
+	return x.ask.Cascade && x.keepsOwner() && x.diff.empty() && x.ask.Before.Admission == x.admission
 }
 
 // storedOwner is what is stored of an owner that is known already.

@@ -169,8 +169,8 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			return x.awaitEviction(plan, x.evicts), nil
 		}
 	}
-	if x.member != nil {
-		x.changeUpper(rules.Base(x.come.Owner)).CountClaim(d.ask.Namespace, d.ask.Namespace == z.Namespace, x.member.Admission, 1)
+	if x.come != nil {
+		x.countClaim(x.come, x.admission, 1)
 	}
 	for i := range x.named {
 		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
@@ -243,7 +243,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 // adoptedPlacement says that the record stands in the zone, which is z after the write.
 func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 	return &law.Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: law.ReasonAdopted,
-		HasClass: x.zone.HasClass, Served: served,
+		Admission: x.admission, HasClass: x.zone.HasClass, Served: served,
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
@@ -257,7 +257,8 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 			Taken: ask.Before.EndsAt == 0 && ask.WorkBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
 		if !release {
 			plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
-				Reason: law.ReasonDelegationWithdrawn, Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
+				Admission: ask.Before.Admission, Reason: law.ReasonDelegationWithdrawn,
+				Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
 			return plan, nil
 		}
 		ask.Uncounted = ask.Uncounted || w.Uncounted()

@@ -11,19 +11,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Admission says by which kind of rule a record was admitted.
+// Admission says by which kind of rule a record was admitted, in the words of its status.
 type Admission string
 
 const (
 	// AdmittedUnderscore is by a rule that names every underscore label literally. A record of the zone's own namespace
 	// at such a name is so, too.
-	AdmittedUnderscore Admission = "underscore"
+	AdmittedUnderscore Admission = "Underscore"
 	// AdmittedShared is by a rule with shared: true.
-	AdmittedShared Admission = "shared"
+	AdmittedShared Admission = "Shared"
 	// AdmittedLiteral is by a rule that names the very name.
-	AdmittedLiteral Admission = "literal"
+	AdmittedLiteral Admission = "Literal"
 	// AdmittedPlain is by any other rule. All other records of the zone's own namespace are so, too.
-	AdmittedPlain Admission = "plain"
+	AdmittedPlain Admission = "Plain"
 )
 
 // Set is the rules by which a zone decides about one namespace.

@@ -894,7 +894,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 		}
 	}
 	for k, v := range b.Facts {
-		if k.Zone == zone.UID {
+		if k.Zone == zone.UID && k.Kind != law.KindMember { // no decision asks for that
 			h.Note(k, v)
 		}
 	}

@@ -338,13 +338,14 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
 				func(_ string, m *law.Member) bool { m.UID = "x"; return true })
 		}},
-		{"a member admitted somehow", "S4.17", func(v *vandal) string {
-			return editValue(v, v.prefixOf("members")+example+"/www./infra/www",
-				func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
+		{"a record admitted somehow", "S4.17", func(v *vandal) string {
+			return v.editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.Admission = "bribe" })
 		}},
-		{"a record that its member has claim a name", "S4.7", func(v *vandal) string {
-			editValue(v, v.prefixOf("members")+example+"/app._acme-challenge./team-b/acme",
-				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedPlain; return true })
+		{"a record that does not say how it was admitted", "S4.17", func(v *vandal) string {
+			return v.editRecord("team-a", "app", func(r *v1alpha1.Record) { r.Status.Admission = "" })
+		}},
+		{"a record that its status has claim a name", "S4.7", func(v *vandal) string {
+			v.editRecord("team-b", "acme", func(r *v1alpha1.Record) { r.Status.Admission = string(rules.AdmittedPlain) })
 			return v.prefixOf("owners") + example + "/app."
 		}},
 		{"keys of a zone that is gone", "I4", func(v *vandal) string {
@@ -580,24 +581,21 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return v.editRecord("team-a", "inside", func(r *v1alpha1.Record) { r.Spec.View = "" })
 		}},
 		{"a record by a literal rule that there is not", "S4.17", func(v *vandal) string {
-			return editValue(v, v.prefixOf("members")+example+"/app./team-a/app",
-				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedLiteral; return true })
+			return v.editRecord("team-a", "app", func(r *v1alpha1.Record) { r.Status.Admission = string(rules.AdmittedLiteral) })
 		}},
 		{"a record by a shared rule that there is not", "S4.17", func(v *vandal) string {
-			return editValue(v, v.prefixOf("members")+example+"/app./team-a/app",
-				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedShared; return true })
+			return v.editRecord("team-a", "app", func(r *v1alpha1.Record) { r.Status.Admission = string(rules.AdmittedShared) })
 		}},
 		{"a shared wildcard whose base name its rule does not share", "S4.17", func(v *vandal) string {
 			v.editZone("infra", "kinds", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[0].Shared = false })
-			return v.prefixOf("members") + string(s.Zone("infra", "kinds").UID) + "/status.*./team-a/kind5"
+			return s.Ledger.Layout().Record("team-a", "kind5")
 		}},
 		{"an own record at an underscore name that claims it", "S4.17", func(v *vandal) string {
-			return editValue(v, v.prefixOf("members")+example+"/apps.both._dmarc./infra/both",
-				func(_ string, m *law.Member) bool { m.Admission = rules.AdmittedPlain; return true })
+			return v.editRecord("infra", "both", func(r *v1alpha1.Record) { r.Status.Admission = string(rules.AdmittedPlain) })
 		}},
 		{"an underscore record whose rule names no underscore", "S4.17", func(v *vandal) string {
 			v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Records[1].Pattern = "*.*" })
-			return v.prefixOf("members") + example + "/app._acme-challenge./team-b/acme"
+			return s.Ledger.Layout().Record("team-b", "acme")
 		}},
 		{"a wildcard whose base name no rule allows", "I5", func(v *vandal) string {
 			v.editZone("infra", "example", func(z *v1alpha1.Zone) {

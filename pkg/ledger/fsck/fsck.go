@@ -144,7 +144,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		model: newModel()}
 	for _, step := range []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawn, c.readCuts,
-		c.readRecords, c.readMembers, c.checkOwners, c.checkCounts, c.checkGiven, c.checkOrphans, c.checkSerials, c.checkZones,
+		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkGiven, c.checkOrphans, c.checkSerials, c.checkZones,
 		c.checkCuts, c.checkNames, c.checkWaiting, c.checkJournals, c.readServers,
 	} {
 		if err := step(); err != nil {

@@ -25,42 +25,18 @@ import (
 // isAhead compares serials as kept in objects (RFC 1982).
 func isAhead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
 
-// readMembers compares members/ with the records that zones have, and gives each record its member: by which kind of
-// rule it was admitted is nowhere else. What a record claims follows from that.
-func (c *check) readMembers() error {
-	byKey := map[string]*record{}
-	for _, r := range c.records {
-		if r.zone != nil {
-			byKey[c.memberKey(r)] = r
+// checkMembers compares members/ with the records that zones have.
+func (c *check) checkMembers() error {
+	return checkRoom(c, "members", "I1", func(z *zone, want func(string, *law.Member)) {
+		for _, r := range z.records {
+			want(c.layout.Key(law.MemberKey(z.UID, r.owner, r.Namespace, r.Name)), &law.Member{UID: r.UID, Created: r.Created})
 		}
-	}
-	err := eachZoneKey(c, "members", func(_ *zone, key, _ string, m *law.Member) {
-		r := byKey[key]
-		if r == nil {
-			c.reportDamage(key, "I1", "a member", "nothing: no record of the zone stands there")
-			return
-		}
-		r.member = m
-		want := law.Member{UID: r.UID, Admission: m.Admission, Created: r.Created}
-		c.require(*m == want, key, "I1", encodeText(m), "%s", encodeText(want))
-	})
-	for key, r := range byKey {
-		if r.member == nil {
-			c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
-			r.member = &law.Member{UID: r.UID, Admission: rules.AdmittedPlain, Created: r.Created}
-		}
-		r.zone.addClaim(r)
-	}
-	return err
-}
-
-func (c *check) memberKey(r *record) string {
-	return c.layout.Key(law.MemberKey(r.zone.UID, r.owner, r.Namespace, r.Name))
+	}, func(have, want *law.Member) (Rule, bool) { return "I1", *have == *want })
 }
 
 // addClaim counts a record at its base name (S4.7). A tenant's record by an underscore rule claims nothing (S4.14).
 func (z *zone) addClaim(r *record) {
-	if r.member.Admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
+	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
 	}
 	o := z.ownerAt(base(r.owner))
@@ -68,7 +44,7 @@ func (z *zone) addClaim(r *record) {
 	if !found {
 		o.Claims = slices.Insert(o.Claims, i, law.Claim{Namespace: r.Namespace})
 	}
-	switch c := &o.Claims[i]; r.member.Admission {
+	switch c := &o.Claims[i]; r.admission {
 	case rules.AdmittedUnderscore:
 		c.Underscore++
 	case rules.AdmittedShared:

@@ -20,7 +20,7 @@ import (
 )
 
 // model is the store as the objects tell it, with the few internal values that
-// no object determines: works in progress, and how a member was admitted.
+// no object determines, as works in progress.
 type model struct {
 	zones       map[string]*zone // by uid, pending ones too
 	objects     map[law.Ref]*zone
@@ -119,15 +119,16 @@ type record struct {
 	moving  bool   // it is False with reason Moving
 	keptOut string // law.Waiting.KeptOut, where it waits
 
-	zone   *zone // standing, and adopting it; nil otherwise
-	owner  name.Rel
-	member *law.Member // as stored
+	admission rules.Admission
+	zone      *zone // standing, and adopting it; nil otherwise
+	owner     name.Rel
 }
 
 // addRecord counts a record in its zone, by a plain fold over its values.
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
+	z.addClaim(r)
 	o := z.ownerAt(r.owner)
 	for _, v := range r.Values {
 		wire, _ := v.Pack(z.FQDN()) // what has no wire form has no size

@@ -69,13 +69,13 @@ func (c *check) checkRecord(r *record) {
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
 		differ(r.key, "S1.4", have, "one of view %q", r.View)
 	}
-	kinds, by, w := z.findKinds(r), r.member.Admission, c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]
+	kinds, by, w := z.findKinds(r), r.admission, c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
 	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
-		differ(c.memberKey(r), "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
+		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
 	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the namespaces that share it may have changed (S4.13)
 		differ(r.key, "S2.5", end, "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.Over()):

@@ -228,7 +228,7 @@ func (c *check) readRecords() error {
 			c.reportDamage(key, "I2", err.Error(), "a Record the law can read")
 			return
 		}
-		r := &record{Record: l, key: key, view: o.Status.View, serial: o.Status.Serial,
+		r := &record{Record: l, key: key, view: o.Status.View, serial: o.Status.Serial, admission: rules.Admission(o.Status.Admission),
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving

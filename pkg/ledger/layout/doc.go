@@ -14,7 +14,7 @@
 //	names/<view>/<fqdn>                   law.Holding           which zone has the name, and what other zones' writes need of it
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name whose zone is gone (S6.8)
 //	owners/<uid>/<owner>                  law.Owner             the RRsets at an owner, as digests, and the claims of it (S4.7)
-//	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone
+//	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone, for cascades; no decision reads it
 //	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.3)
 //	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
@@ -32,7 +32,7 @@
 //
 // It knows nothing of transactions, clients or time: it is arithmetic on strings.
 //
-// A new kind of key needs: a law.Kind (law/facts.go) where a decision asks for it; Keys.Key, DecodeFact and, where it
+// A new kind of key needs: a law.Kind (law/keys.go) where a decision asks for it; Keys.Key, DecodeFact and, where it
 // is a range, IsRange; Rooms; ZoneRooms, among the first OwnRooms of them unless Delivery needs it; the tables above
 // and in package ledger; fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails while no store of that test
 // has one); and a migration, for stores that have none (ledger/migrate.go).

@@ -54,8 +54,6 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Owner{}
 	case law.KindCount:
 		v = &law.Count{}
-	case law.KindMember:
-		v = &law.Member{}
 	case law.KindCut:
 		v = &law.CountedCut{}
 	case law.KindRules:

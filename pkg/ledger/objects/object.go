@@ -331,7 +331,7 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
 	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)},
-		FQDN: fqdn}
+		FQDN: fqdn, Admission: rules.Admission(o.Status.Admission)}
 	if end := o.Status.EndsAt; end != nil {
 		a.EndsAt = end.Unix()
 	}
@@ -355,7 +355,7 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
-	o.Status.ZoneRef, o.Status.Serial, o.Status.EndsAt = nil, 0, nil
+	o.Status.ZoneRef, o.Status.Serial, o.Status.EndsAt, o.Status.Admission = nil, 0, nil, string(p.Admission)
 	if p.Zone == nil {
 		delete(o.Labels, v1alpha1.LabelParentZone)
 		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)

@@ -87,7 +87,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 
 // The fields of the status that the server sets; controllers set the others.
 var (
-	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt"}
+	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt", "admission"}
 	serverConditions = []string{v1alpha1.ConditionAdopted}
 )
 

@@ -34,6 +34,10 @@ type RecordStatusApplyConfiguration struct {
 	// endsAt is the approximate time at which the zone releases the Record because its rules allow it no more
 	// (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
+	// admission is how the rule that let the Record in is written: Underscore (it names every underscore label),
+	// Shared (shared: true), Literal (it names this very name) or Plain (any other). It says what the Record claims.
+	// Absent: no Zone has adopted the Record.
+	Admission *string `json:"admission,omitempty"`
 }
 
 // RecordStatusApplyConfiguration constructs a declarative configuration of the RecordStatus type for use with
@@ -108,5 +112,13 @@ func (b *RecordStatusApplyConfiguration) WithConditions(values ...*v1.ConditionA
 // If called multiple times, the EndsAt field is set to the value of the last call.
 func (b *RecordStatusApplyConfiguration) WithEndsAt(value metav1.Time) *RecordStatusApplyConfiguration {
 	b.EndsAt = &value
+	return b
+}
+
+// WithAdmission sets the Admission field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Admission field is set to the value of the last call.
+func (b *RecordStatusApplyConfiguration) WithAdmission(value string) *RecordStatusApplyConfiguration {
+	b.Admission = &value
 	return b
 }
