@@ -168,6 +168,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)
 			return true
+		case ctx.Err() != nil: // its caller has left, and reads no error
+			return false
 		case err != nil:
 			*r = clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
 			return true

@@ -1,0 +1,40 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev
+
+import (
+	"context"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// leaving is a store of which the caller leaves while it is read.
+type leaving struct {
+	clientv3.KV
+	leave func()
+}
+
+func (l leaving) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	l.leave()
+	return nil, ctx.Err()
+}
+
+// TestWatch_thatItsCallerLeavesEndsWithoutAnError: the storage would hand the error to a client that has left, as the
+// last event of its watch.
+func TestWatch_thatItsCallerLeavesEndsWithoutAnError(t *testing.T) {
+	m, err := New("/records/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	k := &kv{KV: leaving{leave: cancel}, m: m}
+	v := &view{m: m, asked: span{"/records/", "/records0"}, since: Version(7, Last), objects: true}
+	r := clientv3.WatchResponse{Events: []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte("/records/a"), Value: []byte("k"),
+		ModRevision: 7}}}}
+	if k.mapWatchResponse(ctx, v, &r) || r.Err() != nil {
+		t.Errorf("the caller gets %v after it has left", r.Err())
+	}
+}
