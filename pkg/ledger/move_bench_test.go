@@ -62,6 +62,10 @@ func BenchmarkMove(b *testing.B) {
 	figures := map[string][]float64{}
 	add := func(what string, d time.Duration) { figures[what] = append(figures[what], d.Seconds()*1e3) }
 	latest := func(what string) float64 { return figures[what][len(figures[what])-1] }
+	p99 := func(what string) float64 {
+		sorted := slices.Sorted(slices.Values(figures[what]))
+		return sorted[(len(sorted)-1)*99/100]
+	}
 	made := 0
 	create := func(zone, what string) {
 		made++
@@ -125,6 +129,12 @@ func BenchmarkMove(b *testing.B) {
 		}
 		b.Logf("%s, beside a neighbour %v: answered after %.0f ms, locked for %.2f s, through after %.2f s", what, beside,
 			latest(what+" answered"), latest(what+" lock")/1e3, latest(what+" cascade")/1e3)
+		for _, zone := range []string{"big", "other"} {
+			if beside {
+				b.Logf("the neighbour's p99 in zone %s: %.1f ms alone, %.1f ms beside it", zone, p99(what+" alone "+zone),
+					p99(what+" beside "+zone))
+			}
+		}
 		r := must.Get(st.Client.Client.Get(ctx, "x"))(b)
 		must.Get(st.Client.Client.Compact(ctx, r.Header.Revision))(b)
 	}
@@ -149,10 +159,6 @@ func BenchmarkMove(b *testing.B) {
 				time.Sleep(20 * time.Millisecond)
 			}
 		}
-	}
-	p99 := func(what string) float64 {
-		slices.Sort(figures[what])
-		return figures[what][(len(figures[what])-1)*99/100]
 	}
 	for _, what := range []string{"make", "delete", "end"} {
 		for _, part := range []string{"answered", "lock", "cascade"} {
