@@ -12,38 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// HostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and
-// HTTPS records of the zone's own namespace name: they answer for the zone, get its mail, or serve at its name
-// (S4.10). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.5), has the
-// whole zone.
-func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
-	var out []name.Rel
-	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
-		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
-			if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
-				out = append(out, rel)
-			}
-		}
-	}
-	return out
-}
-
-// CountHosts adds n, 1 or -1, to the count of each host that a record of the zone's own
-// namespace names at the apex by another type than NS (S4.10).
-func (h *Holding) CountHosts(c *Contribution, n int) {
-	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
-		return
-	}
-	hosts := map[string]int{}
-	maps.Copy(hosts, h.ApexHosts)
-	for _, v := range c.Values {
-		if hosts[v.Host()] += n; hosts[v.Host()] <= 0 {
-			delete(hosts, v.Host())
-		}
-	}
-	h.ApexHosts = hosts
-}
-
 // Holding is what the store has at (view, fqdn): the zone that has the name, and the little about that zone that
 // changes rarely. Every write of the zone compares it, so each decision about the zone knows it.
 //
@@ -142,21 +110,6 @@ type ZoneBelow struct {
 
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
-
-// LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.8).
-type LastSerial struct {
-	Serial serial.Serial `json:"serial"`
-	// Left is the number of seconds for which it is still kept.
-	Left int64 `json:"left,omitempty"`
-	// Jump is the number by which the restores that left this floor raised serials, at least; 0 for the serial of a
-	// name.
-	Jump uint32 `json:"jump,omitempty"`
-	// By is the namespace of the zone that had the name.
-	By string `json:"by,omitempty"`
-	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
-	// that zone stands, a zone that is made anew at the name takes in what stood there (S2.10).
-	Zone string `json:"zone,omitempty"`
-}
 
 // Names that move from one zone to another are locked from the write that moves them until the last Record that stood
 // there has come (S2.10). So nothing has to be decided as if they had come already.
@@ -273,4 +226,36 @@ type Held struct {
 	Had Stock `json:"had"`
 	// NameServers says that the zone's own namespace took the last NS at the apex, and has not put any back.
 	NameServers bool `json:"nameServers,omitempty"`
+}
+
+// HostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and
+// HTTPS records of the zone's own namespace name: they answer for the zone, get its mail, or serve at its name
+// (S4.10). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.5), has the
+// whole zone.
+func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
+	var out []name.Rel
+	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
+		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
+			if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
+				out = append(out, rel)
+			}
+		}
+	}
+	return out
+}
+
+// CountHosts adds n, 1 or -1, to the count of each host that a record of the zone's own
+// namespace names at the apex by another type than NS (S4.10).
+func (h *Holding) CountHosts(c *Contribution, n int) {
+	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
+		return
+	}
+	hosts := map[string]int{}
+	maps.Copy(hosts, h.ApexHosts)
+	for _, v := range c.Values {
+		if hosts[v.Host()] += n; hosts[v.Host()] <= 0 {
+			delete(hosts, v.Host())
+		}
+	}
+	h.ApexHosts = hosts
 }

@@ -7,14 +7,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
-func RulesKey(zone, namespace string) Key {
-	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
-}
-
-// WorkKey asks for an outbox item: *Work.
-func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
-
 // Kind says what a Key asks for and which Go type its fact has.
 type Kind uint8
 
@@ -108,3 +100,11 @@ var FloorKey = Key{Kind: KindLastSerial}
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
+
+// RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
+func RulesKey(zone, namespace string) Key {
+	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
+}
+
+// WorkKey asks for an outbox item: *Work.
+func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }

@@ -17,55 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A tenant's record claims its base name, and with it all below: wildcards, CAA, policies, challenges, glue and cookies
-// pass between them. So the claims of two tenants never nest, but where the zone's owner says so by a literal or a
-// shared rule (S4.7 to S4.15). No age decides: what comes second is refused, from whatever side it comes.
-
-// counted returns the count of records admitted so.
-func (c *Claim) counted(a rules.Admission) *int {
-	switch a {
-	case rules.AdmittedUnderscore:
-		return &c.Underscore
-	case rules.AdmittedShared:
-		return &c.Shared
-	case rules.AdmittedLiteral:
-		return &c.Literal
-	}
-	return &c.Plain
-}
-
-// Names reports whether the claim is more than that of underscore names of the zone's own namespace.
-func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
-
-// CountClaim adds n, 1 or -1, to the records of a namespace that have the owner as base name. own says that it is the
-// zone's own. It reports whether those that go were there.
-func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
-	if a == rules.AdmittedUnderscore && !own {
-		return true
-	}
-	i, found := slices.BinarySearchFunc(o.Claims, namespace, func(c Claim, ns string) int { return strings.Compare(c.Namespace, ns) })
-	if !found {
-		o.Claims = slices.Insert(o.Claims, i, Claim{Namespace: namespace})
-	}
-	count := o.Claims[i].counted(a)
-	*count += n
-	all := *count >= 0
-	if o.Claims[i] == (Claim{Namespace: namespace}) {
-		o.Claims = slices.Delete(o.Claims, i, i+1)
-	}
-	return all
-}
-
-// claim is that of a namespace; nil: it has none.
-func (o *Owner) ClaimOf(namespace string) *Claim {
-	if o != nil {
-		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {
-			return &o.Claims[i]
-		}
-	}
-	return nil
-}
-
 // Digest identifies the rdata of a value as defined.
 type Digest [sha256.Size]byte
 
@@ -342,4 +293,49 @@ type Contribution struct {
 	Type   rdata.Type
 	TTL    *uint32
 	Values []rdata.Value
+}
+
+// counted returns the count of records admitted so.
+func (c *Claim) counted(a rules.Admission) *int {
+	switch a {
+	case rules.AdmittedUnderscore:
+		return &c.Underscore
+	case rules.AdmittedShared:
+		return &c.Shared
+	case rules.AdmittedLiteral:
+		return &c.Literal
+	}
+	return &c.Plain
+}
+
+// Names reports whether the claim is more than that of underscore names of the zone's own namespace.
+func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
+
+// CountClaim adds n, 1 or -1, to the records of a namespace that have the owner as base name. own says that it is the
+// zone's own. It reports whether those that go were there.
+func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
+	if a == rules.AdmittedUnderscore && !own {
+		return true
+	}
+	i, found := slices.BinarySearchFunc(o.Claims, namespace, func(c Claim, ns string) int { return strings.Compare(c.Namespace, ns) })
+	if !found {
+		o.Claims = slices.Insert(o.Claims, i, Claim{Namespace: namespace})
+	}
+	count := o.Claims[i].counted(a)
+	*count += n
+	all := *count >= 0
+	if o.Claims[i] == (Claim{Namespace: namespace}) {
+		o.Claims = slices.Delete(o.Claims, i, i+1)
+	}
+	return all
+}
+
+// claim is that of a namespace; nil: it has none.
+func (o *Owner) ClaimOf(namespace string) *Claim {
+	if o != nil {
+		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {
+			return &o.Claims[i]
+		}
+	}
+	return nil
 }

@@ -10,12 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DelegationPlacement says in which zone a Delegation is in force, nil for none, and why.
-type DelegationPlacement struct {
-	Zone            *Ref
-	Reason, Message string
-}
-
 // Outcome is the result of a decision: exactly one of Plan, Refusal and Need is set.
 type Outcome struct {
 	Plan    *Plan
@@ -101,4 +95,10 @@ func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}
+}
+
+// DelegationPlacement says in which zone a Delegation is in force, nil for none, and why.
+type DelegationPlacement struct {
+	Zone            *Ref
+	Reason, Message string
 }

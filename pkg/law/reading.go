@@ -7,27 +7,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// RuledFor returns the zone with the rules that Delegations give a namespace.
-func (r *Reading) RuledFor(z *Zone, namespace string) *Zone {
-	if z == nil || z.Pending {
-		return z
-	}
-	h := r.HoldingOf(z)
-	if h.Delegations == 0 {
-		return z
-	}
-	f := Get[NamespaceRules](r, RulesKey(z.UID, namespace))
-	if f == nil {
-		return z
-	}
-	return z.WithDelegated(f.List)
-}
-
-// ZoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too.
-func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
-	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
-}
-
 // Reading gives a decision its facts. The decision stops at the first that it lacks, since all that follows rests on
 // it: Get panics with lacking, and Decide makes a Need of that. No other code stops so or catches it.
 type Reading struct {
@@ -35,7 +14,7 @@ type Reading struct {
 	needs []Key
 }
 
-// lacking is what a decision panics with that needs facts, which are in needs.
+// lacking is what a decision panics with that needs facts. It has noted them in needs before.
 type lacking struct{}
 
 // Decide carries out a decision. Nothing is used of what is seen before.
@@ -45,13 +24,9 @@ func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	}
 	r := Reading{seen: seen}
 	defer func() {
-		if len(r.needs) == 0 {
-			return // a panic that is none of ours goes on
-		}
-		if p := recover(); p == (lacking{}) {
+		if len(r.needs) > 0 { // only what stops for them notes any, so another panic goes on as it is
+			_ = recover()
 			out = Outcome{Need: r.needs}
-		} else {
-			panic(p)
 		}
 	}()
 	plan, refusal := by(&r)
@@ -136,4 +111,25 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 		}
 	}
 	return name.Name{}, nil
+}
+
+// RuledFor returns the zone with the rules that Delegations give a namespace.
+func (r *Reading) RuledFor(z *Zone, namespace string) *Zone {
+	if z == nil || z.Pending {
+		return z
+	}
+	h := r.HoldingOf(z)
+	if h.Delegations == 0 {
+		return z
+	}
+	f := Get[NamespaceRules](r, RulesKey(z.UID, namespace))
+	if f == nil {
+		return z
+	}
+	return z.WithDelegated(f.List)
+}
+
+// ZoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too.
+func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
+	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }

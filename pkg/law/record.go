@@ -9,11 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ContributionAt is what the record puts into its zone at a name.
-func (r *Record) ContributionAt(owner name.Rel) Contribution {
-	return Contribution{Owner: owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
-}
-
 // Record is a Record object as the law sees it; its values are parsed.
 type Record struct {
 	Namespace, Name, UID string
@@ -45,4 +40,9 @@ type Adopted struct {
 	// Admission says by which kind of rule it stands there, as the claims at its base name count it (S4.7).
 	Admission rules.Admission
 	Contribution
+}
+
+// ContributionAt is what the record puts into its zone at a name.
+func (r *Record) ContributionAt(owner name.Rel) Contribution {
+	return Contribution{Owner: owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
 }

@@ -5,6 +5,8 @@ package law
 
 import (
 	"fmt"
+
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // RefusalKind is the kind of answer that the client gets.
@@ -89,4 +91,10 @@ func AbsentMessage(target *Ref, namespace string) string {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
 	}
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
+}
+
+// RefuseMoving is for now. Where a cascade is refused so, the object waits as any: the reason Moving is of what stood.
+func RefuseMoving(n, zone name.Name) *Refusal {
+	return &Refusal{Kind: Later, Reason: ReasonNameHeld, Message: fmt.Sprintf("names at, above or below %s are moving to zone %s "+
+		"(S2.10; try again when that is done)", n, zone)}
 }

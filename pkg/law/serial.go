@@ -34,3 +34,18 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 	}
 	return next, false
 }
+
+// LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.8).
+type LastSerial struct {
+	Serial serial.Serial `json:"serial"`
+	// Left is the number of seconds for which it is still kept.
+	Left int64 `json:"left,omitempty"`
+	// Jump is the number by which the restores that left this floor raised serials, at least; 0 for the serial of a
+	// name.
+	Jump uint32 `json:"jump,omitempty"`
+	// By is the namespace of the zone that had the name.
+	By string `json:"by,omitempty"`
+	// Zone is the uid of the zone that was removed there, or ended. While the cascade of
+	// that zone stands, a zone that is made anew at the name takes in what stood there (S2.10).
+	Zone string `json:"zone,omitempty"`
+}

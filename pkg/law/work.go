@@ -11,11 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// RulesChanged reports whether the work decides anew what stands in a zone whose rules changed.
-func (w *Work) RulesChanged() bool {
-	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
-}
-
 // PendingCut names a delegated child of which the parent must count NS and glue anew. View and FQDN are the child's
 // name at the time of the change.
 type PendingCut struct {
@@ -177,4 +172,9 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanNamespaces, Zone: z.UID, View: z.View, Name: z.FQDN(), Target: &Ref{Namespace: z.Namespace, Name: z.Name},
 			Namespaces: namespaces},
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
+}
+
+// RulesChanged reports whether the work decides anew what stands in a zone whose rules changed.
+func (w *Work) RulesChanged() bool {
+	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

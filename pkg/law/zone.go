@@ -15,79 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// TypesAt counts the types at a name, together with those that the zone makes there: the SOA, and the NS and
-// addresses of spec.nameServers. At the apex NS always counts, since the zone is not servable without it. It changes
-// types.
-func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
-	if owner.IsApex() {
-		types = append(types, rdata.SOA, rdata.NS)
-	}
-	for _, s := range z.MadeAt(owner) {
-		types = append(types, s.Type)
-	}
-	slices.Sort(types)
-	return len(slices.Compact(types))
-}
-
-// The rules of Delegations are stored beside those of the Zone (S4.3). Each namespace that they are for has one key
-// of the zone, with all its rules. So a decision about a namespace reads one key, however many Delegations the zone
-// has. These keys change only together with the Zone object, as every key of a zone does (I5). The holding has the
-// number of Delegations, so that a zone without any costs no fact.
-
-// NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
-type NamespaceRules struct {
-	List []DelegatedRule `json:"d"`
-}
-
-// DelegatedRule is the rule of one Delegation, which is in the namespace of the zone.
-type DelegatedRule struct {
-	Name string     `json:"n"`
-	UID  string     `json:"u"`
-	Rule rules.Rule `json:"r"`
-}
-
-// CountOctets returns what a rule counts against MaxDelegatedOctets: about what it takes in the store.
-func (d *DelegatedRule) CountOctets() int {
-	n := len(d.Name) + len(d.UID) + 32 // with room for ds
-	for i := range d.Rule.Records {
-		rr := &d.Rule.Records[i]
-		n += len(rr.Text) + 16 + 10*len(rr.Types)
-	}
-	for _, p := range d.Rule.Zones {
-		n += len(p.String()) + 3
-	}
-	for _, ns := range d.Rule.Namespaces {
-		n += len(ns) + 3
-	}
-	return n
-}
-
-// RuleSet returns the rules of the Zone, and those that Delegations give the namespace of the decision.
-func (z *Zone) RuleSet() *rules.Set {
-	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
-}
-
-// WithoutGiven is the zone without what Delegations give. The stored and remembered zone has to hold for
-// every namespace.
-func (z *Zone) WithoutGiven() *Zone {
-	if z == nil || z.given == nil {
-		return z
-	}
-	out := *z
-	out.given = nil
-	return &out
-}
-
-// WithDelegated is a copy of the zone with rules that Delegations give a namespace.
-func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
-	out := *z
-	out.given = make([]rules.Rule, len(delegated))
-	for i := range delegated {
-		out.given[i] = delegated[i].Rule
-	}
-	return &out
-}
-
 // Ref names a zone object.
 type Ref struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -277,4 +204,77 @@ type Deletions struct {
 type Stock struct {
 	RRsets int `json:"rrsets"`
 	Own    int `json:"own"`
+}
+
+// TypesAt counts the types at a name, together with those that the zone makes there: the SOA, and the NS and
+// addresses of spec.nameServers. At the apex NS always counts, since the zone is not servable without it. It changes
+// types.
+func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
+	if owner.IsApex() {
+		types = append(types, rdata.SOA, rdata.NS)
+	}
+	for _, s := range z.MadeAt(owner) {
+		types = append(types, s.Type)
+	}
+	slices.Sort(types)
+	return len(slices.Compact(types))
+}
+
+// The rules of Delegations are stored beside those of the Zone (S4.3). Each namespace that they are for has one key
+// of the zone, with all its rules. So a decision about a namespace reads one key, however many Delegations the zone
+// has. These keys change only together with the Zone object, as every key of a zone does (I5). The holding has the
+// number of Delegations, so that a zone without any costs no fact.
+
+// RuleSet returns the rules of the Zone, and those that Delegations give the namespace of the decision.
+func (z *Zone) RuleSet() *rules.Set {
+	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
+}
+
+// WithoutGiven is the zone without what Delegations give. The stored and remembered zone has to hold for
+// every namespace.
+func (z *Zone) WithoutGiven() *Zone {
+	if z == nil || z.given == nil {
+		return z
+	}
+	out := *z
+	out.given = nil
+	return &out
+}
+
+// WithDelegated is a copy of the zone with rules that Delegations give a namespace.
+func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
+	out := *z
+	out.given = make([]rules.Rule, len(delegated))
+	for i := range delegated {
+		out.given[i] = delegated[i].Rule
+	}
+	return &out
+}
+
+// NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
+type NamespaceRules struct {
+	List []DelegatedRule `json:"d"`
+}
+
+// DelegatedRule is the rule of one Delegation, which is in the namespace of the zone.
+type DelegatedRule struct {
+	Name string     `json:"n"`
+	UID  string     `json:"u"`
+	Rule rules.Rule `json:"r"`
+}
+
+// CountOctets returns what a rule counts against MaxDelegatedOctets: about what it takes in the store.
+func (d *DelegatedRule) CountOctets() int {
+	n := len(d.Name) + len(d.UID) + 32 // with room for ds
+	for i := range d.Rule.Records {
+		rr := &d.Rule.Records[i]
+		n += len(rr.Text) + 16 + 10*len(rr.Types)
+	}
+	for _, p := range d.Rule.Zones {
+		n += len(p.String()) + 3
+	}
+	for _, ns := range d.Rule.Namespaces {
+		n += len(ns) + 3
+	}
+	return n
 }

@@ -12,6 +12,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
+// A tenant's record claims its base name, and with it all below: wildcards, CAA, policies, challenges, glue and cookies
+// pass between them. So the claims of two tenants never nest, but where the zone's owner says so by a literal or a
+// shared rule (S4.7 to S4.15). No age decides: what comes second is refused, from whatever side it comes.
+
 // Claimant is a tenant that asks for a name of a zone.
 type Claimant struct {
 	*law.Reading

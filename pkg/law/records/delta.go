@@ -10,41 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ownStep says what the step of a record counts for.
-func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
-	if t.Own = x.isOwnStep(); t.Own {
-		t.NameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
-		t.BackNameServers = x.come != nil && x.come.Owner.IsApex() && x.come.Type == rdata.NS
-	}
-	return t
-}
-
-// isOwnStep reports whether the step is an act of the zone's own namespace: its client's, or of a cascade that it
-// caused. Such a cascade also brings what is no act of that namespace: records that come from another zone, and those
-// of others that waited until a name was free. Only what a rule lets in or out counts, and what lies in another zone
-// from now on does not go.
-func (x *delta) isOwnStep() bool {
-	ask, z := &x.ask, x.zone
-	switch {
-	case ask.Uncounted:
-		return false
-	case !ask.Cascade:
-		return ask.Namespace == z.Namespace
-	case ask.WorkBy != z.Namespace:
-		return false
-	case x.gone == nil:
-		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
-	case ask.After == nil || x.come != nil:
-		return true
-	}
-	at, err := x.gone.Owner.In(z.FQDN())
-	if err != nil {
-		return true
-	}
-	_, h := x.FindEnclosing(z.View, at)
-	return h != nil && h.UID == z.UID
-}
-
 // delta is what the write of one record changes in one zone. changeZone fills it in this order: read the facts, judge
 // what comes, account for both contributions, plan the writes. A step reads what the steps before it
 // left here and changes no fact.
@@ -232,4 +197,39 @@ func (k *keys) put(key law.Key, v any) {
 		*k = make(keys, 0, 8)
 	}
 	*k = append(*k, law.Write{Key: key, Value: v})
+}
+
+// ownStep says what the step of a record counts for.
+func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
+	if t.Own = x.isOwnStep(); t.Own {
+		t.NameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
+		t.BackNameServers = x.come != nil && x.come.Owner.IsApex() && x.come.Type == rdata.NS
+	}
+	return t
+}
+
+// isOwnStep reports whether the step is an act of the zone's own namespace: its client's, or of a cascade that it
+// caused. Such a cascade also brings what is no act of that namespace: records that come from another zone, and those
+// of others that waited until a name was free. Only what a rule lets in or out counts, and what lies in another zone
+// from now on does not go.
+func (x *delta) isOwnStep() bool {
+	ask, z := &x.ask, x.zone
+	switch {
+	case ask.Uncounted:
+		return false
+	case !ask.Cascade:
+		return ask.Namespace == z.Namespace
+	case ask.WorkBy != z.Namespace:
+		return false
+	case x.gone == nil:
+		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
+	case ask.After == nil || x.come != nil:
+		return true
+	}
+	at, err := x.gone.Owner.In(z.FQDN())
+	if err != nil {
+		return true
+	}
+	_, h := x.FindEnclosing(z.View, at)
+	return h != nil && h.UID == z.UID
 }

@@ -9,15 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-func Encloses(up, sub name.Rel) bool {
-	for r, ok := sub, true; ok; r, ok = r.Parent() {
-		if r == up {
-			return true
-		}
-	}
-	return false
-}
-
 // Base is the base name of an owner (S4.8): the labels after the last one that
 // is "*" or begins with "_".
 func Base(owner name.Rel) name.Rel {
@@ -46,4 +37,13 @@ func PatternFor(owner name.Rel) string {
 		return "@"
 	}
 	return owner.String()
+}
+
+func Encloses(up, sub name.Rel) bool {
+	for r, ok := sub, true; ok; r, ok = r.Parent() {
+		if r == up {
+			return true
+		}
+	}
+	return false
 }

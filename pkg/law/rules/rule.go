@@ -13,68 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-type storedRule struct {
-	Namespaces []string       `json:"n,omitempty"`
-	Records    []storedRecord `json:"r,omitempty"`
-	Zones      []string       `json:"z,omitempty"`
-	DS         bool           `json:"d,omitempty"`
-}
-
-type storedRecord struct {
-	Pattern string   `json:"p"`
-	Types   []string `json:"t,omitempty"`
-	Shared  bool     `json:"s,omitempty"`
-}
-
-// MarshalJSON writes the stored form of a rule, with its patterns as text.
-func (r Rule) MarshalJSON() ([]byte, error) {
-	s := storedRule{Namespaces: r.Namespaces, DS: r.DS}
-	for i := range r.Records {
-		rr := &r.Records[i]
-		record := storedRecord{Pattern: rr.Text, Shared: rr.Shared}
-		for _, t := range rr.Types {
-			record.Types = append(record.Types, t.String())
-		}
-		s.Records = append(s.Records, record)
-	}
-	for _, p := range r.Zones {
-		s.Zones = append(s.Zones, p.String())
-	}
-	return json.Marshal(s)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (r *Rule) UnmarshalJSON(data []byte) error {
-	var s storedRule
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	*r = Rule{Namespaces: s.Namespaces, DS: s.DS}
-	for _, record := range s.Records {
-		p, err := pattern.Parse(record.Pattern)
-		if err != nil {
-			return err
-		}
-		rr := RecordRule{Pattern: p, Text: record.Pattern, Shared: record.Shared}
-		for _, text := range record.Types {
-			t, err := rdata.ParseType(text)
-			if err != nil {
-				return err
-			}
-			rr.Types = append(rr.Types, t)
-		}
-		r.Records = append(r.Records, rr)
-	}
-	for _, text := range s.Zones {
-		p, err := pattern.Parse(text)
-		if err != nil {
-			return err
-		}
-		r.Zones = append(r.Zones, p)
-	}
-	return nil
-}
-
 // Rule is one delegation of a zone (S4.2), parsed.
 type Rule struct {
 	Records []RecordRule
@@ -140,4 +78,66 @@ func (r *Rule) SharesName(owner name.Rel, zone name.Name) bool {
 func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
+}
+
+type storedRule struct {
+	Namespaces []string       `json:"n,omitempty"`
+	Records    []storedRecord `json:"r,omitempty"`
+	Zones      []string       `json:"z,omitempty"`
+	DS         bool           `json:"d,omitempty"`
+}
+
+type storedRecord struct {
+	Pattern string   `json:"p"`
+	Types   []string `json:"t,omitempty"`
+	Shared  bool     `json:"s,omitempty"`
+}
+
+// MarshalJSON writes the stored form of a rule, with its patterns as text.
+func (r Rule) MarshalJSON() ([]byte, error) {
+	s := storedRule{Namespaces: r.Namespaces, DS: r.DS}
+	for i := range r.Records {
+		rr := &r.Records[i]
+		record := storedRecord{Pattern: rr.Text, Shared: rr.Shared}
+		for _, t := range rr.Types {
+			record.Types = append(record.Types, t.String())
+		}
+		s.Records = append(s.Records, record)
+	}
+	for _, p := range r.Zones {
+		s.Zones = append(s.Zones, p.String())
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Rule) UnmarshalJSON(data []byte) error {
+	var s storedRule
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*r = Rule{Namespaces: s.Namespaces, DS: s.DS}
+	for _, record := range s.Records {
+		p, err := pattern.Parse(record.Pattern)
+		if err != nil {
+			return err
+		}
+		rr := RecordRule{Pattern: p, Text: record.Pattern, Shared: record.Shared}
+		for _, text := range record.Types {
+			t, err := rdata.ParseType(text)
+			if err != nil {
+				return err
+			}
+			rr.Types = append(rr.Types, t)
+		}
+		r.Records = append(r.Records, rr)
+	}
+	for _, text := range s.Zones {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return err
+		}
+		r.Zones = append(r.Zones, p)
+	}
+	return nil
 }

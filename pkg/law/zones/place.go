@@ -15,22 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// refuseLocked refuses a zone at, above or below names that move to the zone that encloses it. One made anew at the
-// very name joins the move (joinMove), where it is of that zone's own namespace or of the one that had the name: in a
-// zone of another one its rules would decide what becomes of others' Records (S4.15).
-func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
-	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
-		return nil
-	}
-	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
-	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.StandingWork) bool {
-		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
-	}) {
-		return nil
-	}
-	return law.RefuseMoving(s.fqdn, s.parent.FQDN())
-}
-
 // locateZone finds the name of the zone and the zone that encloses it (S1.1, S3.1). Whether it may stand there is
 // another question (checkPlace).
 func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
@@ -233,4 +217,20 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 		}
 	}
 	return nil
+}
+
+// refuseLocked refuses a zone at, above or below names that move to the zone that encloses it. One made anew at the
+// very name joins the move (joinMove), where it is of that zone's own namespace or of the one that had the name: in a
+// zone of another one its rules would decide what becomes of others' Records (S4.15).
+func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
+	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
+		return nil
+	}
+	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
+	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.StandingWork) bool {
+		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
+	}) {
+		return nil
+	}
+	return law.RefuseMoving(s.fqdn, s.parent.FQDN())
 }

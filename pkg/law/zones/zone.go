@@ -15,30 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.7). from is
-// the zone that encloses it. Later: too many go at once, and it ends when others are through.
-func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
-	z := d.ask.Before
-	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
-	if plan == nil || refusal != nil {
-		return nil, refusal
-	}
-	for i := range plan.PendingCuts {
-		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
-			cut.Own = cut.Own || counted
-		}
-	}
-	// The namespace of the rules pays. The mark in the zone above is of the child's namespace: how long that zone waits
-	// must not depend on how much another namespace has put there (S7.2).
-	plan.Work.By = from.Namespace
-	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
-	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
-		"and the time it had "+
-		"after that is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
-	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
-	return plan, nil
-}
-
 // DecideZone decides a write of one zone (S3, S6, S8). A zone that stands keeps its name, whatever became of the zone
 // that it refers to (S1.6, S3.3).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
@@ -272,4 +248,28 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	return d.finishPlan(plan, change)
+}
+
+// endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.7). from is
+// the zone that encloses it. Later: too many go at once, and it ends when others are through.
+func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
+	z := d.ask.Before
+	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
+	if plan == nil || refusal != nil {
+		return nil, refusal
+	}
+	for i := range plan.PendingCuts {
+		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
+			cut.Own = cut.Own || counted
+		}
+	}
+	// The namespace of the rules pays. The mark in the zone above is of the child's namespace: how long that zone waits
+	// must not depend on how much another namespace has put there (S7.2).
+	plan.Work.By = from.Namespace
+	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
+	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
+		"and the time it had "+
+		"after that is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
+	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
+	return plan, nil
 }
