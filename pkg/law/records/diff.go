@@ -134,22 +134,16 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state after the changes (S6.7).
+// applyTo returns the content state after the changes (S6.7). Error: state is no valid encoding.
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
-	return StateAfter(state, d.removed, d.added, d.ttls)
-}
-
-// StateAfter is the content state after rows and RRset TTLs changed (S6.7).
-// Error: state is no valid encoding.
-func StateAfter(state sethash.State, removed, added []content.Row, ttls []content.TTLChange) (sethash.State, error) {
 	var minus, plus []sethash.Element
-	for _, r := range removed {
+	for _, r := range d.removed {
 		minus = append(minus, r.Element())
 	}
-	for _, r := range added {
+	for _, r := range d.added {
 		plus = append(plus, r.Element())
 	}
-	for _, t := range ttls {
+	for _, t := range d.ttls {
 		if t.Before != nil {
 			minus = append(minus, content.TTLElement(t.Owner, t.Type, *t.Before))
 		}

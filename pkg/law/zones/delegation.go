@@ -21,9 +21,9 @@ const MaxDelegatedOctets = 32 << 10
 // DelegationWorkPrefix begins the ids of the outbox items of Delegations.
 const DelegationWorkPrefix = "delegation-"
 
-// DelegationWorkID is the id of the outbox item of a Delegation. All its writes owe this one item, however fast they
+// delegationWorkID is the id of the outbox item of a Delegation. All its writes owe this one item, however fast they
 // come.
-func DelegationWorkID(namespace, name string) string {
+func delegationWorkID(namespace, name string) string {
 	return DelegationWorkPrefix + namespace + "." + name
 }
 
@@ -215,7 +215,7 @@ const maxOwed = 128
 // records.
 func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, before, after *rules.Rule) *law.Refusal {
 	ask := &d.ask
-	id := DelegationWorkID(ask.Namespace, ask.Name)
+	id := delegationWorkID(ask.Namespace, ask.Name)
 	standing := law.Get[law.Work](d.Reading, law.WorkKey(id))
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
 		Since: ask.Now.Unix(), Unmarked: true}
