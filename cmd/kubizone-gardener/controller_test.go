@@ -541,7 +541,7 @@ func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	dns := target.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
-	if !strings.Contains(dns.Status.LastError.Description, "is held by another namespace") {
+	if !strings.Contains(dns.Status.LastError.Description, "is claimed by another namespace") {
 		t.Errorf("%s", dns.Status.LastError.Description)
 	}
 	if record := recordOf(t, from, values); record == nil || record.UID != before.UID || record.Status.ZoneRef == nil {
