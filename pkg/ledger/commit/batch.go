@@ -60,7 +60,7 @@ type batch struct {
 	head  *queue // of the zone; nil where no zone is locked
 	try   int    // 0: the first
 	bound int    // the octets behind which no more requests are taken in
-	whole bool   // it is a change set: all of it is committed together, as one step
+	set   *Set   // it is a change set: all of it is committed together, as one step
 
 	change  *law.ZoneChange
 	object  *v1alpha1.Zone // the zone as it will stand, if a write changes its object
@@ -149,8 +149,8 @@ func (b *batch) answerPanic(err error, requests []*request) (others []*request) 
 	for _, r := range requests {
 		switch in := slices.ContainsFunc(b.members, func(m member) bool { return m.request == r }); {
 		case r.answered:
-		case b.sent && in:
-			r.reply(Answer{Err: err, sent: true})
+		case b.sent && in, r.set != nil:
+			r.reply(Answer{Err: err, sent: b.sent})
 		default:
 			others = append(others, r)
 		}
@@ -181,6 +181,9 @@ func (b *batch) dropFacts() {
 
 // decideRequests takes in as many requests as go together, from the first on, and returns those left over.
 func (b *batch) decideRequests(ctx context.Context, requests []*request) (rest []*request) {
+	if t := requests[0].set; t != nil {
+		return b.decideSet(ctx, t, requests)
+	}
 	if err := b.takeZone(ctx); err != nil {
 		replyAll(requests, Answer{Err: err})
 		return nil
@@ -364,14 +367,7 @@ func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 	} else if r.order != nil {
 		r.order.broken.Store(true)
 	}
-	for _, c := range cmps {
-		b.addCompare(c)
-	}
-	for _, z := range s.Zones {
-		if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
-			b.zones = append(b.zones, z)
-		}
-	}
+	b.addProofs(s, cmps)
 	b.members = append(b.members, m)
 	b.closed = b.closed || w.goesAlone() || r.alone
 	return taken, nil
@@ -454,6 +450,18 @@ func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bo
 	return s, out, nil, nil
 }
 
+// addProofs adds what proves a decision: compares, and the zones that it looked at.
+func (b *batch) addProofs(s *facts.Session, cmps []clientv3.Cmp) {
+	for _, c := range cmps {
+		b.addCompare(c)
+	}
+	for _, z := range s.Zones {
+		if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
+			b.zones = append(b.zones, z)
+		}
+	}
+}
+
 // addCompare adds a compare, unless it is there. Two compares of one key with different revisions both stay: they
 // cannot hold, and their writes are decided anew.
 func (b *batch) addCompare(c clientv3.Cmp) {
@@ -484,10 +492,10 @@ func weigh(fact any) int {
 // with the others.
 func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
-	if !b.whole && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
+	if b.set == nil && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
 		return false // the delivered content from then on ends with a transaction
 	}
-	if c := p.Zone; c != nil && c.Step != nil && !b.whole {
+	if c := p.Zone; c != nil && c.Step != nil && b.set == nil {
 		most := maxEntry
 		if first {
 			most = MaxBatchOctets << 10 // any
@@ -612,12 +620,19 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 		return nil
 	}
 	com := b.com
-	then, journal, err := b.buildTransaction(ctx)
-	if err != nil {
-		b.answerAll(Answer{Err: err})
-		return nil
+	var then, orelse []clientv3.Op
+	journal := 0
+	if b.set == nil || !b.set.isRefused() {
+		var err error
+		if then, journal, err = b.buildTransaction(ctx); err != nil {
+			b.answerAll(Answer{Err: err})
+			return nil
+		}
 	}
-	var orelse []clientv3.Op
+	proves := b.set != nil && (b.set.isRefused() || b.set.Writes[0].Dry) // what was decided, and puts nothing
+	if proves {
+		then = nil
+	}
 	if b.try > 0 { // the first try will do, mostly
 		orelse = b.readCompared()
 	}
@@ -629,6 +644,14 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	trip := time.Since(started)
 	b.sent = b.sent && (err != nil || r.Succeeded)
 	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
+	case b.set != nil && (many || etcd.TooLarge(err)):
+		b.sent = false
+		operations := 0
+		if many {
+			operations = max(len(b.cmps), len(then))
+		}
+		b.answerAll(Answer{Err: b.set.tooLarge(operations)})
+		return nil
 	case (many || etcd.TooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
 		b.sent = false
 		if many {
@@ -662,7 +685,15 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	if !r.Succeeded {
 		com.mem.Stats.Conflicts.Add(1)
 		b.raced = true
-		return b.resolveConflicts(ctx, r)
+		if again = b.resolveConflicts(ctx, r); b.set != nil && len(again) < len(b.members) {
+			replyAll(again, Answer{behind: true})
+			return nil
+		}
+		return again
+	}
+	if proves {
+		b.answerAll(Answer{behind: true})
+		return nil
 	}
 	com.latency.note(trip)
 	b.applyResult(r, journal, trip)
@@ -681,7 +712,9 @@ func (b *batch) answerAll(a Answer) { replyAll(b.requests(), a) }
 
 func replyAll(requests []*request, a Answer) {
 	for _, r := range requests {
-		r.reply(a)
+		if !r.answered {
+			r.reply(a)
+		}
 	}
 }
 

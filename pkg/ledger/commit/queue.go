@@ -128,6 +128,8 @@ type request struct {
 	answer chan Answer // of one
 	// order is set where this write is one of several that are committed in order.
 	order *order
+	// set is the change set that this is a write of; nil: of none.
+	set *Set
 	// answered says that it has its answer, and alone that a batch with it ended in a panic, so it is decided by
 	// itself. Only the goroutine that carries it out reads and writes both.
 	answered, alone bool
@@ -141,8 +143,8 @@ type request struct {
 type order struct{ broken atomic.Bool }
 
 // Answer is what a request gets: an outcome, or what the write needs first. Locks are those of zones that its plan
-// changes too. Later is a refusal that may not stand for long. behind says that an earlier write of its order was not
-// committed. sent says that the write may be committed all the same.
+// changes too. Later is a refusal that may not stand for long. behind says that it was not committed because of another
+// write of its order or its change set, or is a dry run. sent says that the write may be committed all the same.
 type Answer struct {
 	Out    Outcome
 	Err    error

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Set decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where
-// a decision is a refusal, or Commits is false, its transaction has no puts and proves the refusals (I5).
+// Set is the writes of a change set. A batch takes all of them in, with one step and one serial, or none. Where a
+// decision is a refusal, or Commits is false, the batch has no puts and proves the refusals (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
@@ -41,21 +40,17 @@ type Set struct {
 	// child and its parent takes the parent's lock first.
 	Owed []law.PendingCut
 
-	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try
-	// counts lost races, and strange how often no facts went together with an object that had not changed.
-	locks     Write
+	// postponed is how long the set has waited for cascades, and strange how often no facts went together with an
+	// object that had not changed.
 	postponed time.Duration
-	try       int
 	strange   int
 
-	// A round of decisions leaves these; the next round begins anew. Where the zone is not there b is a batch of no
-	// zone, and opening is nil.
+	// A batch that decides the set leaves these; the next one begins anew. Where the zone is not there opening is nil.
 	b       *batch
 	opening *law.Zone
 	steps   []content.Step
 	missing []string // zones whose lock a plan needs
 	later   bool
-	sent    bool // the transaction may have been carried out
 }
 
 // maxStrange bounds how often the zone may change under the facts of a decision before that counts as damage.
@@ -74,50 +69,88 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	return nil, 0
 }
 
-// Run decides until the decisions hold. An error is one of all writes; each refusal is at its write.
-func (t *Set) Run(ctx context.Context) (err error) {
-	com := t.Committer
-	t.locks = Write{Resource: "records"}
-	defer func() {
-		if err != nil && t.sent { // forget what depends on it, never repeat blindly
-			t.b.dropFacts()
-		}
-		com.Release(t.locks.Locks...)
-	}()
-	defer com.Recover(ctx, &t.sent, &err)
+// Run has the set carried out, as Commit has a write. An error is one of all writes; each refusal is at its write.
+func (t *Set) Run(ctx context.Context) error {
+	com, lock := t.Committer, &Write{Resource: "records"}
+	defer func() { com.Release(lock.Locks...) }()
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1})
 	for _, w := range t.Writes { // the zone that it will be, mostly
 		if _, hint, err := w.Ask(); err == nil && hint != "" && w.isDecided() {
-			if err := com.Acquire(ctx, &t.locks, hint); err != nil {
+			if err := com.Acquire(ctx, lock, hint); err != nil {
 				return t.timeoutError(err)
 			}
 			break
 		}
 	}
 	for {
-		err := t.decideRound(ctx)
+		a := t.carryOut(ctx, lock.Locks)
 		switch {
-		case errors.Is(err, facts.ErrOverlayMoved) && ctx.Err() == nil:
-			continue
-		case errors.Is(err, facts.ErrMoved) && len(t.Lost) > 0:
+		case a.sent:
+			return unknownOutcome("the change set", a.Err)
+		case a.Err != nil:
+			return t.timeoutError(a.Err)
+		case len(t.Lost) > 0:
 			return nil
-		case err != nil:
-			return t.timeoutError(err)
-		case t.later && t.postponed < maxPostponed:
-			t.postponed += laterPause
-			com.Release(t.locks.Locks...)
-			t.locks.Locks = nil
-			etcd.Pause(ctx, laterPause)
-			continue
-		case len(t.missing) > 0:
-			if err := com.Acquire(ctx, &t.locks, t.missing...); err != nil {
+		case len(a.Locks) > 0:
+			if err := com.Acquire(ctx, lock, a.Locks...); err != nil {
 				return t.timeoutError(err)
 			}
-			continue // what was true before the lock may not be now
+		case a.Later != nil:
+			t.postponed += laterPause
+			com.Release(lock.Locks...)
+			lock.Locks = nil
+			etcd.Pause(ctx, laterPause)
+		default:
+			t.sayResult()
+			return nil
 		}
-		done, err := t.commitSet(ctx)
-		if err != nil || done {
-			return err
+	}
+}
+
+// carryOut has a batch carry the writes out under the locks of zones, and returns what became of all: the first
+// error, or all locks that they need, or that they may pass later.
+func (t *Set) carryOut(ctx context.Context, locks []*queue) (all Answer) {
+	t.Lost, t.At = map[*SetWrite]Outcome{}, map[*SetWrite]int64{}
+	requests := make([]*request, len(t.Writes))
+	for i, w := range t.Writes {
+		requests[i] = newRequest(t.Committer.WriteOf("records", w.Object(), w.Expected))
+		requests[i].set = t
+		w.member = &member{request: requests[i], session: t.Committer.mem.Session(false)}
+	}
+	t.Committer.carryOut(ctx, locks, requests)
+	for _, w := range t.Writes {
+		switch a := <-w.member.answer; {
+		case a.Err != nil && all.Err == nil:
+			all.Err, all.sent = a.Err, a.sent
+		case a.Later != nil:
+			all.Later = a.Later
+		case len(a.Locks) > 0:
+			all.Locks = append(all.Locks, a.Locks...)
+		case a.Out.OK:
+			t.At[w] = a.Out.Rev
+		case a.Err == nil && !a.behind:
+			t.Lost[w] = a.Out
+		}
+	}
+	slices.Sort(all.Locks)
+	all.Locks = slices.Compact(all.Locks)
+	return all
+}
+
+// sayResult says the warnings of what was decided, and notes the cuts that a committed set owes.
+func (t *Set) sayResult() {
+	if t.isRefused() {
+		return
+	}
+	for _, w := range t.Writes {
+		if w.plan == nil {
+			continue
+		}
+		Warn(w.Ctx, w.plan.Warnings)
+		for _, d := range w.plan.PendingCuts {
+			if !w.Dry && !slices.ContainsFunc(t.Owed, d.Same) {
+				t.Owed = append(t.Owed, d)
+			}
 		}
 	}
 }
@@ -136,8 +169,8 @@ func (t *Set) timeoutError(err error) error {
 	return err
 }
 
-// Sent reports whether it may be committed, where Run returned an error.
-func (t *Set) Sent() bool { return t.sent }
+// Sent reports whether anything of it may be written.
+func (t *Set) Sent() bool { return t.b != nil && t.b.sent }
 
 // Object is the Record of the write, as it is to be where it stays.
 func (w *SetWrite) Object() *v1alpha1.Record {
@@ -160,18 +193,46 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden, Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
 
+// decideSet takes all writes of a change set into the batch, or answers them. It returns them where they are to be
+// decided anew.
+func (b *batch) decideSet(ctx context.Context, t *Set, requests []*request) (again []*request) {
+	err := t.decideRound(ctx, b)
+	switch {
+	case errors.Is(err, facts.ErrOverlayMoved) && ctx.Err() == nil:
+		return requests
+	case err != nil:
+		replyAll(requests, Answer{Err: err})
+	case slices.ContainsFunc(requests, func(r *request) bool { return r.answered }): // its object has changed
+		replyAll(requests, Answer{behind: true})
+	case t.later && t.postponed < maxPostponed:
+		replyAll(requests, Answer{Later: &law.Refusal{Kind: law.Later}})
+	case len(t.missing) > 0:
+		replyAll(requests, Answer{Locks: t.missing}) // what was true before the lock may not be now
+	default:
+		if !t.isRefused() {
+			if err := t.placeObjects(ctx); err != nil {
+				replyAll(requests, Answer{Err: err})
+				return nil
+			}
+		}
+		for _, w := range t.Writes {
+			b.members = append(b.members, *w.member)
+		}
+	}
+	return nil
+}
+
 // decideRound decides all writes once: deletions first, so that what they free can be had, then the others in their
 // order. One that is refused is decided again after the others, while that helps.
-func (t *Set) decideRound(ctx context.Context) error {
-	t.Lost, t.At, t.steps, t.missing, t.later = nil, nil, nil, nil, false
-	if err := t.takeZone(ctx); err != nil {
+func (t *Set) decideRound(ctx context.Context, b *batch) error {
+	t.steps, t.missing, t.later = nil, nil, false
+	if err := t.takeZone(ctx, b); err != nil || len(t.missing) > 0 {
 		return err
 	}
 	var pending []*SetWrite
 	for _, w := range t.Writes {
-		o := w.Object()
-		w.plan, w.Placed = nil, nil
-		w.member = &member{session: t.Committer.mem.Session(false), request: newRequest(t.Committer.WriteOf("records", o, w.Expected))}
+		w.plan, w.Placed, w.member.plan, w.member.op = nil, nil, nil, clientv3.Op{}
+		w.member.session.Reset()
 		if w.Refusal = t.refuseMisfit(w); w.Refusal == nil && w.isDecided() {
 			pending = append(pending, w)
 		}
@@ -191,7 +252,8 @@ func (t *Set) decideRound(ctx context.Context) error {
 	for len(pending) > 0 {
 		var refused []*SetWrite
 		for _, w := range pending {
-			if err := t.decideWrite(ctx, w); err != nil {
+			b.deciding = w.member.request
+			if err := t.decideWrite(ctx, w); err != nil || w.member.answered {
 				return err
 			}
 			if w.Refusal != nil {
@@ -203,24 +265,18 @@ func (t *Set) decideRound(ctx context.Context) error {
 		}
 		pending = refused
 	}
-	b := t.b
+	b.deciding = nil
 	for _, w := range t.Writes {
-		for _, c := range append(w.member.session.Guards(), etcd.RevisionIs(w.Key, w.Expected)) {
-			b.addCompare(c)
-		}
-		for _, z := range w.member.session.Zones {
-			if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
-				b.zones = append(b.zones, z)
-			}
-		}
+		b.addProofs(w.member.session, append(w.member.session.Guards(), etcd.RevisionIs(w.Key, w.Expected)))
 	}
 	return nil
 }
 
-// takeZone takes the zone of the first write as it stands: all writes are decided on that.
-func (t *Set) takeZone(ctx context.Context) error {
+// takeZone makes the batch one of the zone of the first write, as it stands: all writes are decided on that.
+func (t *Set) takeZone(ctx context.Context, b *batch) error {
 	com := t.Committer
-	t.b, t.opening = &batch{com: com, locks: t.locks.Locks, try: t.try, whole: true, Overlay: facts.Overlay{Facts: map[law.Key]any{}}}, nil
+	b.set, b.head, b.Facts = t, nil, map[law.Key]any{}
+	t.b, t.opening = b, nil
 	var key string
 	for _, w := range t.Writes {
 		ask, hint, err := w.Ask()
@@ -241,21 +297,20 @@ func (t *Set) takeZone(ctx context.Context) error {
 	if key == "" {
 		return nil
 	}
-	com.mem.Mu.Lock()
-	head := com.queueAt(key)
-	com.mem.Mu.Unlock()
-	b := *t.b
-	b.head = head
+	i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == key })
+	if i < 0 {
+		t.missing = []string{key}
+		return nil
+	}
+	b.head = b.locks[i]
 	if err := b.takeZone(ctx); err != nil {
 		return err
 	}
-	if b.Zone == nil || b.Base == nil || b.Zone.Pending {
+	if b.Zone == nil || b.Base == nil || b.Zone.Pending { // a batch of no zone
+		b.head, b.Overlay = nil, facts.Overlay{Facts: map[law.Key]any{}}
 		return nil
 	}
-	if !slices.Contains(b.locks, head) {
-		t.missing = []string{key}
-	}
-	t.b, t.opening = &b, b.Zone
+	t.opening = b.Zone
 	return nil
 }
 
@@ -375,8 +430,8 @@ func (t *Set) answerMoved(ctx context.Context, w *SetWrite) error {
 	out, err := t.Committer.presentState(ctx, w.member.w)
 	switch {
 	case err == nil:
-		t.Lost = map[*SetWrite]Outcome{w: out}
-		return facts.ErrMoved
+		w.member.reply(Answer{Out: out})
+		return nil
 	case t.strange == maxStrange:
 		return err
 	}
@@ -452,117 +507,16 @@ func (t *Set) undoSerial() {
 	b.Zone, b.change = &z, &c
 }
 
-// commitSet proves the decisions and commits them. done says that the set is through, and not done that a compare
-// failed.
-func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
-	com, b, dry := t.Committer, t.b, t.Writes[0].Dry
-	var then []clientv3.Op
-	journal := 0
-	if !t.isRefused() {
-		if err := t.placeObjects(ctx); err != nil {
-			return false, err
-		}
-	}
-	for _, w := range t.Writes {
-		b.members = append(b.members, *w.member)
-	}
-	if !t.isRefused() {
-		if then, journal, err = b.buildTransaction(ctx); err != nil {
-			return false, err
-		}
-	}
-	if dry {
-		then = nil
-	}
-	com.mem.Fault("before-commit")
-	com.mem.Stats.Transactions.Add(1)
-	started := time.Now()
-	t.sent = len(then) > 0
-	r, err := com.mem.Client.Txn(ctx).If(b.cmps...).Then(then...).Commit()
-	t.sent = t.sent && (err != nil || r.Succeeded)
-	switch {
-	case errors.Is(err, rpctypes.ErrTooManyOps):
-		t.sent = false
-		return false, t.timeoutError(t.tooMany(ctx, max(len(b.cmps), len(then))))
-	case etcd.TooLarge(err):
-		t.sent = false
-		return false, apierrors.NewRequestEntityTooLargeError("the change set with its zone is more than etcd takes in one transaction; nothing was written: make it smaller, " +
+// tooLarge is the error of a set that takes more octets or operations than etcd does in a transaction. operations is
+// their number where they are too many, else 0. It narrows no batches, whose size says nothing of what a set takes.
+func (t *Set) tooLarge(operations int) error {
+	if operations == 0 {
+		return apierrors.NewRequestEntityTooLargeError("the change set with its zone is more than etcd takes in one transaction; nothing was written: make it smaller, " +
 			"or have etcd started with a larger --max-request-bytes (1.5 MiB by default)")
-	case err != nil && !t.sent:
-		return false, t.timeoutError(err)
-	case err != nil:
-		return false, unknownOutcome("the change set", err)
 	}
-	com.mem.Fault("after-commit")
-	if !r.Succeeded {
-		com.mem.Stats.Conflicts.Add(1)
-		t.try++
-		return t.answerConflicts(ctx, r)
-	}
-	if t.isRefused() {
-		return true, nil
-	}
-	for _, w := range t.Writes {
-		if w.plan != nil {
-			Warn(w.Ctx, w.plan.Warnings)
-		}
-	}
-	if dry {
-		return true, nil
-	}
-	b.applyResult(r, journal, time.Since(started))
-	t.At = map[*SetWrite]int64{}
-	for _, w := range t.Writes {
-		t.At[w] = (<-w.member.answer).Out.Rev
-		if w.plan == nil {
-			continue
-		}
-		for _, d := range w.plan.PendingCuts {
-			if !slices.ContainsFunc(t.Owed, d.Same) {
-				t.Owed = append(t.Owed, d)
-			}
-		}
-	}
-	return true, nil
-}
-
-// answerConflicts reads what stands where a compare failed. done says that objects have changed, and that their
-// writes begin again.
-func (t *Set) answerConflicts(ctx context.Context, r *clientv3.TxnResponse) (done bool, err error) {
-	again := t.b.resolveConflicts(ctx, r)
-	t.Lost = map[*SetWrite]Outcome{}
-	var locks []string
-	for _, w := range t.Writes {
-		if slices.Contains(again, w.member.request) {
-			continue
-		}
-		switch a := <-w.member.answer; {
-		case a.Err != nil:
-			return false, t.timeoutError(a.Err)
-		case len(a.Locks) > 0:
-			locks = append(locks, a.Locks...)
-		default:
-			t.Lost[w] = a.Out
-		}
-	}
-	if len(t.Lost) == 0 && len(locks) > 0 {
-		slices.Sort(locks)
-		if err := t.Committer.Acquire(ctx, &t.locks, slices.Compact(locks)...); err != nil {
-			return false, t.timeoutError(err)
-		}
-	}
-	return len(t.Lost) > 0, nil
-}
-
-// tooMany is the error of a set that takes more operations than etcd does, with both figures.
-func (t *Set) tooMany(ctx context.Context, operations int) error {
-	most, err := t.Committer.mostOps(ctx, operations)
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("a change set of these %d items takes %d operations in one transaction, and etcd takes %d; nothing was written: make change sets of at most about %d items",
-		len(t.Writes), operations, most, max(1, len(t.Writes)*most/operations))
-	if most < recommendedOps {
+	text := fmt.Sprintf("a change set of these %d items takes %d operations in one transaction, more than etcd takes; nothing was written: make change sets of half as many items",
+		len(t.Writes), operations)
+	if operations <= recommendedOps {
 		text += fmt.Sprintf(", or have etcd started with --max-txn-ops=%d", recommendedOps)
 	}
 	return apierrors.NewRequestEntityTooLargeError(text)
@@ -570,27 +524,6 @@ func (t *Set) tooMany(ctx context.Context, operations int) error {
 
 // recommendedOps are the operations in a transaction that an etcd is to take; the embedded one does.
 const recommendedOps = 512
-
-// mostOps finds the number of operations that etcd takes in a transaction, after it refused tooMany of them. It sends
-// transactions that write nothing. Batches find out by themselves (facts.Memory.Narrow): their size says nothing of
-// what a set takes.
-func (com *Committer) mostOps(ctx context.Context, refused int) (int, error) {
-	takes := 1
-	for refused-takes > 1 {
-		n := (takes + refused) / 2
-		ops := slices.Repeat([]clientv3.Op{clientv3.OpGet(com.mem.Layout.Config(), clientv3.WithCountOnly())}, n)
-		_, err := com.mem.Client.Txn(ctx).Then(ops...).Commit()
-		switch {
-		case errors.Is(err, rpctypes.ErrTooManyOps):
-			refused = n
-		case err != nil:
-			return 0, err
-		default:
-			takes = n
-		}
-	}
-	return takes, nil
-}
 
 // SetWrite is one write of a set that waits.
 type SetWrite struct {
