@@ -203,6 +203,38 @@ func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	}
 }
 
+// S10.2: of two writes the first begins from an object that has changed since, so that the facts do not go together
+// with the second. The first is told so, and not the second that something is damaged.
+func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
+	t.Parallel()
+	s := exampleOrg(t, store.New(t), "a", "b")
+	rename := func(to string) func(*v1alpha1.Record) {
+		return func(r *v1alpha1.Record) { r.Spec.DomainName = to + ".example.org." }
+	}
+	begun, set := false, s.Ledger.NewSet(2)
+	errs := make([]error, 2)
+	runParallel(2, func(i int) {
+		if i == 0 {
+			errs[0] = changeLater("team", "a", rename("c"))(set.Context(t.Context(), 0), s)
+		} else {
+			waitUntil(t, "the first waits", func() bool { return set.Came(0) })
+			if !begun { // b takes the place of a
+				begun = true
+				store.Must(s.UpdateRecord(t.Context(), "team", "a", rename("e")))
+				store.Must(s.UpdateRecord(t.Context(), "team", "b", rename("a")))
+			}
+			errs[1] = changeLater("team", "b", rename("d"))(set.Context(t.Context(), 1), s)
+		}
+		set.Leave(i, errs[i] != nil)
+	})
+	if errors.Join(errs...) != nil {
+		t.Fatal(joinErrors(errs))
+	}
+	if a, b := s.Record("team", "a").Status.FQDN, s.Record("team", "b").Status.FQDN; a != "c.example.org." || b != "d.example.org." {
+		t.Errorf("a is at %s, and b at %s", a, b)
+	}
+}
+
 // S10.4: what etcd does not take is refused before anything is written, with what would help.
 func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	t.Parallel()

@@ -200,10 +200,10 @@ func (b *batch) decideSet(ctx context.Context, t *Set, requests []*request) (aga
 	switch {
 	case errors.Is(err, facts.ErrOverlayMoved) && ctx.Err() == nil:
 		return requests
+	case errors.Is(err, facts.ErrMoved): // writes whose objects have changed are answered
+		replyAll(requests, Answer{behind: true})
 	case err != nil:
 		replyAll(requests, Answer{Err: err})
-	case slices.ContainsFunc(requests, func(r *request) bool { return r.answered }): // its object has changed
-		replyAll(requests, Answer{behind: true})
 	case t.later && t.postponed < maxPostponed:
 		replyAll(requests, Answer{Later: &law.Refusal{Kind: law.Later}})
 	case len(t.missing) > 0:
@@ -253,7 +253,7 @@ func (t *Set) decideRound(ctx context.Context, b *batch) error {
 		var refused []*SetWrite
 		for _, w := range pending {
 			b.deciding = w.member.request
-			if err := t.decideWrite(ctx, w); err != nil || w.member.answered {
+			if err := t.decideWrite(ctx, w); err != nil {
 				return err
 			}
 			if w.Refusal != nil {
@@ -423,16 +423,22 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	return nil
 }
 
-// answerMoved answers a write for which no facts go together with its object. Where the object has changed since it
-// was read the write begins again; where the zone has changed all writes are decided anew. Where neither has,
-// something is damaged.
+// answerMoved answers where no facts go together with the object of w. Where objects have changed since they were read
+// their writes begin again: that of w, or of one that was decided before it. Where the zone has changed all writes are
+// decided anew. Where nothing has, something is damaged.
 func (t *Set) answerMoved(ctx context.Context, w *SetWrite) error {
-	out, err := t.Committer.presentState(ctx, w.member.w)
+	moved := false
+	for _, x := range t.Writes {
+		if out, err := t.Committer.presentState(ctx, x.member.w); err == nil {
+			x.member.reply(Answer{Out: out})
+			moved = true
+		}
+	}
 	switch {
-	case err == nil:
-		w.member.reply(Answer{Out: out})
-		return nil
+	case moved:
+		return facts.ErrMoved
 	case t.strange == maxStrange:
+		_, err := t.Committer.presentState(ctx, w.member.w)
 		return err
 	}
 	t.strange++
