@@ -8,7 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -25,14 +29,25 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate_manyZones creates Records by 16 callers, each in a zone of its own.
+// BenchmarkCreate_manyZones creates Records by callers that have each a zone of their own, or share four; where a
+// commit takes 10 ms, with an etcd that takes 128 operations.
 func BenchmarkCreate_manyZones(b *testing.B) {
-	for _, zones := range []int{1, 16} {
-		for _, callers := range []int{16, 64} {
-			b.Run(fmt.Sprintf("%d-callers-%d-zones", callers, min(zones*callers/16, callers)), func(b *testing.B) {
-				st := store.On(b, store.Fresh(b), "/registry/kubizone")
-				s := st.Server()
-				n := min(zones*callers/16, callers)
+	for _, commit := range []time.Duration{0, 10 * time.Millisecond} {
+		for _, x := range [][2]int{{16, 1}, {64, 4}, {16, 16}, {64, 64}} {
+			callers, n := x[0], x[1]
+			b.Run(fmt.Sprintf("%d-callers-%d-zones-%s", callers, n, commit), func(b *testing.B) {
+				st := store.On(b, store.Fresh(b, func(c *embed.Config) {
+					if commit > 0 {
+						c.MaxTxnOps = embed.DefaultMaxTxnOps
+					}
+				}), "/registry/kubizone")
+				s := st.Server(func(c *ledger.Config) {
+					c.Fault = func(point string) {
+						if point == "before-commit" {
+							time.Sleep(commit)
+						}
+					}
+				})
 				for z := range n {
 					store.Must(s.CreateZone(store.Zone("infra", fmt.Sprint("z", z), fmt.Sprintf("z%d.org.", z), store.Allow("team", "*"))))
 				}

@@ -96,7 +96,7 @@
 // # Promises
 //
 // ledger/fsck recomputes them from the objects. (I1) Two objects of one resource never have one resourceVersion; a
-// transaction changes Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the
+// batch changes Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the
 // revision of its last write is a function of the store at that revision: its records. (I3) Serial and hash change in
 // the transaction that changes the definition, once for each. (I4) What a write owes elsewhere is an outbox item or a
 // pending cut in the same transaction, consumed in the transaction that pays it. (I5) A decision holds at the

@@ -114,6 +114,8 @@ func (l *Ledger) Waiting(namespace, zone string) int {
 	return l.com.Waiting(l.mem.Layout.Zone(namespace, zone))
 }
 
+func (l *Ledger) Parked() int { return l.com.Parked() }
+
 // Locked reports whether the lock of a zone is taken.
 func (l *Ledger) Locked(namespace, zone string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)

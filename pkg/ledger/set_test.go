@@ -249,7 +249,8 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 	_, errs := inSet(t.Context(), s, set(20)...)
 	for _, err := range errs {
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd takes;") || !strings.Contains(err.Error(), "--max-txn-ops=512") {
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd takes;") ||
+			!strings.Contains(err.Error(), "--max-txn-ops=512") {
 			t.Fatal(joinErrors(errs))
 		}
 	}

@@ -133,7 +133,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/ledger/commit",
-		may: []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects",
+		may: []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/ledger/subrev",
 			"pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "clients, cascades and moves commit in one way, so it knows none of them",

@@ -77,6 +77,10 @@ type batch struct {
 	reads   int // writes that have read facts by themselves
 	closed  bool
 	raced   bool // its compares did not hold
+	// offset is where its operations begin in the transaction, and zoneAt where that on its zone stands behind, -1 for
+	// none.
+	offset, zoneAt int
+	journal        int // the octets of its steps
 	// deciding is the request that is being decided, and sent says that the transaction may have been carried out: a
 	// panic is answered by both.
 	deciding *request
@@ -619,84 +623,108 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	if len(b.members) == 0 {
 		return nil
 	}
-	com := b.com
-	var then, orelse []clientv3.Op
-	journal := 0
-	if b.set == nil || !b.set.isRefused() {
-		var err error
-		if then, journal, err = b.buildTransaction(ctx); err != nil {
-			b.answerAll(Answer{Err: err})
-			return nil
+	then, err := b.buildTransaction(ctx)
+	if err != nil {
+		b.answerAll(Answer{Err: err})
+		return nil
+	}
+	var o outcome
+	if b.isShared() {
+		o = b.sendShared(ctx, then)
+	} else {
+		var orelse []clientv3.Op
+		if b.try > 0 { // the first try will do, mostly
+			orelse = b.readCompared()
 		}
+		o = b.sendTransaction(b.paidContext(ctx), b.cmps, then, orelse)
 	}
-	proves := b.set != nil && (b.set.isRefused() || b.set.Writes[0].Dry) // what was decided, and puts nothing
-	if proves {
-		then = nil
-	}
-	if b.try > 0 { // the first try will do, mostly
-		orelse = b.readCompared()
-	}
+	return b.settleSent(ctx, o, then)
+}
+
+// sendTransaction sends what proves the batch, and those that it takes along, with what they put.
+func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
+	com := b.com
+	started := time.Now()
 	com.mem.Fault("before-commit")
 	com.mem.Stats.Transactions.Add(1)
-	started := time.Now()
 	b.sent = len(then) > 0
-	r, err := com.mem.Client.Txn(b.paidContext(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
-	trip := time.Since(started)
-	b.sent = b.sent && (err != nil || r.Succeeded)
-	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
-	case b.set != nil && (many || etcd.TooLarge(err)):
+	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
+	o := outcome{r: r, err: err, trip: time.Since(started)}
+	if isRefusedByEtcd(err) || err == nil && !r.Succeeded {
 		b.sent = false
-		operations := 0
-		if many {
-			operations = max(len(b.cmps), len(then))
-		}
-		b.answerAll(Answer{Err: b.set.tooLarge(operations)})
-		return nil
-	case (many || etcd.TooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
-		b.sent = false
-		if many {
-			com.mem.Narrow(max(len(b.cmps), len(then)))
-		} else {
-			b.bound = min(b.bound, b.octets) / 2
-		}
-		return b.requests()
-	case many:
-		b.sent = false
-		n := max(len(b.cmps), len(then))
-		if int64(n) <= com.mem.Ops.Load() && com.mem.Narrow(n) { // fewer facts may do, and else it is refused for them
-			return b.requests()
-		}
-		b.answerAll(Answer{Err: tooManyOperations(b.members[0].w, n)})
-		return nil
-	case etcd.TooLarge(err):
-		b.sent = false
-		octets := 0
-		for _, op := range then {
-			octets += len(op.KeyBytes()) + len(op.ValueBytes())
-		}
-		b.answerAll(Answer{Err: tooLong(b.members[0].w, octets)})
-		return nil
-	case err != nil:
-		b.dropFacts()
-		b.answerAll(Answer{Err: err, sent: b.sent})
-		return nil
 	}
-	com.mem.Fault("after-commit")
-	if !r.Succeeded {
-		com.mem.Stats.Conflicts.Add(1)
+	if err == nil {
+		com.mem.Fault("after-commit")
+		if !r.Succeeded {
+			com.mem.Stats.Conflicts.Add(1)
+		}
+	}
+	return o
+}
+
+// settleSent answers the requests of the batch that its transaction settles, and returns those that are to be decided
+// anew.
+func (b *batch) settleSent(ctx context.Context, o outcome, then []clientv3.Op) (again []*request) {
+	switch {
+	case o.err == nil && o.r.Succeeded:
+		b.com.latency.note(o.trip)
+		b.applyResult(o.r, o.trip)
+	case o.shared && !b.sent: // it commits by itself next
 		b.raced = true
-		if again = b.resolveConflicts(ctx, r); b.set != nil && len(again) < len(b.members) {
+		return b.requests()
+	case o.err == nil:
+		b.raced = true
+		b.keepApart()
+		if again = b.resolveConflicts(ctx, o.r); b.set != nil && len(again) < len(b.members) {
 			replyAll(again, Answer{behind: true})
 			return nil
 		}
 		return again
+	case isRefusedByEtcd(o.err):
+		return b.shrinkNext(o.err, then)
+	default:
+		if b.sent {
+			b.dropFacts()
+		}
+		b.answerAll(Answer{Err: o.err, sent: b.sent})
 	}
-	if proves {
-		b.answerAll(Answer{behind: true})
-		return nil
+	return nil
+}
+
+// isRefusedByEtcd reports whether etcd has refused a transaction before anything of it was done.
+func isRefusedByEtcd(err error) bool {
+	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
+}
+
+// shrinkNext makes the next batches smaller, after etcd has refused this one as too large. It answers a write that is
+// too large by itself, and a set, and returns what is to be decided anew.
+func (b *batch) shrinkNext(err error, then []clientv3.Op) (again []*request) {
+	most := max(len(b.cmps), len(then))
+	many := errors.Is(err, rpctypes.ErrTooManyOps)
+	octets := 0
+	for _, op := range then {
+		octets += len(op.KeyBytes()) + len(op.ValueBytes())
 	}
-	com.latency.note(trip)
-	b.applyResult(r, journal, trip)
+	switch {
+	case b.set != nil && many:
+		err = b.set.tooLarge(most)
+	case b.set != nil && etcd.TooLarge(err):
+		err = b.set.tooLarge(0)
+	case many && len(b.members) > 1:
+		b.com.mem.Narrow(most)
+		return b.requests()
+	case many:
+		if int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most) { // fewer facts may do, and else it is refused for them
+			return b.requests()
+		}
+		err = tooManyOperations(b.members[0].w, most)
+	case etcd.TooLarge(err) && len(b.members) > 1:
+		b.bound = min(b.bound, b.octets) / 2
+		return b.requests()
+	case etcd.TooLarge(err):
+		err = tooLong(b.members[0].w, octets)
+	}
+	b.answerAll(Answer{Err: err})
 	return nil
 }
 
@@ -718,10 +746,18 @@ func replyAll(requests []*request, a Answer) {
 	}
 }
 
-// buildTransaction makes the operations of the transaction. journal is the octets of the step that it writes. The
-// objects stand first, in order.
-func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journal int, err error) {
+// provesOnly reports whether what was decided is proved, and nothing of it put: a set with a refusal, or a dry run.
+func (b *batch) provesOnly() bool {
+	return b.set != nil && (b.set.isRefused() || b.set.Writes[0].Dry)
+}
+
+// buildTransaction makes the operations of the batch. The objects stand first, in order.
+func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, err error) {
 	com := b.com
+	b.zoneAt = -1
+	if b.set != nil && b.set.isRefused() {
+		return nil, nil
+	}
 	then = make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
 	own := ""
 	for i := range b.members {
@@ -734,8 +770,9 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journ
 		// A write that loses a race moves the zone's revision in any case, as all servers do that take turns there.
 		data, err := com.mem.Zones.Encode(ctx, b.head.Key, b.Base.DeepCopy())
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
+		b.zoneAt = len(then)
 		then = append(then, etcd.OpPut(b.head.Key, data))
 		b.object = b.Base
 	}
@@ -746,8 +783,9 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journ
 			com.placer.PlaceZone(b.object, c)
 			data, err := com.mem.Zones.Encode(ctx, key, b.object)
 			if err != nil {
-				return nil, 0, fmt.Errorf("encoding zone %s: %w", key, err)
+				return nil, fmt.Errorf("encoding zone %s: %w", key, err)
 			}
+			b.zoneAt = len(then)
 			then = append(then, etcd.OpPut(key, data))
 		}
 		if !c.Zone.Pending || c.Ended != nil {
@@ -755,7 +793,7 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journ
 				then = append(then, etcd.OpPut(key, value))
 				com.jr.Made.Put(key, value, tx)
 				if len(tx.Steps) > 0 {
-					journal = len(value)
+					b.journal = len(value)
 				}
 			}
 		}
@@ -767,7 +805,10 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journ
 			then = append(then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
 		}
 	}
-	return append(then, b.Puts.Ops()...), journal, nil
+	if b.provesOnly() {
+		return nil, nil
+	}
+	return append(then, b.Puts.Ops()...), nil
 }
 
 func (b *batch) comparesZone() bool {
@@ -801,20 +842,24 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 }
 
 // applyResult takes what the transaction made true into memory, and answers the requests.
-func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Duration) {
+func (b *batch) applyResult(r *clientv3.TxnResponse, trip time.Duration) {
 	com := b.com
+	if b.provesOnly() {
+		b.answerAll(Answer{behind: true})
+		return
+	}
 	if len(b.members) > 1 {
 		com.mem.Stats.Batches.Add(1)
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
-	b.applyLocked(r, journal, trip)
+	b.applyLocked(r, trip)
 	if b.held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
 }
 
 // applyLocked is applyResult under Memory.Mu.
-func (b *batch) applyLocked(r *clientv3.TxnResponse, journal int, trip time.Duration) {
+func (b *batch) applyLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	com, rev := b.com, r.Header.Revision
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -825,8 +870,12 @@ func (b *batch) applyLocked(r *clientv3.TxnResponse, journal int, trip time.Dura
 			h.asked = 0
 		}
 	}
-	b.rememberResult(rev, journal)
-	next := 0 // of the responses, in which the objects stand first
+	zoneRev := rev
+	if b.zoneAt >= 0 && len(r.Responses) > 0 {
+		zoneRev = etcd.VersionAt(r, b.offset+b.zoneAt)
+	}
+	b.rememberResult(rev, zoneRev)
+	next := b.offset // of the responses, in which the objects of a batch stand first
 	for i := range b.members {
 		m := &b.members[i]
 		if m.refusal != nil {
@@ -865,14 +914,14 @@ func (b *batch) answerOvertaken(waiting []*request) []*request {
 	})
 }
 
-// rememberResult takes what the transaction at rev made true of the zone and of names into memory. The caller holds
-// Memory.Mu.
-func (b *batch) rememberResult(rev int64, journal int) {
+// rememberResult takes what the transaction at rev made true of the zone, whose version is zoneRev, and of names into
+// memory. The caller holds Memory.Mu.
+func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
-		if journal > 0 {
-			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), journal)
+		if b.journal > 0 {
+			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
 		if !slices.ContainsFunc(b.members, func(m member) bool { return m.w.Item != nil }) {
 			for i := range b.steps.Steps { // what cascades take away, a round finds
@@ -883,12 +932,12 @@ func (b *batch) rememberResult(rev int64, journal int) {
 			if c.Gone {
 				com.mem.Absent(h.Head, rev)
 			} else {
-				b.advanceHead(h.Head, c.Zone, rev)
+				b.advanceHead(h.Head, c.Zone, zoneRev)
 			}
 		}
 	} else if b.object != nil && b.head.Mod == b.Mod { // it moved as it is
 		b.object = b.Base.DeepCopy()
-		b.head.Object, b.head.Mod = b.object, rev
+		b.head.Object, b.head.Mod = b.object, zoneRev
 	}
 	for k, v := range b.Facts {
 		delete(b.Read, k)
@@ -1092,12 +1141,17 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// paidContext returns the context of a batch. Each namespace pays for its objects, and an equal share of what all of
-// them write together. Refusals pay where nothing is written.
+// paidContext returns the context of a batch that is alone.
 func (b *batch) paidContext(ctx context.Context) context.Context {
 	if len(b.members) == 1 {
 		return b.members[0].w.paidIn(ctx)
 	}
+	return etcd.PaidBy(ctx, b.payers()...)
+}
+
+// payers are those of a batch. Each namespace pays for its objects, and an equal share of what all of them write
+// together. Refusals pay where nothing is written.
+func (b *batch) payers() []etcd.Payer {
 	all := make([]etcd.Payer, 0, len(b.members))
 	for i := range b.members {
 		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
@@ -1106,5 +1160,5 @@ func (b *batch) paidContext(ctx context.Context) context.Context {
 			all = append(all, by)
 		}
 	}
-	return etcd.PaidBy(ctx, all...)
+	return all
 }

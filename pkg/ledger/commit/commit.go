@@ -44,6 +44,7 @@ type Committer struct {
 
 	// Memory.Mu guards both. works are outbox items that this process has yet to carry out.
 	queues map[string]*queue // by zone key
+	gate   gate
 	works  map[string]bool
 }
 

@@ -10,3 +10,10 @@ func (com *Committer) Waiting(zone string) int {
 	defer com.mem.Mu.Unlock()
 	return len(com.queueAt(zone).waiting)
 }
+
+// Parked is how many batches wait for a place in a transaction.
+func (com *Committer) Parked() int {
+	com.gate.mu.Lock()
+	defer com.gate.mu.Unlock()
+	return len(com.gate.parked)
+}

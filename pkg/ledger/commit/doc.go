@@ -3,7 +3,7 @@
 
 // Package commit makes decisions true: a write (commit.go) waits in the queue of its zone (queue.go), is decided
 // there with others, each on what those before it leave, and goes into one transaction with them (batch.go). A change
-// set is a batch of which all goes in or nothing (set.go).
+// set is a batch of which all goes in or nothing (set.go). Batches of several zones share a transaction (together.go).
 //
 // The life of a write. It is *made* by the door or the outbox with what it asks the law and what it puts (Write). It
 // *waits* in the queue of a zone, holding nothing. It is *decided* in a batch: taken in, a refusal too, which the
@@ -16,10 +16,11 @@
 // Promises. (1) I1 to I3 and I5 of package ledger. (2) One batch of a process is under way at a zone at a time. (3) A
 // write that its caller has left is left out, or the caller is told that it may stand. (4) Each write pays for its
 // own octets, and for a share of those that the batch writes once (etcd.PaidBy). (5) A panic is the answer to the write
-// that it came of (Recover): locks are given up, and the other writes of its batch are decided anew.
+// that it came of (Recover): locks are given up, and the other writes of its batch are decided anew. (6) No batch fails
+// for another one that shares its transaction, nor waits for facts that another one reads.
 //
 // It does not know what a plan means, nor the clients and cascades that make writes; what a write owes
 // elsewhere it puts into the outbox, and carries nothing of it out.
 //
-// Read first: commit.go, then queue.go and batch.go, then set.go.
+// Read first: commit.go, then queue.go and batch.go, then together.go and set.go.
 package commit

@@ -43,10 +43,12 @@ const (
 // queue is the queue of a zone.
 type queue struct {
 	*facts.Head
-	sem chan struct{} // the lock of the zone, and of read
+	sem chan struct{} // the lock of the zone, and of read and apart
 
 	// read has the withdrawals that were read last for writes here (facts.Overlay.Read).
 	read map[law.Key]facts.Read
+	// apart is the time until which its batches commit by themselves (together.go).
+	apart time.Time
 
 	// Memory.Mu guards the rest. waiting are the writes that wait here. committing says that a committer takes them.
 	waiting    []*request

@@ -85,3 +85,18 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 		t.Errorf("%d zones are known", known)
 	}
 }
+
+// A namespace whose zones have many batches parked does not keep those of another one from the next transaction.
+func TestParkBatch_sharesPlacesBetweenNamespaces(t *testing.T) {
+	g := &gate{}
+	var order []string
+	for _, payer := range []string{"many", "many", "many", "few", "many", "few", "one"} {
+		g.parkBatch(&parked{payer: payer})
+	}
+	for _, p := range g.parked {
+		order = append(order, p.payer)
+	}
+	if got, want := fmt.Sprint(order), "[many few one many few many many]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

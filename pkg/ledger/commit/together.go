@@ -1,0 +1,267 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+)
+
+// Batches of several zones share a transaction where they meet, since what etcd does for a transaction costs more than
+// what it does for its keys. A few transactions are under way at a time. A batch that is decided and finds all of
+// these places taken is parked, and the next transaction takes it along.
+//
+// When a shared transaction fails, each of its batches is decided anew and commits by itself, so that only that one
+// fails again which was the reason. The zone of that one commits by itself for a while.
+
+const (
+	// places are the shared transactions under way at a time, where etcd commits at once, and one more for each
+	// placeEach that a commit takes: a place is free again after about that time.
+	places    = 2
+	placeEach = time.Millisecond
+	// apart is the time for which a zone commits by itself after its batch has failed by itself.
+	apart = time.Second
+)
+
+// gate gives batches their places in transactions.
+type gate struct {
+	mu     sync.Mutex
+	taken  int
+	parked []*parked
+}
+
+// parked is a decided batch that waits for a place, or is taken along.
+type parked struct {
+	b     *batch
+	then  []clientv3.Op
+	payer string
+	// turn is closed when the batch has a place, or when the transaction that took it along is over. went says which,
+	// and outcome what became of that transaction; nil: the goroutine that sent it has panicked.
+	turn    chan struct{}
+	went    bool
+	outcome *outcome
+	// beyond are the compares of keys that may be another zone's, and visible the keys that it puts of which that may
+	// be said.
+	beyond  []clientv3.Cmp
+	visible []string
+}
+
+// outcome is what became of a transaction: a response, or an error. shared says that it was of several batches.
+type outcome struct {
+	r      *clientv3.TxnResponse
+	err    error
+	trip   time.Duration
+	shared bool
+}
+
+var errLeftBehind = errors.New("the batch that took this one along ended in a panic")
+
+// isShared reports whether the batch may share its transaction. It changes Records of one zone by writes of clients,
+// and nothing has failed there lately. An item of a cascade may be put for other zones, too.
+func (b *batch) isShared() bool {
+	return b.head != nil && b.Zone != nil && b.set == nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
+		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
+		!slices.ContainsFunc(b.members, func(m member) bool { return m.w.Item != nil })
+}
+
+// lookBeyond notes what the batch compares and puts beside the keys of its own zone and its Records.
+func (p *parked) lookBeyond() {
+	b, w := p.b, p.b.members[0].w
+	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
+	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
+	for _, c := range b.cmps {
+		if key := string(c.KeyBytes()); key != b.head.Key && !isOwn(key) {
+			p.beyond = append(p.beyond, c)
+		}
+	}
+	for i := range p.then {
+		if key := string(p.then[i].KeyBytes()); !isOwn(key) {
+			p.visible = append(p.visible, key)
+		}
+	}
+}
+
+// restsOn reports whether a decision of the batch rests on what another one writes. All compares of a transaction are
+// made before its puts, so it takes no two batches of which one rests on the other: else both might rest on what the
+// other one takes away.
+func (p *parked) restsOn(other *parked) bool {
+	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
+		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
+		return slices.ContainsFunc(other.visible, func(put string) bool { return put == key || put > key && put < end })
+	})
+}
+
+// keepApart has the zone commit by itself for a while, since its batch has failed.
+func (b *batch) keepApart() {
+	if b.head != nil {
+		b.head.apart = time.Now().Add(apart)
+	}
+}
+
+// sendShared sends the batch with others, or has another one take it along.
+func (b *batch) sendShared(ctx context.Context, then []clientv3.Op) outcome {
+	g, p := &b.com.gate, &parked{b: b, then: then, turn: make(chan struct{})}
+	if err := g.awaitPlace(ctx, p); err != nil {
+		return outcome{err: err}
+	}
+	switch {
+	case p.outcome != nil:
+		return *p.outcome
+	case p.went && b.sent:
+		panic(errLeftBehind)
+	case p.went:
+		return outcome{err: errLeftBehind, shared: true}
+	}
+	defer g.leavePlace()
+	all := g.takeParked(p)
+	if len(all) == 1 {
+		return b.sendTransaction(b.paidContext(ctx), b.cmps, then, nil)
+	}
+	defer func() {
+		for _, x := range all[1:] {
+			close(x.turn)
+		}
+	}()
+	return sendTogether(ctx, all)
+}
+
+// sendTogether sends the batches as one transaction, whose time is that of no caller.
+func sendTogether(ctx context.Context, all []*parked) outcome {
+	var cmps []clientv3.Cmp
+	var then []clientv3.Op
+	var payers []etcd.Payer
+	for _, p := range all {
+		p.b.offset = len(then)
+		cmps, then, payers = append(cmps, p.b.cmps...), append(then, p.then...), append(payers, p.b.payers()...)
+	}
+	ctx, cancel := context.WithTimeout(etcd.PaidBy(context.WithoutCancel(ctx), payers...), batchTimeout)
+	defer cancel()
+	first := all[0].b
+	defer func() {
+		for _, p := range all[1:] { // after a panic, too
+			p.b.sent = first.sent
+		}
+	}()
+	o := first.sendTransaction(ctx, cmps, then, nil)
+	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
+		first.com.mem.Narrow(max(len(cmps), len(then)))
+	}
+	for _, p := range all[1:] {
+		p.outcome = &o
+	}
+	return o
+}
+
+// takePlace takes one of so many places, if there is one. Else it parks the batch, unless that is nil.
+func (g *gate) takePlace(p *parked, most int) (ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if ok = g.taken < most; ok {
+		g.taken++
+	} else if p != nil {
+		g.parkBatch(p)
+	}
+	return ok
+}
+
+// awaitPlace returns when the batch has a place, or was taken along.
+func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
+	most := places + int(p.b.com.latency.least()/placeEach)
+	if g.takePlace(nil, most) {
+		return nil
+	}
+	p.lookBeyond()
+	p.payer = p.b.members[0].w.payerOf().Namespace
+	if g.takePlace(p, most) {
+		return nil
+	}
+	select {
+	case <-p.turn:
+		return nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	i := slices.Index(g.parked, p)
+	if i >= 0 {
+		g.parked = slices.Delete(g.parked, i, i+1)
+	}
+	g.mu.Unlock()
+	if i >= 0 {
+		return ctx.Err()
+	}
+	<-p.turn // it has a place, or is being carried out
+	return nil
+}
+
+// parkBatch parks a batch behind at most one more of each other namespace than there are of its own, so that a
+// namespace with many zones does not keep the others from the next transaction. The caller holds g.mu.
+func (g *gate) parkBatch(p *parked) {
+	own := 0
+	for _, x := range g.parked {
+		if x.payer == p.payer {
+			own++
+		}
+	}
+	before := map[string]int{}
+	at := slices.IndexFunc(g.parked, func(x *parked) bool {
+		before[x.payer]++
+		return before[x.payer] > own+1
+	})
+	if at < 0 {
+		at = len(g.parked)
+	}
+	g.parked = slices.Insert(g.parked, at, p)
+}
+
+// leavePlace gives the place to the first batch that is parked.
+func (g *gate) leavePlace() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.parked) == 0 {
+		g.taken--
+		return
+	}
+	close(g.parked[0].turn)
+	g.parked = slices.Delete(g.parked, 0, 1)
+}
+
+// takeParked returns the batch that has the place, and those that are parked and fit into its transaction, in order.
+func (g *gate) takeParked(first *parked) []*parked {
+	b, all := first.b, []*parked{first}
+	g.mu.Lock()
+	lone := len(g.parked) == 0
+	g.mu.Unlock()
+	if lone {
+		return all
+	}
+	if first.payer == "" { // it had its place at once
+		first.lookBeyond()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	most := int(b.com.mem.Ops.Load())
+	compares, puts, octets, objects := len(b.cmps), len(first.then), b.octets, b.writes
+	full := false
+	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
+		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.then), octets+p.b.octets, objects+p.b.writes
+		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
+		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.restsOn(x) || x.restsOn(p) }) {
+			return false
+		}
+		p.went = true
+		all = append(all, p)
+		return true
+	})
+	return all
+}
