@@ -18,13 +18,18 @@ const (
 
 func validateConditions(list []metav1.Condition, path *field.Path) field.ErrorList {
 	errs := metavalidation.ValidateConditions(list, path)
-	if len(list) > maxConditions {
-		errs = append(errs, field.TooMany(path, len(list), maxConditions))
+	return append(errs, validateEach(list, maxConditions, path, func(c metav1.Condition, at *field.Path) field.ErrorList {
+		return validateMessage(c.Message, at.Child("message"))
+	})...)
+}
+
+func validateMessage(text string, path *field.Path) field.ErrorList {
+	return validateLength(text, maxMessage, path)
+}
+
+func validateLength(text string, most int, path *field.Path) field.ErrorList {
+	if len(text) <= most {
+		return nil
 	}
-	for i := range list {
-		if len(list[i].Message) > maxMessage {
-			errs = append(errs, field.TooLong(path.Index(i).Child("message"), "", maxMessage))
-		}
-	}
-	return errs
+	return field.ErrorList{field.TooLong(path, "", most)}
 }

@@ -47,33 +47,20 @@ func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	if before != nil {
 		was = sizesOf(&before.ObjectMeta, &before.Spec, &before.Status)
 	}
-	if errs := validateOctets(specPath, "spec", is.spec, was.spec, MaxDelegationOctets/2, splitDelegation); errs != nil {
-		return errs
-	}
-	return validateSize("Delegation", is, was, MaxDelegationOctets, splitDelegation)
+	return validateSpecAndSize("Delegation", is, was, MaxDelegationOctets/2, MaxDelegationOctets, splitDelegation)
 }
 
 func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 	spec := &delegation.Spec
 	errs := validateReleaseNow(delegation)
-	path := specPath.Child("zoneRef", "name")
-	if spec.ZoneRef.Name == "" {
-		errs = append(errs, field.Required(path, "the metadata.name of a Zone in the namespace of the Delegation"))
-	} else {
-		for _, message := range apivalidation.NameIsDNSSubdomain(spec.ZoneRef.Name, false) {
-			errs = append(errs, field.Invalid(path, cut(spec.ZoneRef.Name), message))
-		}
-	}
-	path = specPath.Child("namespaces")
-	switch n := len(spec.Namespaces); {
-	case n == 0:
+	errs = append(errs, validateObjectName(spec.ZoneRef.Name, "the metadata.name of a Zone in the namespace of the Delegation",
+		specPath.Child("zoneRef", "name"))...)
+	path := specPath.Child("namespaces")
+	if len(spec.Namespaces) == 0 {
 		errs = append(errs, field.Required(path, "name the namespaces that the rule is for; a rule for every namespace is an element of "+
 			"spec.delegations of the Zone (S4.2)"))
-	case n > MaxDelegationNamespaces:
-		errs = append(errs, field.TooMany(path, n, MaxDelegationNamespaces))
-	default:
-		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
 	}
+	errs = append(errs, validateNamespaces(spec.Namespaces, MaxDelegationNamespaces, path)...)
 	errs = append(errs, validateAllowed(spec.Records, spec.Zones, spec.DS, specPath)...)
 	for i := range spec.Records {
 		if spec.Records[i].Shared {

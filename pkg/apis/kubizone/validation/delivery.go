@@ -71,9 +71,8 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 			"64 hexadecimal digits"))
 	}
 	if status.FQDN != "" {
-		if _, err := name.Parse(status.FQDN); err != nil {
-			errs = append(errs, field.Invalid(path.Child("fqdn"), cut(status.FQDN), err.Error()))
-		}
+		_, err := name.Parse(status.FQDN)
+		errs = append(errs, rejectError(status.FQDN, err, path.Child("fqdn"))...)
 	}
 	errs = append(errs, validateMessage(status.Target, path.Child("target"))...)
 	if status.Intent != nil {
@@ -81,15 +80,11 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	}
 	errs = append(errs, validateMessage(status.Holder, path.Child("holder"))...)
 	errs = append(errs, validateRRsetNames(status.Drift, path.Child("drift"))...)
-	if len(status.LastVerifyRequest) > MaxVerifyRequest {
-		errs = append(errs, field.TooLong(path.Child("lastVerifyRequest"), "", MaxVerifyRequest))
-	}
+	errs = append(errs, validateLength(status.LastVerifyRequest, MaxVerifyRequest, path.Child("lastVerifyRequest"))...)
 	errs = append(errs, validateDeliveryServers(status.Servers, path.Child("servers"))...)
 	if status.Error != nil {
 		at := path.Child("error")
-		if len(status.Error.Code) > maxCode {
-			errs = append(errs, field.TooLong(at.Child("code"), "", maxCode))
-		}
+		errs = append(errs, validateLength(status.Error.Code, maxCode, at.Child("code"))...)
 		errs = append(errs, validateMessage(status.Error.Reason, at.Child("reason"))...)
 		if status.Error.Message == "" {
 			errs = append(errs, field.Required(at.Child("message"), "what happened and the next step"))
@@ -115,26 +110,14 @@ func validateIntent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.Err
 }
 
 func validateRRsetNames(listed []string, path *field.Path) field.ErrorList {
-	if n := len(listed); n > maxIntentRRsets {
-		return field.ErrorList{field.TooMany(path, n, maxIntentRRsets)}
-	}
-	var errs field.ErrorList
-	for i, text := range listed {
-		if len(text) > maxRRsetText {
-			errs = append(errs, field.TooLong(path.Index(i), "", maxRRsetText))
-		}
-	}
-	return errs
+	return validateEach(listed, maxIntentRRsets, path, func(text string, at *field.Path) field.ErrorList {
+		return validateLength(text, maxRRsetText, at)
+	})
 }
 
 func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path) field.ErrorList {
-	if n := len(servers); n > maxDeliveryServers {
-		return field.ErrorList{field.TooMany(path, n, maxDeliveryServers)}
-	}
-	var errs field.ErrorList
 	seen := map[string]bool{}
-	for i := range servers {
-		server, at := &servers[i], path.Index(i)
+	return validateEach(servers, maxDeliveryServers, path, func(server v1alpha1.DeliveryServer, at *field.Path) (errs field.ErrorList) {
 		switch {
 		case server.Name == "":
 			errs = append(errs, field.Required(at.Child("name"), "what the class calls the server"))
@@ -146,9 +129,8 @@ func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path
 		errs = append(errs, validateConfirmedSerial(server.Serial, at.Child("serial"))...)
 		errs = append(errs, validateChoice(server.State, at.Child("state"), v1alpha1.ServerCurrent, v1alpha1.ServerBehind,
 			v1alpha1.ServerAhead, v1alpha1.ServerFailed)...)
-		errs = append(errs, validateMessage(server.Message, at.Child("message"))...)
-	}
-	return errs
+		return append(errs, validateMessage(server.Message, at.Child("message"))...)
+	})
 }
 
 func validateConfirmedSerial(serial int64, path *field.Path) field.ErrorList {

@@ -6,6 +6,7 @@ package validation
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -62,10 +64,8 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 			fmt.Sprintf("is immutable, and was %s: zones that came in one way do not leave in another; make a further class, "+
 				"and have the zones name that (S11.15)", class.ModeOf(was))))
 	}
-	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets), func() field.ErrorList {
-		return validateDNSClass(before,
-			inlineSecrets)
-	})...)
+	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets),
+		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
 // DNSClassStatusUpdate validates the status that a controller wrote.
@@ -74,11 +74,9 @@ func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	status := field.NewPath("status")
 	if health := after.Status.Health; health != nil {
 		path := status.Child("health")
-		switch health.Status {
-		case v1alpha1.HealthStatusHealthy, v1alpha1.HealthStatusUnhealthy, v1alpha1.HealthStatusUnknown:
-		default:
-			errs = append(errs, field.NotSupported(path.Child("status"), health.Status,
-				[]v1alpha1.HealthStatus{v1alpha1.HealthStatusHealthy, v1alpha1.HealthStatusUnhealthy, v1alpha1.HealthStatusUnknown}))
+		known := []v1alpha1.HealthStatus{v1alpha1.HealthStatusHealthy, v1alpha1.HealthStatusUnhealthy, v1alpha1.HealthStatusUnknown}
+		if !slices.Contains(known, health.Status) {
+			errs = append(errs, field.NotSupported(path.Child("status"), health.Status, known))
 		}
 		errs = append(errs, validateMessage(health.Message, path.Child("message"))...)
 	}
@@ -162,36 +160,30 @@ func validateNamespaceSelection(namespaces *v1alpha1.NamespaceSelection) field.E
 	if namespaces == nil {
 		return nil
 	}
-	path := specPath.Child("namespaces")
-	var errs field.ErrorList
-	if n := len(namespaces.Names); n > MaxClassNamespaces {
-		errs = append(errs, field.TooMany(path.Child("names"), n, MaxClassNamespaces))
-	} else {
-		errs = append(errs, validateNamespaces(namespaces.Names, path.Child("names"))...)
-	}
-	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{},
-		path.Child("selector"))...)
+	return validateSelection(namespaces.Names, namespaces.Selector, specPath.Child("namespaces"))
+}
+
+// validateSelection judges a choice of namespaces, by their names and by their labels.
+func validateSelection(names []string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
+	errs := validateNamespaces(names, MaxClassNamespaces, path.Child("names"))
+	return append(errs, validateSelector(selector, path.Child("selector"))...)
+}
+
+func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
+	return metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, path)
 }
 
 // validateViews judges the views that a class delivers (S1.9).
 func validateViews(of []string) field.ErrorList {
-	path := specPath.Child("views")
-	if n := len(of); n > MaxClassViews {
-		return field.ErrorList{field.TooMany(path, n, MaxClassViews)}
-	}
-	var errs field.ErrorList
-	for i, text := range of {
-		if slices.Contains(of[:i], text) {
-			errs = append(errs, field.Duplicate(path.Index(i), text))
-		}
+	return validateSet(of, MaxClassViews, specPath.Child("views"), func(text string, at *field.Path) (errs field.ErrorList) {
 		if text == "" || text == class.EveryView {
-			continue
+			return nil
 		}
 		for _, message := range utilvalidation.IsDNS1123Label(text) {
-			errs = append(errs, field.Invalid(path.Index(i), cut(text), message+`; "" is the default view, "*" is every view`))
+			errs = append(errs, field.Invalid(at, cut(text), message+`; "" is the default view, "*" is every view`))
 		}
-	}
-	return errs
+		return errs
+	})
 }
 
 func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
@@ -203,29 +195,17 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
-	if n := len(transfer.Secondaries); n > MaxServers {
-		errs = append(errs, field.TooMany(servers, n, MaxServers))
-	} else {
-		seen := map[netip.AddrPort]bool{}
-		for i := range transfer.Secondaries {
-			server, at := &transfer.Secondaries[i], servers.Index(i)
-			errs = append(errs, validateServerAddress(server.Address, seen, at.Child("address"))...)
-			if server.TSIGSecretRef != nil {
-				errs = append(errs, validateSecretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
-			}
-			errs = append(errs, validateChoice(server.Catalog, at.Child("catalog"), v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore)...)
-			errs = append(errs, validateSigner(server, transfer.Secondaries, at)...)
+	seen := map[netip.AddrPort]bool{}
+	judge := func(server v1alpha1.Secondary, at *field.Path) field.ErrorList {
+		errs := validateServerAddress(server.Address, seen, at.Child("address"))
+		if server.TSIGSecretRef != nil {
+			errs = append(errs, validateSecretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
 		}
+		errs = append(errs, validateChoice(server.Catalog, at.Child("catalog"), v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore)...)
+		return append(errs, validateSigner(server, transfer.Secondaries, at)...)
 	}
-	notified := path.Child("alsoNotify")
-	if n := len(transfer.AlsoNotify); n > MaxServers {
-		errs = append(errs, field.TooMany(notified, n, MaxServers))
-	} else {
-		seen := map[netip.AddrPort]bool{}
-		for i, text := range transfer.AlsoNotify {
-			errs = append(errs, validateServerAddress(text, seen, notified.Index(i))...)
-		}
-	}
+	errs = append(errs, validateEach(transfer.Secondaries, MaxServers, servers, judge)...)
+	errs = append(errs, validateServerAddresses(transfer.AlsoNotify, MaxServers, path.Child("alsoNotify"))...)
 	if transfer.TSIGSecretRef != nil {
 		errs = append(errs, validateSecretRef(*transfer.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 	}
@@ -236,7 +216,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 }
 
 // validateSigner judges from which secondary a server has its zones signed.
-func validateSigner(server *v1alpha1.Secondary, all []v1alpha1.Secondary, path *field.Path) field.ErrorList {
+func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *field.Path) field.ErrorList {
 	at := path.Child("signer")
 	switch {
 	case server.Signer == "":
@@ -266,22 +246,18 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 		} else {
 			errs = append(errs, validateNamespace(ref.Namespace, at.Child("namespace"))...)
 		}
-		if ref.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), "the metadata.name of the Bind9Cluster"))
-		} else {
-			errs = append(errs, validateObjectName(ref.Name, at.Child("name"))...)
-		}
+		errs = append(errs, validateObjectName(ref.Name, "the metadata.name of the Bind9Cluster", at.Child("name"))...)
 	}
-	at := path.Child("instancesFrom")
-	if n := len(servers.InstancesFrom); n > maxInstanceSelections {
-		return append(errs, field.TooMany(at, n, maxInstanceSelections))
-	}
-	for i := range servers.InstancesFrom {
-		from, at := &servers.InstancesFrom[i], at.Index(i)
-		errs = append(errs, metavalidation.ValidateLabelSelector(&from.Selector, metavalidation.LabelSelectorValidationOptions{},
-			at.Child("selector"))...)
-		errs = append(errs, validateInstanceNamespaces(from.Namespaces, at.Child("namespaces"))...)
-	}
+	errs = append(errs, validateEach(servers.InstancesFrom, maxInstanceSelections, path.Child("instancesFrom"),
+		func(from v1alpha1.Bind9InstanceSelection, at *field.Path) field.ErrorList {
+			errs := validateSelector(&from.Selector, at.Child("selector"))
+			at = at.Child("namespaces")
+			if len(from.Namespaces) == 0 {
+				errs = append(errs, field.Required(at, "the names of the namespaces of the instances: a server of the class gets all "+
+					"of its zones, and a team may give an instance of its own any label (S11.13)"))
+			}
+			return append(errs, validateNamespaces(from.Namespaces, maxInstanceNamespaces, at)...)
+		})...)
 	if unknown := validateChoice(servers.Mode, path.Child("mode"), v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer,
 		v1alpha1.Bind9ModeUpdate); len(unknown) > 0 {
 		return append(errs, unknown...)
@@ -309,33 +285,8 @@ func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field
 	case servers.Mode == v1alpha1.Bind9ModeTransfer && n == 0:
 		return append(errs, field.Required(primaries, "the addresses of the hidden primary as the servers reach it, "+
 			"as 192.0.2.1 or 192.0.2.1:5353 (S11.15)"))
-	case n > maxPrimaries:
-		return append(errs, field.TooMany(primaries, n, maxPrimaries))
 	}
-	seen := map[netip.AddrPort]bool{}
-	for i, text := range servers.Primaries {
-		errs = append(errs, validateServerAddress(text, seen, primaries.Index(i))...)
-	}
-	return errs
-}
-
-func validateInstanceNamespaces(namespaces []string, path *field.Path) field.ErrorList {
-	switch n := len(namespaces); {
-	case n == 0:
-		return field.ErrorList{field.Required(path, "the names of the namespaces of the instances: "+
-			"a server of the class gets all of its zones, and a team may give an instance of its own any label (S11.13)")}
-	case n > maxInstanceNamespaces:
-		return field.ErrorList{field.TooMany(path, n, maxInstanceNamespaces)}
-	}
-	var errs field.ErrorList
-	for i, namespace := range namespaces {
-		if slices.Contains(namespaces[:i], namespace) {
-			errs = append(errs, field.Duplicate(path.Index(i), namespace))
-			continue
-		}
-		errs = append(errs, validateNamespace(namespace, path.Index(i))...)
-	}
-	return errs
+	return append(errs, validateServerAddresses(servers.Primaries, maxPrimaries, primaries)...)
 }
 
 func validateCatalogZone(text string, path *field.Path) field.ErrorList {
@@ -344,14 +295,18 @@ func validateCatalogZone(text string, path *field.Path) field.ErrorList {
 			cut(text+".")))}
 	}
 	fqdn, err := name.Parse(text)
-	switch {
-	case err != nil:
-		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
-	case fqdn == name.Root, fqdn.IsWildcard():
-		return field.ErrorList{field.Invalid(path, text, "cannot be the name of a zone of its own: write one below a domain of yours, "+
-			"as catalog.example.org. (RFC 9432 §4)")}
+	if err == nil && (fqdn == name.Root || fqdn.IsWildcard()) {
+		err = errors.New("cannot be the name of a zone of its own: write one below a domain of yours, " +
+			"as catalog.example.org. (RFC 9432 §4)")
 	}
-	return nil
+	return rejectError(text, err, path)
+}
+
+func validateServerAddresses(list []string, most int, path *field.Path) field.ErrorList {
+	seen := map[netip.AddrPort]bool{}
+	return validateEach(list, most, path, func(text string, at *field.Path) field.ErrorList {
+		return validateServerAddress(text, seen, at)
+	})
 }
 
 // validateServerAddress judges an IP address with or without a port. seen has those that stand before it in the list,
@@ -476,12 +431,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, so there is no TLS: write https, "+
 				"or leave this out"))
 		}
-		if len(tls.CABundle) > 0 {
-			if wrong := checkCABundle(tls.CABundle); wrong != "" {
-				// The bundle itself says nothing to a reader, and can be long.
-				errs = append(errs, field.Invalid(at.Child("caBundle"), fmt.Sprintf("%d bytes", len(tls.CABundle)), wrong))
-			}
-		}
+		errs = append(errs, validateCABundle(tls.CABundle, at.Child("caBundle"))...)
 		if tls.ClientSecretRef != nil {
 			errs = append(errs, validateSecretRef(*tls.ClientSecretRef, at.Child("clientSecretRef"))...)
 		}
@@ -557,6 +507,14 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
+// validateCABundle judges PEM certificates; none is fine. The bundle itself says nothing to a reader, and can be long.
+func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
+	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
+		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
+	}
+	return nil
+}
+
 // checkCABundle says what is wrong with PEM certificates.
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
@@ -586,14 +544,7 @@ func checkCABundle(bundle []byte) string {
 }
 
 func validateSecretRef(ref v1alpha1.SecretReference, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if ref.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the Secret"))
-	} else {
-		for _, wrong := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
-			errs = append(errs, field.Invalid(path.Child("name"), cut(ref.Name), wrong))
-		}
-	}
+	errs := validateObjectName(ref.Name, "the metadata.name of the Secret", path.Child("name"))
 	if ref.Namespace == "" {
 		return append(errs, field.Required(path.Child("namespace"), "the namespace of the Secret: a class has none of its own"))
 	}
@@ -602,13 +553,14 @@ func validateSecretRef(ref v1alpha1.SecretReference, path *field.Path) field.Err
 
 func validateSecretKeyRef(ref v1alpha1.SecretKeyReference, path *field.Path) field.ErrorList {
 	errs := validateSecretRef(v1alpha1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, path)
-	if ref.Key == "" {
-		return append(errs, field.Required(path.Child("key"), "the key of the value in the Secret's data"))
+	return append(errs, validateDataKey(ref.Key, "value", path.Child("key"))...)
+}
+
+func validateDataKey(key, of string, path *field.Path) field.ErrorList {
+	if key == "" {
+		return field.ErrorList{field.Required(path, "the key of the "+of+" in the Secret's data")}
 	}
-	for _, wrong := range utilvalidation.IsConfigMapKey(ref.Key) {
-		errs = append(errs, field.Invalid(path.Child("key"), cut(ref.Key), wrong))
-	}
-	return errs
+	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
 // validateChoice judges a value that is one of a few. Absent is fine: it has a default.
@@ -625,13 +577,6 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
-}
-
-func validateMessage(text string, path *field.Path) field.ErrorList {
-	if len(text) <= maxMessage {
-		return nil
-	}
-	return field.ErrorList{field.TooLong(path, "", maxMessage)}
 }
 
 // DNSClassWarnings says what is legal in a DNSClass but most likely not meant.

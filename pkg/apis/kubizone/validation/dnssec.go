@@ -60,9 +60,7 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving,
 		v1alpha1.DNSSECSigned,
 		v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring, v1alpha1.DNSSECReturning)...)
-	if len(dnssec.Message) > maxMessage {
-		errs = append(errs, field.TooLong(path.Child("message"), "", maxMessage))
-	}
+	errs = append(errs, validateMessage(dnssec.Message, path.Child("message"))...)
 	if dnssec.Policy != "" {
 		errs = append(errs, validatePolicyName(dnssec.Policy, path.Child("policy"))...)
 	}
@@ -77,13 +75,8 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 
 // validateDS judges the DS records of a zone.
 func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorList {
-	if len(list) > MaxDS {
-		return field.ErrorList{field.TooMany(path, len(list), MaxDS)}
-	}
-	var errs field.ErrorList
 	seen := map[v1alpha1.DelegationSigner]bool{}
-	for i, ds := range list {
-		path := path.Index(i)
+	return validateEach(list, MaxDS, path, func(ds v1alpha1.DelegationSigner, path *field.Path) (errs field.ErrorList) {
 		if ds.KeyTag < 0 || ds.KeyTag > 65535 {
 			errs = append(errs, field.Invalid(path.Child("keyTag"), ds.KeyTag, "must be from 0 to 65535 (RFC 4034 §5.1.1)"))
 		}
@@ -107,6 +100,6 @@ func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorL
 			errs = append(errs, field.Duplicate(path, ds.Digest))
 		}
 		seen[ds] = true
-	}
-	return errs
+		return errs
+	})
 }

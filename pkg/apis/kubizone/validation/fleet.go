@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -29,16 +28,15 @@ const (
 	// MaxServersOfRole is the most servers of one role of a cluster.
 	MaxServersOfRole = 100
 
-	maxTolerations    = 32
-	maxLabels         = 32
-	maxSourceRanges   = 256
-	maxPullSecrets    = 10
-	minRotation       = time.Hour
-	maxRotation       = 365 * 24 * time.Hour
-	maxRepository     = 255
-	splitFleet        = "name fewer addresses, or write prefixes"
-	longestSuffix     = "-secondary-99" // of the instances of a cluster
-	fleetNamespaceMax = MaxClassNamespaces
+	maxTolerations  = 32
+	maxLabels       = 32
+	maxSourceRanges = 256
+	maxPullSecrets  = 10
+	minRotation     = time.Hour
+	maxRotation     = 365 * 24 * time.Hour
+	maxRepository   = 255
+	splitFleet      = "name fewer addresses, or write prefixes"
+	longestSuffix   = "-secondary-99" // of the instances of a cluster
 )
 
 // BINDVersions are the release series of BIND that a server may have.
@@ -73,8 +71,8 @@ func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules Fleet
 	if before == nil {
 		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, false, len(longestSuffix)), judge(after)...)
 	}
-	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec,
-		&before.Status})
+	errs := validateFleetUpdate(&after.ObjectMeta, &before.ObjectMeta, sizesOf(&after.ObjectMeta, &after.Spec, &after.Status),
+		sizesOf(&before.ObjectMeta, &before.Spec, &before.Status))
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
@@ -84,8 +82,8 @@ func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.Err
 	if before == nil {
 		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, true, len(longestSuffix)), judge(after)...)
 	}
-	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec,
-		&before.Status})
+	errs := validateFleetUpdate(&after.ObjectMeta, &before.ObjectMeta, sizesOf(&after.ObjectMeta, &after.Spec, &after.Status),
+		sizesOf(&before.ObjectMeta, &before.Spec, &before.Status))
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
@@ -95,8 +93,8 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	if before == nil {
 		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, true, 0), judge(after)...)
 	}
-	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec,
-		&before.Status})
+	errs := validateFleetUpdate(&after.ObjectMeta, &before.ObjectMeta, sizesOf(&after.ObjectMeta, &after.Spec, &after.Status),
+		sizesOf(&before.ObjectMeta, &before.Spec, &before.Status))
 	if after.Spec.Role != before.Spec.Role {
 		errs = append(errs, field.Invalid(specPath.Child("role"), after.Spec.Role,
 			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", before.Spec.Role)))
@@ -127,12 +125,6 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// fleetParts are the parts of an object whose sizes are bounded.
-type fleetParts struct {
-	meta         *metav1.ObjectMeta
-	spec, status interface{ Size() int }
-}
-
 // validateNewFleetObject judges what the kinds have in common. Services are named after instances, and these after
 // clusters, with up to longest more characters: a Service takes a label that begins with a letter.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
@@ -142,32 +134,18 @@ func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Siz
 		errs = append(errs, field.Invalid(path.Child("name"), cut(meta.Name),
 			fmt.Sprintf("must be no more than %d characters: servers are named after it (S11.3)", most)))
 	}
-	return append(errs, validateFleetSize(sizesOf(meta, spec, status), partSizes{})...)
+	return append(errs, validateSpecAndSize("object", sizesOf(meta, spec, status), partSizes{}, MaxFleetOctets/2, MaxFleetOctets,
+		splitFleet)...)
 }
 
-func validateFleetUpdate(after, before fleetParts) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaUpdate(after.meta, before.meta, field.NewPath("metadata"))
-	return append(errs, validateFleetSize(sizesOf(after.meta, after.spec, after.status), sizesOf(before.meta, before.spec,
-		before.status))...)
-}
-
-func validateFleetSize(is, was partSizes) field.ErrorList {
-	if errs := validateOctets(specPath, "spec", is.spec, was.spec, MaxFleetOctets/2, splitFleet); errs != nil {
-		return errs
-	}
-	return validateSize("object", is, was, MaxFleetOctets, splitFleet)
+func validateFleetUpdate(after, before *metav1.ObjectMeta, is, was partSizes) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
+	return append(errs, validateSpecAndSize("object", is, was, MaxFleetOctets/2, MaxFleetOctets, splitFleet)...)
 }
 
 func validateProvider(spec *bind9.ClusterBind9ProviderSpec, rules *FleetRules) field.ErrorList {
-	var errs field.ErrorList
-	path := specPath.Child("namespaces")
-	if n := len(spec.Namespaces); n > fleetNamespaceMax {
-		errs = append(errs, field.TooMany(path, n, fleetNamespaceMax))
-	} else {
-		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
-	}
-	errs = append(errs, metavalidation.ValidateLabelSelector(spec.NamespaceSelector, metavalidation.LabelSelectorValidationOptions{},
-		specPath.Child("namespaceSelector"))...)
+	errs := validateNamespaces(spec.Namespaces, MaxClassNamespaces, specPath.Child("namespaces"))
+	errs = append(errs, validateSelector(spec.NamespaceSelector, specPath.Child("namespaceSelector"))...)
 	return append(errs, validateCluster(&spec.Bind9ClusterSpec, rules)...)
 }
 
@@ -195,17 +173,17 @@ func validateRoleLabels(labels map[string]string, path *field.Path) field.ErrorL
 	var errs field.ErrorList
 	for key, value := range labels {
 		at := path.Key(key)
-		for _, wrong := range utilvalidation.IsQualifiedName(key) {
-			errs = append(errs, field.Invalid(at, cut(key), wrong))
-		}
-		for _, wrong := range utilvalidation.IsValidLabelValue(value) {
-			errs = append(errs, field.Invalid(at, cut(value), wrong))
-		}
+		errs = append(errs, validateLabel(key, value, at)...)
 		if strings.HasPrefix(key, bind9.GroupName+"/") {
 			errs = append(errs, field.Forbidden(at, "labels of "+bind9.GroupName+" are the controller's: choose a key of your own (S11.3)"))
 		}
 	}
 	return errs
+}
+
+func validateLabel(key, value string, path *field.Path) field.ErrorList {
+	return append(rejectValue(key, utilvalidation.IsQualifiedName(key), path),
+		rejectValue(value, utilvalidation.IsValidLabelValue(value), path)...)
 }
 
 func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.ErrorList {
@@ -220,12 +198,8 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	}
 	errs = append(errs, validateChoice(spec.Role, specPath.Child("role"), roles...)...)
 	if spec.ClusterRef != nil {
-		at := specPath.Child("clusterRef", "name")
-		if spec.ClusterRef.Name == "" {
-			errs = append(errs, field.Required(at, "the metadata.name of a Bind9Cluster of the namespace"))
-		} else {
-			errs = append(errs, validateObjectName(spec.ClusterRef.Name, at)...)
-		}
+		errs = append(errs, validateObjectName(spec.ClusterRef.Name, "the metadata.name of a Bind9Cluster of the namespace",
+			specPath.Child("clusterRef", "name"))...)
 	}
 	if spec.Replicas != nil && (*spec.Replicas < 0 || *spec.Replicas > 1) {
 		errs = append(errs, field.Invalid(specPath.Child("replicas"), *spec.Replicas, "must be 0 or 1: an instance is one server, "+
@@ -272,44 +246,21 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 				"or leave caBundle out"))
 		}
 	}
-	if len(external.CABundle) > 0 {
-		if wrong := checkCABundle(external.CABundle); wrong != "" {
-			errs = append(errs, field.Invalid(path.Child("caBundle"), fmt.Sprintf("%d bytes", len(external.CABundle)), wrong))
-		}
-	}
+	errs = append(errs, validateCABundle(external.CABundle, path.Child("caBundle"))...)
 	at := path.Child("tokenSecretRef")
 	if token := external.TokenSecretRef; token == nil {
 		errs = append(errs, field.Required(at, "the agent must know its clients: name a Secret with its bearer token"))
 	} else {
-		errs = append(errs, validateSecretName(token.Name, true, at.Child("name"))...)
-		if token.Key == "" {
-			errs = append(errs, field.Required(at.Child("key"), "the key of the token in the Secret's data"))
-		} else {
-			for _, wrong := range utilvalidation.IsConfigMapKey(token.Key) {
-				errs = append(errs, field.Invalid(at.Child("key"), cut(token.Key), wrong))
-			}
-		}
+		errs = append(errs, validateObjectName(token.Name, secretMissing, at.Child("name"))...)
+		errs = append(errs, validateDataKey(token.Key, "token", at.Child("key"))...)
 	}
-	return append(errs, validateSecretName(external.TSIGSecretName, false, path.Child("tsigSecretName"))...)
-}
-
-func validateObjectName(name string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, wrong := range apivalidation.NameIsDNSSubdomain(name, false) {
-		errs = append(errs, field.Invalid(path, cut(name), wrong))
+	if external.TSIGSecretName != "" {
+		errs = append(errs, validateObjectName(external.TSIGSecretName, "", path.Child("tsigSecretName"))...)
 	}
 	return errs
 }
 
-func validateSecretName(name string, required bool, path *field.Path) field.ErrorList {
-	switch {
-	case name != "":
-		return validateObjectName(name, path)
-	case required:
-		return field.ErrorList{field.Required(path, "the metadata.name of a Secret of the namespace")}
-	}
-	return nil
-}
+const secretMissing = "the metadata.name of a Secret of the namespace"
 
 // validateServerSettings judges what a cluster and an instance have in common.
 func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) field.ErrorList {
@@ -328,14 +279,8 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	}
 	errs = append(errs, validateStorage(settings.Storage, specPath.Child("storage"))...)
 	errs = append(errs, validatePlacement(settings.Placement, specPath.Child("placement"))...)
-	if chosen, path := settings.ZoneNamespaces, specPath.Child("zoneNamespaces"); chosen != nil {
-		if n := len(chosen.Names); n > fleetNamespaceMax {
-			errs = append(errs, field.TooMany(path.Child("names"), n, fleetNamespaceMax))
-		} else {
-			errs = append(errs, validateNamespaces(chosen.Names, path.Child("names"))...)
-		}
-		errs = append(errs, metavalidation.ValidateLabelSelector(chosen.Selector, metavalidation.LabelSelectorValidationOptions{},
-			path.Child("selector"))...)
+	if chosen := settings.ZoneNamespaces; chosen != nil {
+		errs = append(errs, validateSelection(chosen.Names, chosen.Selector, specPath.Child("zoneNamespaces"))...)
 	}
 	return errs
 }
@@ -370,17 +315,8 @@ func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) fiel
 	}
 	errs = append(errs, validateChoice(image.PullPolicy, path.Child("pullPolicy"), bind9.PullAlways, bind9.PullIfNotPresent,
 		bind9.PullNever)...)
-	if n := len(image.PullSecrets); n > maxPullSecrets {
-		return append(errs, field.TooMany(path.Child("pullSecrets"), n, maxPullSecrets))
-	}
-	for i, name := range image.PullSecrets {
-		at := path.Child("pullSecrets").Index(i)
-		errs = append(errs, validateSecretName(name, true, at)...)
-		if slices.Contains(image.PullSecrets[:i], name) {
-			errs = append(errs, field.Duplicate(at, name))
-		}
-	}
-	return errs
+	return append(errs, validateSet(image.PullSecrets, maxPullSecrets, path.Child("pullSecrets"),
+		func(name string, at *field.Path) field.ErrorList { return validateObjectName(name, secretMissing, at) })...)
 }
 
 func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
@@ -432,7 +368,7 @@ func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Forbidden(path.Child("storageClassName"), "an emptyDir has none: leave it out, "+
 				"or set type to PersistentVolumeClaim"))
 		}
-		errs = append(errs, validateObjectName(storage.StorageClassName, path.Child("storageClassName"))...)
+		errs = append(errs, validateObjectName(storage.StorageClassName, "", path.Child("storageClassName"))...)
 	}
 	return errs
 }
@@ -443,42 +379,27 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	}
 	var errs field.ErrorList
 	for key, value := range placement.NodeSelector {
-		at := path.Child("nodeSelector").Key(key)
-		for _, wrong := range utilvalidation.IsQualifiedName(key) {
-			errs = append(errs, field.Invalid(at, cut(key), wrong))
-		}
-		for _, wrong := range utilvalidation.IsValidLabelValue(value) {
-			errs = append(errs, field.Invalid(at, cut(value), wrong))
-		}
+		errs = append(errs, validateLabel(key, value, path.Child("nodeSelector").Key(key))...)
 	}
-	if n := len(placement.Tolerations); n > maxTolerations {
-		errs = append(errs, field.TooMany(path.Child("tolerations"), n, maxTolerations))
-	}
-	for i := range placement.Tolerations {
-		errs = append(errs, validateToleration(&placement.Tolerations[i], path.Child("tolerations").Index(i))...)
-	}
+	errs = append(errs, validateEach(placement.Tolerations, maxTolerations, path.Child("tolerations"), validateToleration)...)
 	if placement.PriorityClassName != "" {
-		errs = append(errs, validateObjectName(placement.PriorityClassName, path.Child("priorityClassName"))...)
+		errs = append(errs, validateObjectName(placement.PriorityClassName, "", path.Child("priorityClassName"))...)
 	}
 	return errs
 }
 
 // validateToleration judges a toleration as kube-apiserver does that of a pod, which would refuse the pod later.
-func validateToleration(of *bind9.Toleration, path *field.Path) field.ErrorList {
+func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
-		for _, wrong := range utilvalidation.IsQualifiedName(of.Key) {
-			errs = append(errs, field.Invalid(path.Child("key"), cut(of.Key), wrong))
-		}
+		errs = append(errs, rejectValue(of.Key, utilvalidation.IsQualifiedName(of.Key), path.Child("key"))...)
 	} else if of.Operator != bind9.TolerationExists {
 		errs = append(errs, field.Invalid(path.Child("operator"), of.Operator, "must be Exists where there is no key"))
 	}
 	errs = append(errs, validateChoice(of.Operator, path.Child("operator"), bind9.TolerationEqual, bind9.TolerationExists)...)
 	errs = append(errs, validateChoice(of.Effect, path.Child("effect"), bind9.TaintNoSchedule, bind9.TaintPreferNoSchedule,
 		bind9.TaintNoExecute)...)
-	for _, wrong := range utilvalidation.IsValidLabelValue(of.Value) {
-		errs = append(errs, field.Invalid(path.Child("value"), cut(of.Value), wrong))
-	}
+	errs = append(errs, rejectValue(of.Value, utilvalidation.IsValidLabelValue(of.Value), path.Child("value"))...)
 	if of.Operator == bind9.TolerationExists && of.Value != "" {
 		errs = append(errs, field.Forbidden(path.Child("value"), "operator Exists compares no value: leave it out"))
 	}
@@ -539,21 +460,15 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 			"or choose another type"))
 	}
 	at := path.Child("loadBalancerSourceRanges")
-	if n := len(of.LoadBalancerSourceRanges); n > maxSourceRanges {
-		return append(errs, field.TooMany(at, n, maxSourceRanges))
-	}
 	if len(of.LoadBalancerSourceRanges) > 0 && of.Type != bind9.ServiceLoadBalancer {
 		errs = append(errs, field.Forbidden(at, "only with type LoadBalancer"))
 	}
-	for i, text := range of.LoadBalancerSourceRanges {
+	return append(errs, validateSet(of.LoadBalancerSourceRanges, maxSourceRanges, at, func(text string, at *field.Path) field.ErrorList {
 		if prefix, err := netip.ParsePrefix(text); err != nil || prefix != prefix.Masked() {
-			errs = append(errs, field.Invalid(at.Index(i), cut(text), "is no prefix: write one as 192.0.2.0/24 or 2001:db8::/32"))
+			return field.ErrorList{field.Invalid(at, cut(text), "is no prefix: write one as 192.0.2.0/24 or 2001:db8::/32")}
 		}
-		if slices.Contains(of.LoadBalancerSourceRanges[:i], text) {
-			errs = append(errs, field.Duplicate(at.Index(i), text))
-		}
-	}
-	return errs
+		return nil
+	})...)
 }
 
 // Bind9ClusterWarnings says what is legal in a cluster, or in the clusters of a provider, but most likely not meant.

@@ -21,16 +21,12 @@ var addressWords = []string{"any", "none", "localhost", "localnets"}
 // validateAddressList judges a list of clients or servers by BIND's grammar of an address_match_list, without keys,
 // named lists and lists within lists.
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
-	if n := len(entries); n > maxListEntries {
-		return field.ErrorList{field.TooMany(path, n, maxListEntries)}
-	}
-	var errs field.ErrorList
-	for i, entry := range entries {
+	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {
-			errs = append(errs, field.Invalid(path.Index(i), cut(entry), wrong+" (S11.4)"))
+			return field.ErrorList{field.Invalid(at, cut(entry), wrong+" (S11.4)")}
 		}
-	}
-	return errs
+		return nil
+	})
 }
 
 // checkListEntry says what is wrong with one element of an address list.

@@ -35,12 +35,9 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 		errs = append(errs, field.Required(path.Child("storage"), "the signer keeps its keys on a claim: "+
 			"write type PersistentVolumeClaim and a capacity, as 1Gi (S12.4)"))
 	}
-	if n := len(dnssec.Policies); n > maxPolicies {
-		return append(errs, field.TooMany(path.Child("policies"), n, maxPolicies))
-	}
 	names := map[string]bool{}
-	for i := range dnssec.Policies {
-		policy, at := &dnssec.Policies[i], path.Child("policies").Index(i)
+	return append(errs, validateEach(dnssec.Policies, maxPolicies, path.Child("policies"), func(policy bind9.DNSSECPolicy,
+		at *field.Path) (errs field.ErrorList) {
 		switch wrong := utilvalidation.IsDNS1123Label(policy.Name); {
 		case policy.Name == "":
 			errs = append(errs, field.Required(at.Child("name"), "the name by which a Zone names the policy"))
@@ -54,9 +51,8 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 		names[policy.Name] = true
 		errs = append(errs, validateChoice(policy.Algorithm, at.Child("algorithm"), bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256,
 			bind9.DNSSECECDSAP384SHA384, bind9.DNSSECED25519)...)
-		errs = append(errs, validatePolicyTimes(policy, at)...)
-	}
-	return errs
+		return append(errs, validatePolicyTimes(&policy, at)...)
+	})...)
 }
 
 // validatePolicyTimes judges the times of a policy as BIND does when it reads them.

@@ -62,15 +62,11 @@ func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	status := field.NewPath("status")
 	errs = append(errs, validateStatusSize(recordSizes(after), recordSizes(before))...)
 	errs = append(errs, validateConditions(after.Status.Conditions, status.Child("conditions"))...)
-	if n := len(after.Status.LastDeliveryError); n > maxMessage {
-		errs = append(errs, field.TooLong(status.Child("lastDeliveryError"), "", maxMessage))
-	}
-	return errs
+	return append(errs, validateMessage(after.Status.LastDeliveryError, status.Child("lastDeliveryError"))...)
 }
 
 func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
-	var errs field.ErrorList
-	errs = append(errs, validateDomainName(spec.DomainName, spec.ZoneRef, specPath.Child("domainName"))...)
+	errs := validateDomainName(spec.DomainName, spec.ZoneRef, specPath.Child("domainName"))
 	errs = append(errs, validateView(spec.View)...)
 	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
 	if spec.Class != v1alpha1.ClassIN && spec.Class != "" {
@@ -124,13 +120,10 @@ func validateOwnerName(text string) error {
 
 // validateView judges that a view is an RFC 1123 label (S1.4).
 func validateView(text string) field.ErrorList {
-	var errs field.ErrorList
-	if text != "" {
-		for _, message := range utilvalidation.IsDNS1123Label(text) {
-			errs = append(errs, field.Invalid(specPath.Child("view"), text, message))
-		}
+	if text == "" {
+		return nil
 	}
-	return errs
+	return rejectValue(text, utilvalidation.IsDNS1123Label(text), specPath.Child("view"))
 }
 
 func validateViewUnchanged(after, before string) field.ErrorList {
@@ -162,11 +155,15 @@ func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
 }
 
 func validateNamespace(text string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, message := range apivalidation.ValidateNamespaceName(text, false) {
-		errs = append(errs, field.Invalid(path, text, message))
+	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
+}
+
+// validateObjectName judges the metadata.name of another object; missing says which one is to be named.
+func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, missing)}
 	}
-	return errs
+	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
 // validateSeconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it
@@ -254,6 +251,50 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	return len(wire), nil
+}
+
+// rejectValue reports a value once for each message that a check of Kubernetes has of it.
+func rejectValue(value string, messages []string, path *field.Path) (errs field.ErrorList) {
+	for _, message := range messages {
+		errs = append(errs, field.Invalid(path, cut(value), message))
+	}
+	return errs
+}
+
+// rejectError reports a value of which err says what is wrong.
+func rejectError(value string, err error, path *field.Path) field.ErrorList {
+	if err == nil {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, cut(value), err.Error())}
+}
+
+// validateEach judges the elements of a list, which has at most most of them.
+func validateEach[T any](list []T, most int, path *field.Path, judge func(one T, at *field.Path) field.ErrorList) (errs field.ErrorList) {
+	if n := len(list); n > most {
+		return field.ErrorList{field.TooMany(path, n, most)}
+	}
+	for i := range list {
+		errs = append(errs, judge(list[i], path.Index(i))...)
+	}
+	return errs
+}
+
+// validateSet is validateEach for texts of which none stands twice.
+func validateSet(list []string, most int, path *field.Path, judge func(text string, at *field.Path) field.ErrorList) field.ErrorList {
+	seen := map[string]bool{}
+	return validateEach(list, most, path, func(text string, at *field.Path) (errs field.ErrorList) {
+		if seen[text] {
+			errs = append(errs, field.Duplicate(at, cut(text)))
+		}
+		seen[text] = true
+		return append(errs, judge(text, at)...)
+	})
+}
+
+// validateNamespaces judges a list of them.
+func validateNamespaces(all []string, most int, path *field.Path) field.ErrorList {
+	return validateSet(all, most, path, validateNamespace)
 }
 
 // cut shortens a value for a message.

@@ -78,6 +78,14 @@ func validateOctets(path *field.Path, what string, n, was, limit int, wayOut str
 	return field.ErrorList{err}
 }
 
+// validateSpecAndSize is validateSize for a kind whose spec has a limit of its own.
+func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, splitSpec string) field.ErrorList {
+	if errs := validateOctets(specPath, "spec", is.spec, was.spec, specLimit, splitSpec); errs != nil {
+		return errs
+	}
+	return validateSize(kind, is, was, limit, splitSpec)
+}
+
 // validateSize reports the parts of an object that are too large, by the field of the largest.
 func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
@@ -95,11 +103,7 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 // ZoneSize reports a Zone that is too large. before is nil for a new one; one that was too large may stay as large,
 // or shrink.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
-	is, was := zoneSizes(after), zoneSizes(before)
-	if errs := validateOctets(specPath, "spec", is.spec, was.spec, MaxZoneSpecOctets, splitZone); errs != nil {
-		return errs
-	}
-	return validateSize("Zone", is, was, MaxZoneOctets, splitZone)
+	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
 
 // RecordSize is ZoneSize for a Record.

@@ -4,6 +4,7 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -63,8 +64,7 @@ func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 
 func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	spec := &zone.Spec
-	var errs field.ErrorList
-	errs = append(errs, validateZoneName(spec)...)
+	errs := validateZoneName(spec)
 	errs = append(errs, validateView(spec.View)...)
 	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
 	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name &&
@@ -79,9 +79,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, validateHostName(spec.PrimaryNameServer, specPath.Child("primaryNameServer"))...)
 	}
 	if spec.Contact != "" {
-		if err := validateContact(spec.Contact); err != nil {
-			errs = append(errs, field.Invalid(specPath.Child("contact"), cut(spec.Contact), err.Error()))
-		}
+		errs = append(errs, rejectError(spec.Contact, validateContact(spec.Contact), specPath.Child("contact"))...)
 	}
 	if n := spec.MinimumSerial; n != nil && (*n < 1 || *n > maxSerial) {
 		errs = append(errs, field.Invalid(specPath.Child("minimumSerial"), *n, "must be from 1 to 4294967295 (RFC 1982)"))
@@ -100,10 +98,8 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
 			"to 720h, which is 30 days (S3.6)"))
 	}
-	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > MaxVerifyRequest {
-		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "",
-			MaxVerifyRequest))
-	}
+	errs = append(errs, validateLength(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt], MaxVerifyRequest,
+		field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt))...)
 	errs = append(errs, validateReleaseNow(zone)...)
 	errs = append(errs, validateZoneDNSSEC(spec.DNSSEC)...)
 	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete,
@@ -150,72 +146,32 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 // validateDelegationRules judges the shape of the rules (S4.2–S4.6).
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
-	if len(rules) > MaxDelegations {
-		return field.ErrorList{field.TooMany(path, len(rules), MaxDelegations)}
-	}
-	var errs field.ErrorList
-	for i := range rules {
-		rule, path := &rules[i], path.Index(i)
-		errs = append(errs, validateRuleCount(len(rule.Namespaces), path.Child("namespaces"))...)
-		errs = append(errs, validateAllowed(rule.Records, rule.Zones, rule.DS, path)...)
+	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
+		errs := validateAllowed(rule.Records, rule.Zones, rule.DS, at)
 		if rule.Namespace != "" {
-			errs = append(errs, validateNamespace(rule.Namespace, path.Child("namespace"))...)
+			errs = append(errs, validateNamespace(rule.Namespace, at.Child("namespace"))...)
 		}
-		errs = append(errs, validateNamespaces(rule.Namespaces, path.Child("namespaces"))...)
-	}
-	return errs
+		return append(errs, validateNamespaces(rule.Namespaces, MaxRulesInOne, at.Child("namespaces"))...)
+	})
 }
 
 // validateAllowed judges what a rule allows, which is at path.
 func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
-	errs := validateRuleCount(len(records), path.Child("records"))
+	var errs field.ErrorList
 	if ds && len(zones) == 0 {
 		errs = append(errs, field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: "+
 			"give zones, or leave ds out (S4.2)"))
 	}
-	errs = append(errs, validateRuleCount(len(zones), path.Child("zones"))...)
-	for i := range records {
-		errs = append(errs, validateRecordRule(&records[i], path.Child("records").Index(i))...)
-	}
-	for i, text := range zones {
-		errs = append(errs, validatePattern(text, path.Child("zones").Index(i))...)
-	}
-	return errs
+	errs = append(errs, validateEach(records, MaxRulesInOne, path.Child("records"), validateRecordRule)...)
+	return append(errs, validateEach(zones, MaxRulesInOne, path.Child("zones"), validatePattern)...)
 }
 
-// validateNamespaces judges a list of them.
-func validateNamespaces(all []string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	seen := map[string]bool{}
-	for i, text := range all {
-		at := path.Index(i)
-		if seen[text] {
-			errs = append(errs, field.Duplicate(at, text))
-		}
-		seen[text] = true
-		errs = append(errs, validateNamespace(text, at)...)
-	}
-	return errs
-}
-
-func validateRuleCount(n int, path *field.Path) field.ErrorList {
-	if n <= MaxRulesInOne {
-		return nil
-	}
-	return field.ErrorList{field.TooMany(path, n, MaxRulesInOne)}
-}
-
-func validateRecordRule(rule *v1alpha1.RecordDelegation, path *field.Path) field.ErrorList {
+func validateRecordRule(rule v1alpha1.RecordDelegation, path *field.Path) field.ErrorList {
 	errs := validatePattern(rule.Pattern, path.Child("pattern"))
-	if len(rule.Types) > MaxRulesInOne {
-		return append(errs, field.TooMany(path.Child("types"), len(rule.Types), MaxRulesInOne))
-	}
-	for i, text := range rule.Types {
-		if _, err := rdata.ParseType(text); err != nil {
-			errs = append(errs, field.Invalid(path.Child("types").Index(i), cut(text), err.Error()))
-		}
-	}
-	return errs
+	return append(errs, validateEach(rule.Types, MaxRulesInOne, path.Child("types"), func(text string, at *field.Path) field.ErrorList {
+		_, err := rdata.ParseType(text)
+		return rejectError(text, err, at)
+	})...)
 }
 
 func validatePattern(text string, path *field.Path) field.ErrorList {
@@ -223,52 +179,37 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(path, `"*" for every name below the zone, "@" for the zone's own name, "www" for one name`)}
 	}
 	_, err := pattern.Parse(text)
-	if err == nil {
-		err = name.CheckSpelling(text)
-	}
-	if err != nil {
-		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
-	}
-	return nil
+	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
 // validateNameServers judges S6.2 as far as the Zone of that validateDomainName, "" for any, alone shows.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
-	if len(servers) > MaxValues {
-		return field.ErrorList{field.TooMany(path, len(servers), MaxValues)}
-	}
-	var errs field.ErrorList
 	origin, _ := name.Parse(domainName)
 	total := 0
-	for i := range servers {
-		total += len(servers[i].Addresses)
-	}
-	if total > MaxAddresses {
-		errs = append(errs, field.TooMany(path.Child("addresses"), total, MaxAddresses))
-	}
 	seen := map[string]bool{}
-	for i := range servers {
-		server, path := &servers[i], path.Index(i)
+	errs := validateEach(servers, MaxValues, path, func(server v1alpha1.NameServer, at *field.Path) field.ErrorList {
+		total += len(server.Addresses)
 		if server.Name == "" {
-			errs = append(errs, field.Required(path.Child("name"), `a host name, relative to the zone ("ns1") or absolute `+
-				`("ns1.example.net.")`))
-			continue
+			return field.ErrorList{field.Required(at.Child("name"), `a host name, relative to the zone ("ns1") or absolute `+
+				`("ns1.example.net.")`)}
 		}
-		bad := validateHostName(server.Name, path.Child("name"))
-		errs = append(errs, bad...)
-		if len(bad) == 0 {
+		errs := validateHostName(server.Name, at.Child("name"))
+		if len(errs) == 0 {
 			canonical := canonicalHost(server.Name, origin)
 			if seen[canonical] {
-				errs = append(errs, field.Duplicate(path.Child("name"), server.Name))
+				errs = append(errs, field.Duplicate(at.Child("name"), server.Name))
 			}
 			seen[canonical] = true
 			if host, err := name.Parse(canonical); err == nil && !origin.IsZero() && !origin.Encloses(host) && len(server.Addresses) > 0 {
-				errs = append(errs, field.Forbidden(path.Child("addresses"),
+				errs = append(errs, field.Forbidden(at.Child("addresses"),
 					fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out (S6.2)", host, origin)))
 			}
 		}
-		errs = append(errs, validateAddresses(server.Addresses, path.Child("addresses"))...)
+		return append(errs, validateAddresses(server.Addresses, at.Child("addresses"))...)
+	})
+	if total > MaxAddresses {
+		errs = append(errs, field.TooMany(path.Child("addresses"), total, MaxAddresses))
 	}
 	return errs
 }
@@ -313,29 +254,25 @@ func validateMailboxName(text string) error {
 }
 
 func validateAddresses(list []string, path *field.Path) field.ErrorList {
-	if len(list) > MaxValues {
-		return field.ErrorList{field.TooMany(path, len(list), MaxValues)}
-	}
-	var errs field.ErrorList
 	seen := map[netip.Addr]bool{}
-	for i, text := range list {
-		path := path.Index(i)
+	return validateEach(list, MaxValues, path, func(text string, at *field.Path) field.ErrorList {
 		address, err := netip.ParseAddr(text)
+		wrong := ""
 		switch {
 		case err != nil:
-			errs = append(errs, field.Invalid(path, cut(text), "is neither an IPv4 address (192.0.2.1) nor an IPv6 address (2001:db8::1)"))
+			wrong = "is neither an IPv4 address (192.0.2.1) nor an IPv6 address (2001:db8::1)"
 		case address.Zone() != "":
-			errs = append(errs, field.Invalid(path, cut(text), "has a scope zone, which DNS has no form for: write "+
-				address.WithZone("").String()))
+			wrong = "has a scope zone, which DNS has no form for: write " + address.WithZone("").String()
 		case address.Is4In6():
-			errs = append(errs, field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+address.Unmap().String()))
+			wrong = "is an IPv4 address mapped into IPv6: write " + address.Unmap().String()
 		case seen[address]:
-			errs = append(errs, field.Duplicate(path, text))
+			return field.ErrorList{field.Duplicate(at, text)}
 		default:
 			seen[address] = true
+			return nil
 		}
-	}
-	return errs
+		return field.ErrorList{field.Invalid(at, cut(text), wrong)}
+	})
 }
 
 // validateTimers judges S6.5: retry < refresh, expire > refresh + retry.
@@ -403,31 +340,19 @@ func validateContact(text string) error {
 }
 
 func validateClassRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
-	path := specPath.Child("dnsClassRefs")
-	if len(refs) > MaxClassRefs {
-		return field.ErrorList{field.TooMany(path, len(refs), MaxClassRefs)}
-	}
-	var errs field.ErrorList
 	seen := map[v1alpha1.DNSClassReference]bool{}
-	for i, ref := range refs {
-		path := path.Index(i)
-		errs = append(errs, validateClassRef(ref, path)...)
+	path := specPath.Child("dnsClassRefs")
+	return validateEach(refs, MaxClassRefs, path, func(ref v1alpha1.DNSClassReference, at *field.Path) field.ErrorList {
+		errs := validateClassRef(ref, at)
 		if seen[ref] {
-			errs = append(errs, field.Duplicate(path, string(ref.Kind)+"/"+ref.Name))
+			errs = append(errs, field.Duplicate(at, string(ref.Kind)+"/"+ref.Name))
 		}
 		seen[ref] = true
-	}
-	return errs
+		return errs
+	})
 }
 
 func validateClassRef(ref v1alpha1.DNSClassReference, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	errs = append(errs, validateChoice(ref.Kind, path.Child("kind"), v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster)...)
-	if ref.Name == "" {
-		return append(errs, field.Required(path.Child("name"), "the metadata.name of the class"))
-	}
-	for _, message := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
-		errs = append(errs, field.Invalid(path.Child("name"), cut(ref.Name), message))
-	}
-	return errs
+	errs := validateChoice(ref.Kind, path.Child("kind"), v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster)
+	return append(errs, validateObjectName(ref.Name, "the metadata.name of the class", path.Child("name"))...)
 }
