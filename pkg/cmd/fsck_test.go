@@ -16,7 +16,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
-	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -53,9 +52,11 @@ func TestFsck_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	path, member, stop := startStore(t)
 	check := func() (string, error) {
 		var out bytes.Buffer
-		o := fsck.Options{Source: source.Options{DataDir: path}}
-		must.Succeed(t, o.Validate())
-		err := o.Run(t.Context(), &out)
+		command := fsck.NewCommand()
+		command.SetArgs([]string{"--data-dir", path})
+		command.SetOut(&out)
+		command.SilenceUsage, command.SilenceErrors = true, true
+		err := command.ExecuteContext(t.Context())
 		return out.String(), err
 	}
 	if out, err := check(); err != nil || !strings.Contains(out, "clean") {

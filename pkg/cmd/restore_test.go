@@ -9,31 +9,32 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/cmd/restore"
-	"kubi.zone/kubizone/test/must"
 )
 
 func TestRestore_saysAllThatIsWrong(t *testing.T) {
-	good := restore.Options{DataDir: "data"}
-	must.Succeed(t, good.Validate())
-	for want, change := range map[string]func(*restore.Options){
-		"--data-dir: must not be empty":                                    func(o *restore.Options) { o.DataDir = "" },
-		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *restore.Options) { o.MemberName = "a" },
+	for want, arguments := range map[string][]string{
+		"--data-dir: must not be empty":                                    {"backup"},
+		"--etcd-member-name and --etcd-initial-cluster: give both or none": {"backup", "--data-dir", "data", "--etcd-member-name", "a"},
 	} {
-		o := good
-		change(&o)
-		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := runRestore(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
 }
 
+func runRestore(t *testing.T, arguments ...string) error {
+	t.Helper()
+	command := restore.NewCommand()
+	command.SetArgs(arguments)
+	command.SilenceUsage, command.SilenceErrors = true, true
+	return command.ExecuteContext(t.Context())
+}
+
 // (1): without a backup there is no directory either.
 func TestRestore_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	command := restore.NewCommand()
-	command.SetArgs([]string{dir + "/nothing", "--data-dir", dir + "/data"})
-	command.SilenceUsage, command.SilenceErrors = true, true
-	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing.manifest.json is not beside it") {
+	err := runRestore(t, dir+"/nothing", "--data-dir", dir+"/data")
+	if err == nil || !strings.Contains(err.Error(), "nothing.manifest.json is not beside it") {
 		t.Errorf("restored: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -4,49 +4,17 @@
 package backup
 
 import (
-	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/pkg/backup"
 	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
-// Options are the flags and the argument.
-type Options struct {
-	Source source.Options
-	// Out is the file to write; its manifest goes beside it.
-	Out string
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) { o.Source.AddFlags(flags) }
-
-// Validate reports all that is wrong with the options.
-func (o *Options) Validate() error { return o.Source.Validate() }
-
-// Run takes the backup and says what is in it.
-func (o *Options) Run(ctx context.Context, out io.Writer) error {
-	where, release, err := o.Source.Reach(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	m, err := backup.Take(ctx, where, o.Out)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
-		o.Out, backup.ManifestFile(o.Out), m, m.Revision, m.Bytes, m.SHA256)
-	return err
-}
-
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := &Options{}
+	var from source.Options
 	command := &cobra.Command{
 		Use:   "backup OUT",
 		Short: "write everything that is stored into a file",
@@ -58,13 +26,21 @@ server encrypts: keep it where you would keep the data directory.`,
     --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key ./backup`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			options.Out = arguments[0]
-			if err := options.Validate(); err != nil {
+			where, release, err := from.Reach(command.Context())
+			if err != nil {
 				return err
 			}
-			return options.Run(command.Context(), command.OutOrStdout())
+			defer release()
+			out := arguments[0]
+			m, err := backup.Take(command.Context(), where, out)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(command.OutOrStdout(), "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
+				out, backup.ManifestFile(out), m, m.Revision, m.Bytes, m.SHA256)
+			return err
 		},
 	}
-	options.AddFlags(command.Flags())
+	from.AddFlags(command.Flags())
 	return command
 }

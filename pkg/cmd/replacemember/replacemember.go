@@ -4,53 +4,17 @@
 package replacemember
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// Options are the flags and the argument.
-type Options struct {
-	Member, DataDir, InitialCluster string
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of a member that runs on this machine")
-	flags.StringVar(&o.InitialCluster, "etcd-initial-cluster", o.InitialCluster, "as kubizone apiserver has it; "+
-		"it must name the new member")
-}
-
-// Validate reports all that is wrong with the options.
-func (o *Options) Validate() error {
-	var wrong []error
-	if o.DataDir == "" {
-		wrong = append(wrong, errors.New("--data-dir: must not be empty; name the directory of a member that runs"))
-	}
-	if o.InitialCluster == "" {
-		wrong = append(wrong, errors.New("--etcd-initial-cluster: must not be empty; give what kubizone apiserver has"))
-	}
-	return errors.Join(wrong...)
-}
-
-// Run lets the member in and waits for it.
-func (o *Options) Run(ctx context.Context, out io.Writer) error {
-	if err := embed.Replace(ctx, o.DataDir, o.Member, o.InitialCluster, func(line string) { fmt.Fprintln(out, line) }); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "member %s has everything and a vote\n", o.Member)
-	return err
-}
-
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := &Options{}
+	var dataDir, initialCluster string
 	command := &cobra.Command{
 		Use:   "replace-member NAME",
 		Short: "admit a member without data to the embedded etcd, in the place of a lost one",
@@ -62,13 +26,26 @@ everything, and gives it a vote then.`,
     --etcd-initial-cluster kubizone-apiserver-0=https://…,…`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			options.Member = arguments[0]
-			if err := options.Validate(); err != nil {
+			var wrong []error
+			if dataDir == "" {
+				wrong = append(wrong, errors.New("--data-dir: must not be empty; name the directory of a member that runs"))
+			}
+			if initialCluster == "" {
+				wrong = append(wrong, errors.New("--etcd-initial-cluster: must not be empty; give what kubizone apiserver has"))
+			}
+			if len(wrong) > 0 {
+				return errors.Join(wrong...)
+			}
+			member, out := arguments[0], command.OutOrStdout()
+			say := func(line string) { fmt.Fprintln(out, line) }
+			if err := embed.Replace(command.Context(), dataDir, member, initialCluster, say); err != nil {
 				return err
 			}
-			return options.Run(command.Context(), command.OutOrStdout())
+			_, err := fmt.Fprintf(out, "member %s has everything and a vote\n", member)
+			return err
 		},
 	}
-	options.AddFlags(command.Flags())
+	command.Flags().StringVar(&dataDir, "data-dir", "", "data directory of a member that runs on this machine")
+	command.Flags().StringVar(&initialCluster, "etcd-initial-cluster", "", "as kubizone apiserver has it; it must name the new member")
 	return command
 }

@@ -69,8 +69,11 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Reach is how to connect. The caller calls release when it has closed its connections.
+// Reach validates the options, and is how to connect. The caller calls release when it has closed its connections.
 func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
+	if err := o.Validate(); err != nil {
+		return where, nil, err
+	}
 	where = storagebackend.TransportConfig{ServerList: o.Servers, TrustedCAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile}
 	if o.DataDir == "" {
 		return where, func() {}, nil
