@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,40 +32,24 @@ import (
 // FieldManager is the field manager that the applied fields belong to.
 const FieldManager = "kubizone-apply"
 
-// Options are the flags.
-type Options struct {
-	Client         *kubeconfig.Options
-	Files, Delete  []string
-	Atomic         bool
-	ForceConflicts bool
-	Plan           bool
+// options are the flags.
+type options struct {
+	client         *kubeconfig.Options
+	files, remove  []string
+	atomic         bool
+	forceConflicts bool
+	plan           bool
 }
 
-// NewOptions are the defaults.
-func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions(), Atomic: true}
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Client.AddFlags(flags)
-	o.Client.AddNamespaceFlag(flags)
-	flags.StringSliceVarP(&o.Files, "filename", "f", o.Files, "files of manifests, YAML or JSON; - is standard input")
-	flags.StringSliceVar(&o.Delete, "delete", o.Delete, "names of Records to delete in the same transaction")
-	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none: this is the only mode")
-	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over fields that other managers own")
-	flags.BoolVar(&o.Plan, "plan", o.Plan, "have the server decide about all changes, print them, and store none")
-}
-
-// Run sends the change set and prints the outcome of each Record.
-func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	if !o.Atomic {
+// run sends the change set and prints the outcome of each Record.
+func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if !o.atomic {
 		return errors.New("--atomic=false is no mode of this command: to apply one Record after the other use kubectl apply")
 	}
-	if len(o.Files)+len(o.Delete) == 0 {
+	if len(o.files)+len(o.remove) == 0 {
 		return errors.New("no changes given: write -f FILE, or --delete NAME")
 	}
-	config, namespace, err := o.Client.Client()
+	config, namespace, err := o.client.Client()
 	if err != nil {
 		return err
 	}
@@ -74,19 +57,19 @@ func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if namespace, err = namespaceOf(set, from, namespace, o.Client.Namespace() != ""); err != nil {
+	if namespace, err = namespaceOf(set, from, namespace, o.client.Namespace() != ""); err != nil {
 		return err
 	}
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	options := metav1.CreateOptions{}
+	create := metav1.CreateOptions{}
 	suffix := ""
-	if o.Plan {
-		options.DryRun, suffix = []string{metav1.DryRunAll}, " (plan: nothing is kept)"
+	if o.plan {
+		create.DryRun, suffix = []string{metav1.DryRunAll}, " (plan: nothing is kept)"
 	}
-	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, options)
+	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, create)
 	if err != nil {
 		return locateError(err, from)
 	}
@@ -106,10 +89,10 @@ type place struct {
 }
 
 // changeSet reads the files. More than one change set can have is refused, and no part of it is sent.
-func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
-	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.ForceConflicts}}
+func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place
-	for _, name := range o.Files {
+	for _, name := range o.files {
 		text, err := readFile(name, in)
 		if err != nil {
 			return nil, nil, err
@@ -132,7 +115,7 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 			from = append(from, place{fmt.Sprintf("%s, record %s", name, object.GetName()), object.GetNamespace()})
 		}
 	}
-	for _, name := range o.Delete {
+	for _, name := range o.remove {
 		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: name}})
 		from = append(from, place{where: "--delete " + name})
 	}
@@ -144,7 +127,7 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	}
 	switch n := len(set.Spec.Items); {
 	case n == 0:
-		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.Files, ", "))
+		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.files, ", "))
 	case n > v1alpha1.MaxChangeSetItems:
 		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.4): apply them in parts, "+
 			"of which each is whole or not at all, or with kubizone import, which writes one after the other", n,
@@ -229,7 +212,7 @@ func (refusal) Unwrap() error   { return ErrRefused }
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
+	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{
 		Use:   "apply",
 		Short: "change Records of one zone in one transaction",
@@ -241,9 +224,15 @@ user of the kubeconfig.`,
   kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --plan`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return options.Run(command.Context(), command.InOrStdin(), command.OutOrStdout())
+			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout())
 		},
 	}
-	options.AddFlags(command.Flags())
+	flags := command.Flags()
+	o.client.AddFlagsWithNamespace(flags)
+	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files of manifests, YAML or JSON; - is standard input")
+	flags.StringSliceVar(&o.remove, "delete", nil, "names of Records to delete in the same transaction")
+	flags.BoolVar(&o.atomic, "atomic", true, "change all Records in one transaction, or none: this is the only mode")
+	flags.BoolVar(&o.forceConflicts, "force-conflicts", false, "take over fields that other managers own")
+	flags.BoolVar(&o.plan, "plan", false, "have the server decide about all changes, print them, and store none")
 	return command
 }

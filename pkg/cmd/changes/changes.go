@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,41 +25,29 @@ import (
 // pause is the time between two watches, for servers that end each at once.
 const pause = time.Second
 
-// Options are the flags.
-type Options struct {
-	Client *kubeconfig.Options
-	Since  uint32
-	Follow bool
+// options are the flags.
+type options struct {
+	client *kubeconfig.Options
+	since  uint32
+	follow bool
 }
 
-// NewOptions are the defaults.
-func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions()} }
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Client.AddFlags(flags)
-	o.Client.AddNamespaceFlag(flags)
-	flags.Uint32Var(&o.Since, "since", o.Since, "serial after which changes are printed; 0 is the oldest that the server holds, "+
-		"with --follow the present one")
-	flags.BoolVarP(&o.Follow, "follow", "f", o.Follow, "print changes as they come, until interrupted")
-}
-
-// Run prints the changes of the zone that text names, NAMESPACE/NAME or NAME.
-func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
-	client, zone, err := o.Client.ForZone(text)
+// run prints the changes of the zone that text names, NAMESPACE/NAME or NAME.
+func (o *options) run(ctx context.Context, text string, out io.Writer) error {
+	client, zone, err := o.client.ForZone(text)
 	if err != nil {
 		return err
 	}
 	ask := func() *rest.Request {
 		request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(
 			"changes")
-		if o.Since != 0 {
-			request.Param("since", strconv.FormatUint(uint64(o.Since), 10))
+		if o.since != 0 {
+			request.Param("since", strconv.FormatUint(uint64(o.since), 10))
 		}
 		return request
 	}
-	if o.Follow {
-		if o.Since == 0 { // read before the first watch: if that ends before a change, the next one begins here too
+	if o.follow {
+		if o.since == 0 { // read before the first watch: if that ends before a change, the next one begins here too
 			now, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 			switch {
 			case ctx.Err() != nil:
@@ -68,7 +55,7 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 			case err != nil:
 				return fmt.Errorf("changes of zone %s: %w", zone, err)
 			}
-			o.Since = uint32(now.Status.Serial)
+			o.since = uint32(now.Status.Serial)
 		}
 		return o.followChanges(ctx, zone, ask, out)
 	}
@@ -85,7 +72,7 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 
 // followChanges begins a new watch after the last printed serial when the server ends one, as every server does after a
 // while.
-func (o *Options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
+func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)
 		if err == nil {
@@ -95,8 +82,8 @@ func (o *Options) followChanges(ctx context.Context, zone types.NamespacedName, 
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && o.Since != 0:
-			return fmt.Errorf("changes of zone %s after serial %d: %w; --since %d goes on there", zone, o.Since, err, o.Since)
+		case err != nil && o.since != 0:
+			return fmt.Errorf("changes of zone %s after serial %d: %w; --since %d goes on there", zone, o.since, err, o.since)
 		case err != nil:
 			return fmt.Errorf("changes of zone %s: %w", zone, err)
 		}
@@ -110,7 +97,7 @@ func (o *Options) followChanges(ctx context.Context, zone types.NamespacedName, 
 
 // printChanges prints the events of one watch, and notes their serials. The end of the stream is not an error: the next
 // request shows whether the server answers.
-func (o *Options) printChanges(stream io.Reader, out io.Writer) error {
+func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
 	for {
 		var event struct {
@@ -136,7 +123,7 @@ func (o *Options) printChanges(stream io.Reader, out io.Writer) error {
 				return err
 			}
 		}
-		o.Since = uint32(changes.Until)
+		o.since = uint32(changes.Until)
 	}
 }
 
@@ -159,7 +146,7 @@ func line(entry v1alpha1.Entry) string {
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
+	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{
 		Use:   "changes ZONE",
 		Short: "print what changed in a zone",
@@ -169,9 +156,13 @@ with the oldest change that the server holds. ZONE is the name of the Zone objec
   kubizone changes platform/example-org --follow`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return options.Run(command.Context(), arguments[0], command.OutOrStdout())
+			return o.run(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
-	options.AddFlags(command.Flags())
+	flags := command.Flags()
+	o.client.AddFlagsWithNamespace(flags)
+	flags.Uint32Var(&o.since, "since", 0, "serial after which changes are printed; 0 is the oldest that the server holds, "+
+		"with --follow the present one")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "print changes as they come, until interrupted")
 	return command
 }

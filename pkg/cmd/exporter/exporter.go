@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,40 +30,6 @@ const (
 	formatYAML     = "yaml"
 )
 
-// Options are the flags.
-type Options struct {
-	Client *kubeconfig.Options
-	Output string
-}
-
-// NewOptions are the defaults.
-func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions(), Output: formatZoneFile}
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Client.AddFlags(flags)
-	o.Client.AddNamespaceFlag(flags)
-	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: the content of the zone; yaml: "+
-		"the Zone and its Records as manifests")
-}
-
-// Run writes the zone that text names, NAMESPACE/NAME or NAME, to out. It reports missing parts to remarks.
-func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
-	if formats := []string{formatZoneFile, formatYAML}; !slices.Contains(formats, o.Output) {
-		return fmt.Errorf("--output %q: write one of %q", o.Output, formats)
-	}
-	client, zone, err := o.Client.ForZone(text)
-	if err != nil {
-		return err
-	}
-	if o.Output == formatZoneFile {
-		return exportFile(ctx, client, zone, out)
-	}
-	return exportManifests(ctx, client, zone, out, remarks)
-}
-
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {
 	text, err := load.OpenEntries(ctx, client, zone)
 	if err != nil {
@@ -82,12 +47,21 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if err != nil {
 		return err
 	}
-	records, missing, err := recordsOf(ctx, client, id)
+	var missing error // hides records of other namespaces
+	records, err := listRecords(ctx, client, metav1.NamespaceAll, id)
+	if apierrors.IsForbidden(err) {
+		missing = err
+		records, err = listRecords(ctx, client, id.Namespace, id)
+	}
 	if err != nil {
 		return err
 	}
 	manifests := []manifest{{"Zone", zone}}
-	delegations, err := delegationsOf(ctx, client, id)
+	err = load.EachItem(ctx, client.KubizoneV1alpha1().Delegations(id.Namespace).List,
+		metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + id.Name}, func(d *v1alpha1.Delegation) error {
+			manifests = append(manifests, manifest{"Delegation", d})
+			return nil
+		})
 	if apierrors.IsForbidden(err) {
 		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); "+
 			"ask for permission to list delegations in namespace %s\n", err, id.Namespace); err != nil {
@@ -96,12 +70,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	} else if err != nil {
 		return err
 	}
-	for _, delegation := range delegations {
-		manifests = append(manifests, manifest{"Delegation", delegation})
-	}
-	for _, record := range records {
-		manifests = append(manifests, manifest{"Record", record})
-	}
+	manifests = append(manifests, records...)
 	buffered := bufio.NewWriter(out)
 	if err := writeFile(buffered, manifests); err != nil {
 		return err
@@ -116,32 +85,12 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	return err
 }
 
-// delegationsOf lists the Delegations of the zone.
-func delegationsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (all []*v1alpha1.Delegation, err error) {
-	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + zone.Name}
-	err = load.EachItem(ctx, client.KubizoneV1alpha1().Delegations(zone.Namespace).List, options, func(d *v1alpha1.Delegation) error {
-		all = append(all, d)
-		return nil
-	})
-	return all, err
-}
-
-// recordsOf lists the Records that the zone has adopted. missing is the error that hides others.
-func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []*v1alpha1.Record, missing,
-	err error) {
-	records, err = listRecords(ctx, client, metav1.NamespaceAll, zone)
-	if apierrors.IsForbidden(err) {
-		missing = err
-		records, err = listRecords(ctx, client, zone.Namespace, zone)
-	}
-	return records, missing, err
-}
-
-func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []*v1alpha1.Record,
+// listRecords lists the Records of a namespace that the zone has adopted.
+func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []manifest,
 	err error) {
 	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String()}
 	err = load.EachItem(ctx, client.KubizoneV1alpha1().Records(namespace).List, options, func(r *v1alpha1.Record) error {
-		records = append(records, r)
+		records = append(records, manifest{"Record", r})
 		return nil
 	})
 	return records, err
@@ -192,7 +141,8 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
+	source, output := kubeconfig.NewOptions(), formatZoneFile
+	formats := []string{formatZoneFile, formatYAML}
 	command := &cobra.Command{
 		Use:   "export ZONE",
 		Short: "write a zone out as zone file or manifests",
@@ -203,11 +153,22 @@ NAMESPACE/NAME.`,
   kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return options.Run(command.Context(), arguments[0], command.OutOrStdout(), command.ErrOrStderr())
+			if !slices.Contains(formats, output) {
+				return fmt.Errorf("--output %q: write one of %q", output, formats)
+			}
+			client, zone, err := source.ForZone(arguments[0])
+			if err != nil {
+				return err
+			}
+			if output == formatZoneFile {
+				return exportFile(command.Context(), client, zone, command.OutOrStdout())
+			}
+			return exportManifests(command.Context(), client, zone, command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
-	options.AddFlags(command.Flags())
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatZoneFile, formatYAML},
-		cobra.ShellCompDirectiveNoFileComp)))
+	source.AddFlagsWithNamespace(command.Flags())
+	command.Flags().StringVarP(&output, "output", "o", output, "zonefile: the content of the zone; yaml: "+
+		"the Zone and its Records as manifests")
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

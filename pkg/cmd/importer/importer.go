@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
@@ -32,42 +31,16 @@ const FieldManager = "kubizone-import"
 // ErrRefused says that the report names lines to mend.
 var ErrRefused = errors.New("see above")
 
-// Options are the flags.
-type Options struct {
-	Client         *kubeconfig.Options
-	Zone, View     string
-	Origin         string
-	CreateZone     bool
-	ForceConflicts bool
-	FromCRD        bool
-	Plan, Prune    bool
-	TSIGKeyFile    string
-}
-
-// NewOptions are the defaults.
-func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions()}
-}
-
-// AddFlags binds the options to flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Client.AddFlags(flags)
-	o.Client.AddNamespaceFlag(flags)
-	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
-	flags.StringVar(&o.Origin, "origin", o.Origin, "origin of relative names of a zone file before its first $ORIGIN; default: "+
-		"the name of the Zone, or if it does not exist yet, that of a file like NAME.zone or db.NAME")
-	flags.StringVar(&o.View, "view", o.View, "view of the Zone, or of the one that --create-zone makes; empty is the default view")
-	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, "+
-		"and import NS at the apex as Records")
-	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, "+
-		"as the server decides, and store nothing")
-	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import of zone files made and no source has any more, "+
-		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
-	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
-	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
-		"bindy.firestoned.io or dns.gardener.cloud: convert them; what v0 served is compared with the content of each zone")
-	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
-		"the first signs requests for transfers, and has to sign the answers")
+// options are the flags.
+type options struct {
+	client         *kubeconfig.Options
+	zone, view     string
+	origin         string
+	createZone     bool
+	forceConflicts bool
+	fromCRD        bool
+	plan, prune    bool
+	tsigKeyFile    string
 }
 
 // standardInput is the name of standard input in the report.
@@ -80,17 +53,17 @@ type source struct {
 	transfer *transfer.Source
 }
 
-// Config is the validated form of the options.
-type Config struct {
+// config is the validated form of the options.
+type config struct {
 	client  *rest.Config
 	sources []source
 	target  load.Target
 	load    load.Config
 }
 
-// Complete validates the options and reports all errors at once. warnings are for the user.
-func (o *Options) Complete(arguments []string) (c *Config, warnings []string, err error) {
-	c = &Config{}
+// completeOptions validates the options and reports all errors at once. warnings are for the user.
+func (o *options) completeOptions(arguments []string) (c *config, warnings []string, err error) {
+	c = &config{}
 	var wrong []error
 	fault := func(err error) {
 		if err != nil {
@@ -98,12 +71,12 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		}
 	}
 	var namespace string
-	c.client, namespace, err = o.Client.Client()
+	c.client, namespace, err = o.client.Client()
 	fault(err)
 
 	var key *transfer.Key
-	if o.TSIGKeyFile != "" {
-		keys, warned, err := primary.ReadKeyFile(o.TSIGKeyFile)
+	if o.tsigKeyFile != "" {
+		keys, warned, err := primary.ReadKeyFile(o.tsigKeyFile)
 		if err == nil {
 			key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 		} else {
@@ -127,10 +100,10 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	case slices.ContainsFunc(c.sources, zoneFile):
 		c.target, err = o.parseTarget(namespace)
 		fault(err)
-		if o.FromCRD {
+		if o.fromCRD {
 			fault(errors.New("--from-crd goes with manifests, not with zone files: import them separately"))
 		}
-	case o.FromCRD && (o.Zone != "" || o.View != "" || o.Origin != "" || o.CreateZone || o.Prune):
+	case o.fromCRD && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.prune):
 		fault(errors.New("--zone, --view, --origin, --create-zone and --prune go with zone files and transfers; " +
 			"custom resources name their own zones"))
 	}
@@ -141,23 +114,23 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		Client:         c.client,
 		Namespace:      namespace,
 		FieldManager:   FieldManager,
-		DryRun:         o.Plan,
-		Prune:          o.Prune,
+		DryRun:         o.plan,
+		Prune:          o.prune,
 		HowToRemove:    "import it with --prune, after a check with --plan",
-		ForceConflicts: o.ForceConflicts,
+		ForceConflicts: o.forceConflicts,
 	}
 	return c, warnings, errors.Join(wrong...)
 }
 
-func (o *Options) sourceOf(argument string) (source, error) {
+func (o *options) sourceOf(argument string) (source, error) {
 	manifest := load.IsManifest(argument)
 	switch {
 	case strings.Contains(argument, "://"):
 		from, err := transfer.ParseSource(argument)
 		return source{name: argument, transfer: &from}, err
 	case argument == "-":
-		return source{name: standardInput, manifest: o.FromCRD}, nil
-	case manifest && !o.FromCRD:
+		return source{name: standardInput, manifest: o.fromCRD}, nil
+	case manifest && !o.fromCRD:
 		return source{}, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer "+
 			"has; custom resources of other operators are converted with --from-crd", argument)
 	}
@@ -166,41 +139,41 @@ func (o *Options) sourceOf(argument string) (source, error) {
 
 // parseTarget finds the namespaces: that of the Zone before the slash, that of the records by -n. If only one is given
 // it is that of both, and if none is, that of the context.
-func (o *Options) parseTarget(namespace string) (load.Target, error) {
-	if o.Zone == "" {
+func (o *options) parseTarget(namespace string) (load.Target, error) {
+	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
 	}
-	zone := types.NamespacedName{Namespace: namespace, Name: o.Zone}
-	if before, after, found := strings.Cut(o.Zone, "/"); found {
+	zone := types.NamespacedName{Namespace: namespace, Name: o.zone}
+	if before, after, found := strings.Cut(o.zone, "/"); found {
 		zone = types.NamespacedName{Namespace: before, Name: after}
-		if o.Client.Namespace() == "" {
+		if o.client.Namespace() == "" {
 			namespace = before
 		}
 	}
 	if wrong := validation.IsDNS1123Label(zone.Namespace); len(wrong) > 0 {
-		return load.Target{}, fmt.Errorf("--zone %q: namespace: %s", o.Zone, strings.Join(wrong, ", "))
+		return load.Target{}, fmt.Errorf("--zone %q: namespace: %s", o.zone, strings.Join(wrong, ", "))
 	}
 	if wrong := validation.IsDNS1123Subdomain(zone.Name); len(wrong) > 0 {
 		return load.Target{}, fmt.Errorf("--zone %q: %q is not the name of a Zone object; write NAMESPACE/NAME or NAME, "+
-			"such as platform/example-org: %s", o.Zone, zone.Name, strings.Join(wrong, ", "))
+			"such as platform/example-org: %s", o.zone, zone.Name, strings.Join(wrong, ", "))
 	}
-	if o.View != "" {
-		if wrong := validation.IsDNS1123Label(o.View); len(wrong) > 0 {
-			return load.Target{}, fmt.Errorf("--view %q: %s", o.View, strings.Join(wrong, ", "))
+	if o.view != "" {
+		if wrong := validation.IsDNS1123Label(o.view); len(wrong) > 0 {
+			return load.Target{}, fmt.Errorf("--view %q: %s", o.view, strings.Join(wrong, ", "))
 		}
 	}
-	target := load.Target{Zone: zone, Namespace: namespace, View: o.View, CreateZone: o.CreateZone}
-	if o.Origin != "" {
+	target := load.Target{Zone: zone, Namespace: namespace, View: o.view, CreateZone: o.createZone}
+	if o.origin != "" {
 		var err error
-		if target.Origin, err = load.ParseOrigin(o.Origin); err != nil {
+		if target.Origin, err = load.ParseOrigin(o.origin); err != nil {
 			return load.Target{}, fmt.Errorf("--origin: %w", err)
 		}
 	}
 	return target, nil
 }
 
-// Run imports one source after the other. It returns ErrRefused if a part of them was refused.
-func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
+// run imports one source after the other. It returns ErrRefused if a part of them was refused.
+func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
 	cfg := c.load
 	var planned []string
@@ -255,7 +228,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	return errors.Join(failed...)
 }
 
-func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
+func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
 		case s.transfer != nil:
@@ -279,7 +252,7 @@ func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, i
 }
 
 // importCustomResources applies what the custom resources of a text become, and compares each zone with what v0 served.
-func (c *Config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
+func (c *config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
 	objects, refused := loader.ReadObjects(path, text)
 	result := load.Result{Refused: refused}
 	converted, found := migrate.Convert(objects)
@@ -308,7 +281,7 @@ func (c *Config) importCustomResources(ctx context.Context, loader *load.Loader,
 }
 
 // compareZone reports what a zone has that v0 did not serve, and what it lacks.
-func (c *Config) compareZone(ctx context.Context, zone types.NamespacedName, before string) (missing int, err error) {
+func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, before string) (missing int, err error) {
 	client, err := versioned.NewForConfig(c.client)
 	if err != nil {
 		return 0, err
@@ -327,7 +300,7 @@ func (c *Config) compareZone(ctx context.Context, zone types.NamespacedName, bef
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
+	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{
 		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files and transfers into zones",
@@ -360,16 +333,32 @@ A field that is not carried over is reported with the next step.`,
   kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubizone import - --from-crd --plan`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			config, warnings, err := options.Complete(arguments)
+			c, warnings, err := o.completeOptions(arguments)
 			for _, warning := range warnings {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s\n", warning)
 			}
 			if err != nil {
 				return err
 			}
-			return config.Run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+			return c.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
-	options.AddFlags(command.Flags())
+	flags := command.Flags()
+	o.client.AddFlagsWithNamespace(flags)
+	flags.StringVar(&o.zone, "zone", "", "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
+	flags.StringVar(&o.origin, "origin", "", "origin of relative names of a zone file before its first $ORIGIN; default: "+
+		"the name of the Zone, or if it does not exist yet, that of a file like NAME.zone or db.NAME")
+	flags.StringVar(&o.view, "view", "", "view of the Zone, or of the one that --create-zone makes; empty is the default view")
+	flags.BoolVar(&o.createZone, "create-zone", false, "make the Zone of the SOA if it does not exist, "+
+		"and import NS at the apex as Records")
+	flags.BoolVar(&o.plan, "plan", false, "print what would be added (+), changed (~) and removed (-), one line each, "+
+		"as the server decides, and store nothing")
+	flags.BoolVar(&o.prune, "prune", false, "remove the Records that an earlier import of zone files made and no source has any more, "+
+		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
+	flags.BoolVar(&o.forceConflicts, "force-conflicts", false, "overwrite changes of other field managers since the last import")
+	flags.BoolVar(&o.fromCRD, "from-crd", false, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
+		"bindy.firestoned.io or dns.gardener.cloud: convert them; what v0 served is compared with the content of each zone")
+	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", "", "file of TSIG keys as tsig-keygen writes them; "+
+		"the first signs requests for transfers, and has to sign the answers")
 	return command
 }

@@ -39,8 +39,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&o.overrides, flags, names)
 }
 
-// AddNamespaceFlag binds -n, for a sub-command that works on objects of a namespace.
-func (o *Options) AddNamespaceFlag(flags *pflag.FlagSet) {
+// AddFlagsWithNamespace binds -n too, for a sub-command that works on objects of a namespace.
+func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
+	o.AddFlags(flags)
 	clientcmd.RecommendedConfigOverrideFlags("").ContextOverrideFlags.Namespace.BindStringFlag(flags, &o.overrides.Context.Namespace)
 	flags.Lookup(clientcmd.FlagNamespace).Usage = "namespace to work in; absent: that of the context"
 }

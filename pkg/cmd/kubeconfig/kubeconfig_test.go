@@ -40,8 +40,7 @@ func makeClient(t *testing.T, arguments ...string) (asked string, config *rest.C
 	t.Helper()
 	options := NewOptions()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	options.AddFlags(flags)
-	options.AddNamespaceFlag(flags)
+	options.AddFlagsWithNamespace(flags)
 	must.Succeed(t, flags.Parse(arguments))
 	config, namespace, err = options.Client()
 	return options.Namespace(), config, namespace, err

@@ -65,8 +65,7 @@ func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Ou
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Client.AddFlags(flags)
-	o.Client.AddNamespaceFlag(flags)
+	o.Client.AddFlagsWithNamespace(flags)
 	// kubectl's --server is the API's; here servers are those that are asked.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
