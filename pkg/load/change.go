@@ -17,9 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -307,43 +305,4 @@ func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok boo
 		}
 	}
 	return ttl, true
-}
-
-// Loader loads sources, one after another.
-type Loader struct {
-	cfg      Config
-	typed    versioned.Interface
-	dynamic  dynamic.Interface
-	mapping  mapper
-	warnings *warnings
-	reports  reports
-	report   sync.Mutex
-	// workers is how many writes are under way at a time.
-	workers int
-
-	// scopes are those of this run.
-	scopes     map[string]*scope
-	scopeOrder []*scope
-	// applied are the Zones that manifests have.
-	applied map[types.NamespacedName]bool
-}
-
-func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
-	if cfg.FieldManager == "" {
-		cfg.FieldManager = FieldManager
-	}
-	if cfg.Interval == 0 {
-		cfg.Interval = defaultInterval
-	}
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
-		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool)}
-}
-
-func (l *Loader) say(format string, arguments ...any) {
-	if l.cfg.Report == nil {
-		return
-	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }

@@ -14,6 +14,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -177,7 +179,11 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec,
 	}
 	if !target.CreateZone {
-		manifest, err := applicable(zone)
+		content, err := AsWritten(zone)
+		if err != nil {
+			return Result{}, err
+		}
+		manifest, err := yaml.Marshal(content)
 		if err != nil {
 			return Result{}, err
 		}
@@ -200,29 +206,14 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	return Result{Written: 1}, nil
 }
 
-// applicable is the YAML of an object as one would write it.
-func applicable(object any) ([]byte, error) {
-	content, err := AsWritten(object)
-	if err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(content)
-}
-
-// AsWritten is an object without its status.
+// AsWritten is an object, a pointer, without its status.
 func AsWritten(object any) (map[string]any, error) {
-	text, err := json.Marshal(object)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		return nil, err
-	}
-	var content map[string]any
-	if err := json.Unmarshal(text, &content); err != nil {
 		return nil, err
 	}
 	delete(content, "status")
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		delete(metadata, "creationTimestamp")
-	}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	return content, nil
 }
 
@@ -233,8 +224,7 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	var wrong []string
 	said, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
 	if err != nil {
-		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: err.Error()})
-		return 1
+		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) > 0 {
 		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")})

@@ -21,10 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
@@ -129,13 +126,13 @@ func StopsAll(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for every index of weights, in at most that many goroutines, and reports progress. The first
-// error ends it.
-func (l *Loader) runWorkers(ctx context.Context, what string, workers int, weights []int,
-	do func(ctx context.Context, i int) error) error {
+// runWorkers calls do for every group, in at most that many goroutines, reports progress by the objects in them, and
+// adds up the results. The first error ends it.
+func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, groups [][]T,
+	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
-	for _, weight := range weights {
-		total += weight
+	for _, group := range groups {
+		total += len(group)
 	}
 	var done atomic.Int64
 	began := time.Now()
@@ -157,27 +154,46 @@ func (l *Loader) runWorkers(ctx context.Context, what string, workers int, weigh
 			}
 		}
 	})
-	group, grouped := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
-	for i, weight := range weights {
+	var mutex sync.Mutex
+	working, grouped := errgroup.WithContext(ctx)
+	working.SetLimit(workers)
+	for _, group := range groups {
 		if grouped.Err() != nil {
 			break
 		}
-		group.Go(func() error {
+		working.Go(func() error {
 			if grouped.Err() != nil {
 				return nil
 			}
-			if err := do(grouped, i); err != nil {
-				return err
+			one, err := do(grouped, group)
+			mutex.Lock()
+			defer mutex.Unlock()
+			result.Add(one)
+			if err == nil {
+				done.Add(int64(len(group)))
 			}
-			done.Add(int64(weight))
-			return nil
+			return err
 		})
 	}
-	err := group.Wait()
+	err = working.Wait()
 	close(quiet)
 	told.Wait()
-	return cmp.Or(err, context.Cause(ctx))
+	return result, cmp.Or(err, context.Cause(ctx))
+}
+
+// groupBy puts what has one key into one group. Groups, and what is in them, keep their order.
+func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
+	at := make(map[K]int)
+	for _, one := range list {
+		i, ok := at[key(one)]
+		if !ok {
+			i = len(groups)
+			at[key(one)] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], one)
+	}
+	return groups
 }
 
 // retryTransient calls do until it succeeds or fails for a reason that another attempt does not change. A request whose
@@ -270,13 +286,4 @@ func (w *warnings) takeLines() []string {
 // mapper finds the resource of a kind.
 type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
-}
-
-// newLazyMapper asks the server for its kinds when the first one is needed.
-func newLazyMapper(client *rest.Config) (mapper, error) {
-	asked, err := discovery.NewDiscoveryClientForConfig(client)
-	if err != nil {
-		return nil, err
-	}
-	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked)), nil
 }

@@ -545,10 +545,11 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 		var said []string
 		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }},
 			fake.NewClientset(), nil, nil, &warnings{})
-		must.Succeed(t, l.runWorkers(t.Context(), "example.org.", 1, slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
+		groups := slices.Repeat([][]int{{1, 2}, {3}}, 34)
+		must.Get(runWorkers(t.Context(), l, "example.org.", 1, groups, func(context.Context, []int) (Result, error) {
 			time.Sleep(1700 * time.Millisecond)
-			return nil
-		}))
+			return Result{}, nil
+		}))(t)
 		want := []string{
 			"2s loading example.org.: 2 of 102 objects, 1/s", "6s loading example.org.: 5 of 102 objects, 1/s",
 			"14s loading example.org.: 12 of 102 objects, 1/s", "30s loading example.org.: 26 of 102 objects, 1/s",

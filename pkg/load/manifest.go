@@ -95,17 +95,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 // byOwner groups manifests by name, the oldest first: which of two conflicting ones is refused must not depend on
 // timing, and the first holder of a name keeps it (S4.8).
 func byOwner(manifests []*manifest) [][]*manifest {
-	var groups [][]*manifest
-	at := make(map[string]int)
-	for _, m := range manifests {
-		i, ok := at[m.owner]
-		if !ok {
-			i = len(groups)
-			at[m.owner] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], m)
-	}
+	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	for _, group := range groups {
 		slices.SortStableFunc(group, func(one, other *manifest) int { return one.created.Compare(other.created) })
 	}
@@ -120,33 +110,33 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 		var mutex sync.Mutex
 		var again [][]*manifest
 		var reasons []Refusal
-		weights, tried := make([]int, len(groups)), 0
-		for i, group := range groups {
-			weights[i] = len(group)
+		tried := 0
+		for _, group := range groups {
 			tried += len(group)
 		}
-		err := l.runWorkers(ctx, what, workers, weights, func(ctx context.Context, i int) error {
+		one, err := runWorkers(ctx, l, what, workers, groups, func(ctx context.Context, group []*manifest) (result Result, err error) {
 			var left []*manifest
-			for _, m := range groups[i] {
+			for _, m := range group {
 				one, refused, err := l.applyManifest(ctx, m)
 				if err != nil {
-					return err
+					return result, err
 				}
-				mutex.Lock()
 				result.Add(one)
 				if refused != nil {
 					left = append(left, m)
+					mutex.Lock()
 					reasons = append(reasons, *refused)
+					mutex.Unlock()
 				}
-				mutex.Unlock()
 			}
 			if len(left) > 0 {
 				mutex.Lock()
 				again = append(again, left)
 				mutex.Unlock()
 			}
-			return nil
+			return result, nil
 		})
+		result.Add(one)
 		if err != nil {
 			return result, err
 		}

@@ -107,17 +107,7 @@ func digest(id string) string {
 }
 
 func endsInType(label string) bool {
-	_, kind, found := cutLast(label, '-')
-	if !found {
-		return false
-	}
-	_, err := rdata.ParseType(kind)
-	return err == nil
-}
-
-func cutLast(text string, separator byte) (before, after string, found bool) {
-	if i := strings.LastIndexByte(text, separator); i >= 0 {
-		return text[:i], text[i+1:], true
-	}
-	return text, "", false
+	i := strings.LastIndexByte(label, '-')
+	_, err := rdata.ParseType(label[i+1:])
+	return i >= 0 && err == nil
 }

@@ -279,23 +279,16 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		}
 		numbers[i] = uint32(n)
 	}
-	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 	replaced := func(reason, fix string) {
 		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
 	}
-	for _, field := range []struct {
-		what  string
-		value *uint32
-		max   uint32
-	}{
-		{"refresh", &refresh, math.MaxInt32}, {"retry", &retry, math.MaxInt32},
-		{"expire", &expire, math.MaxInt32}, {"minimum", &minimum, math.MaxInt32},
-	} {
-		if *field.value > field.max {
-			replaced(fmt.Sprintf("%s %d is above %d", field.what, *field.value, field.max), fmt.Sprintf("loaded with %d", field.max))
-			*field.value = field.max
+	for i, what := range []string{"refresh", "retry", "expire", "minimum"} {
+		if n := numbers[i+1]; n > math.MaxInt32 {
+			replaced(fmt.Sprintf("%s %d is above %d", what, n, math.MaxInt32), fmt.Sprintf("loaded with %d", math.MaxInt32))
+			numbers[i+1] = math.MaxInt32
 		}
 	}
+	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 	spec := v1alpha1.ZoneSpec{
 		DomainName:            soa.Name.String(),
 		TTL:                   ptr.To(int32(soa.TTL)),
@@ -400,25 +393,16 @@ func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + 
 
 // escapeUnprintable makes text safe for a terminal: control characters and invalid UTF-8 are written as escapes.
 func escapeUnprintable(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
-		return text
-	}
 	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == '\n':
-			b.WriteString(`\n`)
-		case !unprintable(r):
-			b.WriteRune(r)
-		case r < utf8.RuneSelf:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		part := text[:size]
+		if invalid := r == utf8.RuneError && size == 1; invalid || r != '\t' && !unicode.IsPrint(r) {
+			part = strconv.Quote(part)
+			part = part[1 : len(part)-1]
 		}
+		b.WriteString(part)
+		text = text[size:]
 	}
 	return b.String()
 }
-
-func unprintable(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -95,7 +94,10 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		l.reportLeft(s, left)
 		return result, nil
 	}
-	removed, err := l.deleteRecords(ctx, s, left)
+	removed, err := runWorkers(ctx, l, s.what(), l.workers, slices.Collect(slices.Chunk(left, 1)),
+		func(ctx context.Context, one []*v1alpha1.Record) (Result, error) {
+			return l.deleteRecord(ctx, s, one[0])
+		})
 	result.Add(removed)
 	if err != nil {
 		return result, err
@@ -179,24 +181,7 @@ func describeRecord(r *v1alpha1.Record) string {
 	return fmt.Sprintf("%s %s (%s/%s)", cmp.Or(r.Status.FQDN, r.Spec.DomainName), r.Spec.Type, r.Namespace, r.Name)
 }
 
-// deleteRecords deletes left-over Records, each as it was read: one that was changed meanwhile stays.
-func (l *Loader) deleteRecords(ctx context.Context, s *scope, left []*v1alpha1.Record) (Result, error) {
-	var mutex sync.Mutex
-	var result Result
-	weights := make([]int, len(left))
-	for i := range weights {
-		weights[i] = 1
-	}
-	err := l.runWorkers(ctx, s.what(), l.workers, weights, func(ctx context.Context, i int) error {
-		one, err := l.deleteRecord(ctx, s, left[i])
-		mutex.Lock()
-		defer mutex.Unlock()
-		result.Add(one)
-		return err
-	})
-	return result, err
-}
-
+// deleteRecord deletes a left-over Record as it was read: one that was changed meanwhile stays.
 func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record) (Result, error) {
 	records := l.typed.KubizoneV1alpha1().Records(r.Namespace)
 	at := Refusal{Path: s.what(), Text: describeRecord(r)}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,17 +30,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	into.existing = there
 	// The sets of one owner are written one after the other, in the order of the file: which of two conflicting ones is
 	// refused must not depend on timing.
-	var owners [][]*set
-	at := make(map[name.Rel]int)
-	for _, s := range sets {
-		i, ok := at[s.owner]
-		if !ok {
-			i = len(owners)
-			at[s.owner] = i
-			owners = append(owners, nil)
-		}
-		owners[i] = append(owners[i], s)
-	}
+	owners := groupBy(sets, func(s *set) name.Rel { return s.owner })
 	// First the apex and the hosts that it names: until these have addresses the zone is not Servable (S6.13), and
 	// every write in between would get a Warning. Then zone cuts, or the server warns of the glue below them (S5.6).
 	hosts := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), to.fqdn)
@@ -58,46 +47,33 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	}
 	slices.SortStableFunc(owners, func(x, y []*set) int { return rank(x) - rank(y) })
 	needless := needlessWarnings(sets, to.fqdn)
-	weights := make([]int, len(owners))
-	for i, sets := range owners {
-		weights[i] = len(sets)
-	}
-	var mutex sync.Mutex
-	var total Result
-	count := func(one Result) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		total.Add(one)
-	}
-	err = l.runWorkers(ctx, filepath.Base(path), l.workers, weights, func(ctx context.Context, i int) error {
-		for _, s := range owners[i] {
+	return runWorkers(ctx, l, filepath.Base(path), l.workers, owners, func(ctx context.Context, sets []*set) (result Result, err error) {
+		for _, s := range sets {
 			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool { return needless(s, text) })
-			one, err := l.putRecord(ctx, path, s, to, there)
-			if reason, ok := refusalReason(err); ok {
-				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
-				if l.cfg.Prune {
-					// The Record in conflict may be one that Finish removes.
-					into.addRefused(refusedPut{at, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
-						one, err := l.putRecord(ctx, path, s, to, &existingRecords{})
-						if reason, ok := refusalReason(err); ok {
-							at.Reason = reason
-							return Result{}, &at, nil
-						}
-						return one, nil, err
-					}})
-					continue
+			put := func(ctx context.Context, there *existingRecords) (Result, *Refusal, error) {
+				one, err := l.putRecord(ctx, path, s, to, there)
+				if reason, ok := refusalReason(err); ok {
+					return Result{}, &Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}, nil
 				}
-				l.reportRefused(at)
-				one, err = Result{Refused: len(s.lines)}, nil
+				return one, nil, err
 			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.describe(to.fqdn), err)
+			one, refused, err := put(ctx, there)
+			switch {
+			case err != nil:
+				return result, fmt.Errorf("%s: %w", s.describe(to.fqdn), err)
+			case refused != nil && l.cfg.Prune:
+				// The Record in conflict may be one that Finish removes.
+				into.addRefused(refusedPut{*refused, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
+					return put(ctx, &existingRecords{})
+				}})
+			case refused != nil:
+				l.reportRefused(*refused)
+				one.Refused = len(s.lines)
 			}
-			count(one)
+			result.Add(one)
 		}
-		return nil
+		return result, nil
 	})
-	return total, err
 }
 
 // needlessWarnings returns a test for Warnings of a set that the rest of its file answers: that an address below a zone

@@ -144,13 +144,3 @@ func (l *Loader) reportHidden() {
 		l.say("%s", line)
 	}
 }
-
-// showPlan passes one line on to Config.Plan.
-func (l *Loader) showPlan(format string, arguments ...any) {
-	if l.cfg.Plan == nil {
-		return
-	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Plan(escapeUnprintable(fmt.Sprintf(format, arguments...)))
-}

@@ -19,7 +19,7 @@ func TestPrintable(t *testing.T) {
 		"müller.example.":     "müller.example.",
 		"a\x1b[31mred":        `a\x1b[31mred`,
 		"a\xff\x00b":          `a\xff\x00b`,
-		"one\ntwo\r":          `one\ntwo\x0d`,
+		"one\ntwo\r":          `one\ntwo\r`,
 		"right\u202eleft":     `right\u202eleft`,
 		"a\ufffdb":            "a\ufffdb",
 	} {
