@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
@@ -18,32 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/serving"
 )
 
-// CertificateOptions are of a serving certificate that the servers make and renew themselves.
-type CertificateOptions struct {
-	// Secret is NAMESPACE/NAME.
-	Secret string
-}
-
 // apiServices are the registrations that kube-apiserver reads the authority from, that of zones first.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
-
-// AddFlags binds the options to flags.
-func (o *CertificateOptions) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Secret, "serving-cert-secret", o.Secret, "NAMESPACE/NAME of a Secret in the cluster where the servers keep a "+
-		"serving certificate that they make and renew, instead of --tls-cert-file. They keep the caBundle of the APIServices "+
-		strings.Join(apiServices, " and ")+" at its authority.")
-}
-
-// Validate reports all that is wrong with the options.
-func (o *CertificateOptions) Validate() []error {
-	var wrong []error
-	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" ||
-		strings.Contains(name, "/")) {
-		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving",
-			o.Secret))
-	}
-	return wrong
-}
 
 // findCertificate finds the certificate to serve with where no files are named: that of the Secret, or one made in
 // memory.
@@ -52,7 +27,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	switch {
 	case server.CertKey.CertFile != "":
 		return nil
-	case o.Certificate.Secret == "":
+	case o.ServingSecret == "":
 		klog.Warning("The serving certificate is self-signed and lasts as long as this process; " +
 			"name one by --tls-cert-file and --tls-private-key-file, or --serving-cert-secret")
 		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
@@ -72,7 +47,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
-	namespace, name, _ := strings.Cut(o.Certificate.Secret, "/")
+	namespace, name, _ := strings.Cut(o.ServingSecret, "/")
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
 		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: apiServices[1:],
@@ -84,7 +59,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 		return err
 	}
 	if err := provider.RunOnce(ctx); err != nil {
-		return fmt.Errorf("--serving-cert-secret %s: %w", o.Certificate.Secret, err)
+		return fmt.Errorf("--serving-cert-secret %s: %w", o.ServingSecret, err)
 	}
 	server.GeneratedCert = provider
 	return nil

@@ -50,7 +50,7 @@ func (o *MemberOptions) Validate() []error {
 	if o.QuotaBytes < 0 {
 		return []error{fmt.Errorf("--etcd-quota-bytes %d: must not be negative; 0 means 8 GiB", o.QuotaBytes)}
 	}
-	if o.Cluster == (embed.Cluster{}) {
+	if !o.hasPeers() {
 		return nil
 	}
 	if o.DataDir == "" {
@@ -64,7 +64,7 @@ func (o *MemberOptions) Validate() []error {
 }
 
 // hasPeers: the member is one of several.
-func (o *MemberOptions) hasPeers() bool { return o.DataDir != "" && o.Cluster != (embed.Cluster{}) }
+func (o *MemberOptions) hasPeers() bool { return o.Cluster != (embed.Cluster{}) }
 
 // startMember starts the member and returns when it takes writes.
 func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, release func(), err error) {

@@ -5,11 +5,15 @@ package apiserver
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	validatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
@@ -24,6 +28,7 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
@@ -44,11 +49,12 @@ const (
 
 // Options are the flags as they were written.
 type Options struct {
-	ServerRun      *genericoptions.ServerRunOptions
-	Etcd           *genericoptions.EtcdOptions
-	Member         MemberOptions
-	SecureServing  *genericoptions.SecureServingOptionsWithLoopback
-	Certificate    CertificateOptions
+	ServerRun     *genericoptions.ServerRunOptions
+	Etcd          *genericoptions.EtcdOptions
+	Member        MemberOptions
+	SecureServing *genericoptions.SecureServingOptionsWithLoopback
+	// ServingSecret is NAMESPACE/NAME of the certificate that the servers make and renew themselves.
+	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
 	Audit          *genericoptions.AuditOptions
@@ -152,7 +158,9 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	}
 	o.Member.AddFlags(all.FlagSet("etcd"))
 	o.SecureServing.AddFlags(all.FlagSet("secure serving"))
-	o.Certificate.AddFlags(all.FlagSet("secure serving"))
+	all.FlagSet("secure serving").StringVar(&o.ServingSecret, "serving-cert-secret", o.ServingSecret, "NAMESPACE/NAME of a Secret "+
+		"in the cluster where the servers keep a serving certificate that they make and renew, instead of --tls-cert-file. "+
+		"They keep the caBundle of the APIServices "+strings.Join(apiServices, " and ")+" at its authority.")
 	without(notAuthenticationFlags, all.FlagSet("authentication"), o.Authentication.AddFlags)
 	o.Authorization.AddFlags(all.FlagSet("authorization"))
 	o.Audit.AddFlags(all.FlagSet("auditing"))
@@ -209,10 +217,14 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, errors.New("--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive, "+
 			"or --enable-priority-and-fairness=false"))
 	}
-	if o.Certificate.Secret != "" && o.SecureServing.ServerCert.CertKey.CertFile != "" {
+	if o.ServingSecret != "" && o.SecureServing.ServerCert.CertKey.CertFile != "" {
 		wrong = append(wrong, errors.New("give either --serving-cert-secret or --tls-cert-file: one says which certificate is served"))
 	}
-	wrong = append(wrong, o.Certificate.Validate()...)
+	if namespace, name, _ := strings.Cut(o.ServingSecret, "/"); o.ServingSecret != "" && (namespace == "" || name == "" ||
+		strings.Contains(name, "/")) {
+		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving",
+			o.ServingSecret))
+	}
 	wrong = append(wrong, o.validateRequestHeader()...)
 	return errors.Join(wrong...)
 }
@@ -249,4 +261,57 @@ func (o *Options) validateEtcd() []error {
 		wrong = append(wrong, errors.New("--encryption-provider-config-automatic-reload goes with --encryption-provider-config"))
 	}
 	return append(wrong, o.Member.Validate()...)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "apiserver",
+		Short: "serve the API behind a kube-apiserver",
+		Long: `Serve zones and records as an aggregated API until SIGTERM: kube-apiserver authenticates and authorizes clients, and
+its namespaces, quotas, webhooks and policies hold. Objects are stored in an etcd cluster (--etcd-servers) that several
+servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
+		Example: `  kubizone apiserver --etcd-servers https://etcd-0:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key \
+    --tls-cert-file tls.crt --tls-private-key-file tls.key
+  kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig`,
+		Args: cobra.NoArgs,
+		// A server's log is for operators and says what happens, where the other sub-commands are quiet; --v is
+		// upstream's.
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
+			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+			klog.InitFlags(flags)
+			for name, value := range map[string]string{"logtostderr": "false", "one_output": "true", "stderrthreshold": "FATAL"} {
+				if err := flags.Set(name, value); err != nil {
+					return fmt.Errorf("log: %w", err)
+				}
+			}
+			klog.SetOutput(command.ErrOrStderr())
+			return nil
+		},
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := options.Complete(); err != nil {
+				return err
+			}
+			if err := options.Validate(); err != nil {
+				return err
+			}
+			if err := logsapi.ValidateAndApply(options.Logs, utilfeature.DefaultFeatureGate); err != nil {
+				return fmt.Errorf("logs: %w", err)
+			}
+			defer logs.FlushLogs()
+			// Upstream's Apply complains of files that no flag named.
+			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
+				options.Metrics.Apply()
+			}
+			return options.Run(command.Context())
+		},
+	}
+	groups := options.Flags()
+	for _, group := range groups.FlagSets {
+		command.Flags().AddFlagSet(group)
+	}
+	const width = 120
+	cliflag.SetUsageAndHelpFunc(command, groups, width)
+	return command
 }
