@@ -276,8 +276,8 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []a
 			continue
 		}
 		all = append(all, askPaths("pod "+pod.Name, func(path string) ([]byte, error) {
-			return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, map[string]string{"verbose": ""}).DoRaw(
-				ctx)
+			verbose := map[string]string{"verbose": ""}
+			return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, verbose).DoRaw(ctx)
 		}))
 	}
 	return all

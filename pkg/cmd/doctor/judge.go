@@ -15,10 +15,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
@@ -129,7 +129,7 @@ func (f *facts) judgeEndpoints() Finding {
 	for _, slice := range f.slices {
 		for _, endpoint := range slice.Endpoints {
 			all++
-			if isReady(endpoint) {
+			if ptr.Deref(endpoint.Conditions.Ready, true) {
 				ready++
 			}
 		}
@@ -144,10 +144,6 @@ func (f *facts) judgeEndpoints() Finding {
 		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), look+"; the others serve")
 	}
 	return ok(check, fmt.Sprintf("%d ready", ready))
-}
-
-func isReady(endpoint discoveryv1.Endpoint) bool {
-	return endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready
 }
 
 func (f *facts) judgeCABundle(now time.Time) Finding {
@@ -171,16 +167,15 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	if err != nil {
 		return fail(check, "it is not PEM: "+err.Error(), "take it out of the manifest; the server writes it")
 	}
-	last := slices.MaxFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+	last := slices.MaxFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
+	day, next := last.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one"
 	switch {
-	case now.After(last.NotAfter):
-		return fail(check, "its authority expired on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+
-			" and the server makes a new one")
-	case now.Add(expirySoon).After(last.NotAfter):
-		return warn(check, "its authority expires on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+
-			" and the server makes a new one")
+	case now.After(last):
+		return fail(check, "its authority expired on "+day, next)
+	case now.Add(expirySoon).After(last):
+		return warn(check, "its authority expires on "+day, next)
 	}
-	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), last.NotAfter.UTC().Format(time.DateOnly)))
+	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), day))
 }
 
 // judgeCertificate checks the certificates that are served, or that of the Secret if no address can be reached.
@@ -246,12 +241,8 @@ func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now tim
 
 // isMember reports that the pods make their peer certificate, as those of the form ha do.
 func (f *facts) isMember() bool {
-	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool {
-		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
-			return slices.Contains(c.Args,
-				"peer-certificate")
-		})
-	})
+	makesIt := func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") }
+	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.InitContainers, makesIt) })
 }
 
 func (f *facts) judgePermissions() Finding {
