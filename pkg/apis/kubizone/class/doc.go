@@ -11,5 +11,5 @@
 //
 // It does not know where classes and namespaces are kept.
 //
-// Read class.go and provider.go.
+// Read class.go, then servers.go.
 package class

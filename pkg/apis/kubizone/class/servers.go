@@ -99,11 +99,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	if stopped || instance.DeletionTimestamp != nil {
 		return Server{}, false
 	}
-	return serverOf(instance), true
-}
-
-func serverOf(instance *bind9.Bind9Instance) Server {
-	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time,
+	server = Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time,
 		Primary: instance.Spec.Role == bind9.RolePrimary,
 		Signer:  instance.Spec.Role == bind9.RoleSigner, Agent: agentOf(instance)}
 	secret := instance.Name + "-tsig"
@@ -119,7 +115,7 @@ func serverOf(instance *bind9.Bind9Instance) Server {
 	if secret != "" {
 		server.Key = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: secret}
 	}
-	return server
+	return server, true
 }
 
 // agentOf is the agent of an instance: that of the fleet has its token and its authority in one Secret.
@@ -148,10 +144,8 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 			consents = cluster.Spec.ZoneNamespaces
 		}
 	}
-	if consents == nil {
-		consents = &bind9.NamespaceSelection{}
-	}
-	if everything(consents.Selector) {
+	consents = cmp.Or(consents, &bind9.NamespaceSelection{})
+	if all := consents.Selector; all != nil && len(all.MatchLabels)+len(all.MatchExpressions) == 0 {
 		return true
 	}
 	delivers := of.Spec.Namespaces
@@ -172,8 +166,4 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 		}
 	}
 	return true
-}
-
-func everything(selector *metav1.LabelSelector) bool {
-	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
 }

@@ -4,6 +4,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -59,60 +60,31 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 }
 
 func readEntriesOptions(in url.Values, out *v1alpha1.ZoneEntriesOptions) error {
-	var err error
-	if out.Limit, err = readInt(in, "limit"); err != nil {
-		return err
-	}
-	if out.Sources, err = readBool(in, "sources"); err != nil {
-		return err
-	}
-	out.Continue = in.Get("continue")
-	out.Type = in.Get("type")
-	out.Name = in.Get("name")
-	out.Form = in.Get("form")
-	out.Format = in.Get("format")
-	return nil
+	out.Continue, out.Type, out.Name = in.Get("continue"), in.Get("type"), in.Get("name")
+	out.Form, out.Format = in.Get("form"), in.Get("format")
+	return cmp.Or(readInt(in, "limit", &out.Limit), readBool(in, "sources", &out.Sources))
 }
 
 func readChangesOptions(in url.Values, out *v1alpha1.ZoneChangesOptions) error {
-	var err error
-	if out.Since, err = readInt(in, "since"); err != nil {
-		return err
+	out.Form, out.Format = in.Get("form"), in.Get("format")
+	return cmp.Or(readInt(in, "since", &out.Since), readInt(in, "until", &out.Until), readBool(in, "sources", &out.Sources),
+		readBool(in, "watch", &out.Watch))
+}
+
+func readInt(in url.Values, key string, out *int64) (err error) {
+	if text := in.Get(key); text != "" {
+		if *out, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return fmt.Errorf("query parameter %s: %q is not a whole number", key, text)
+		}
 	}
-	if out.Until, err = readInt(in, "until"); err != nil {
-		return err
-	}
-	if out.Sources, err = readBool(in, "sources"); err != nil {
-		return err
-	}
-	if out.Watch, err = readBool(in, "watch"); err != nil {
-		return err
-	}
-	out.Form = in.Get("form")
-	out.Format = in.Get("format")
 	return nil
 }
 
-func readInt(in url.Values, key string) (int64, error) {
-	text := in.Get(key)
-	if text == "" {
-		return 0, nil
+func readBool(in url.Values, key string, out *bool) (err error) {
+	if text := in.Get(key); text != "" {
+		if *out, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("query parameter %s: %q is neither true nor false", key, text)
+		}
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("query parameter %s: %q is not a whole number", key, text)
-	}
-	return n, nil
-}
-
-func readBool(in url.Values, key string) (bool, error) {
-	text := in.Get(key)
-	if text == "" {
-		return false, nil
-	}
-	b, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, fmt.Errorf("query parameter %s: %q is neither true nor false", key, text)
-	}
-	return b, nil
+	return nil
 }

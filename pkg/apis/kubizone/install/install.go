@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -97,4 +98,14 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})
+}
+
+// addUnversioned registers what the generic server encodes outside of any group of ours: errors, discovery and list
+// options under "v1".
+func addUnversioned(scheme *runtime.Scheme) {
+	core := schema.GroupVersion{Group: "", Version: "v1"}
+	metav1.AddToGroupVersion(scheme, core)
+	scheme.AddUnversionedTypes(core,
+		&metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{},
+	)
 }
