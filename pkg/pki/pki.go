@@ -38,10 +38,11 @@ type Bundle struct {
 // Open reads the bundle kept in dir and makes what is missing or no longer good (P2). hosts are the names and addresses
 // that the serving certificate must cover; now decides what is still valid.
 func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("certificates: %w", err)
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.Chmod(dir, 0o700)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	authority, err := ensurePair(dir, "ca", func(have *Pair) (*Pair, error) {
@@ -53,25 +54,23 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	serving, err := ensurePair(dir, "serving", func(have *Pair) (*Pair, error) {
-		if have != nil && lasts(have, now) && have.SignedBy(authority) && have.Covers(hosts) {
-			return have, nil
-		}
-		return Issue(authority, Serving("kubizone", hosts), now, validity)
-	})
+	ensureLeaf := func(name string, template x509.Certificate, fits func(have *Pair) bool) (*Pair, error) {
+		return ensurePair(dir, name, func(have *Pair) (*Pair, error) {
+			if have != nil && lasts(have, now) && have.SignedBy(authority) && fits(have) {
+				return have, nil
+			}
+			return Issue(authority, template, now, validity)
+		})
+	}
+	serving, err := ensureLeaf("serving", Serving("kubizone", hosts), func(have *Pair) bool { return have.Covers(hosts) })
 	if err != nil {
 		return nil, err
 	}
-	admin, err := ensurePair(dir, "admin", func(have *Pair) (*Pair, error) {
-		if have != nil && lasts(have, now) && have.SignedBy(authority) && slices.Contains(have.Cert.Subject.Organization, AdminGroup) {
-			return have, nil
-		}
-		return Issue(authority, x509.Certificate{
-			Subject:     pkix.Name{CommonName: AdminUser, Organization: []string{AdminGroup}},
-			KeyUsage:    x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		}, now, validity)
-	})
+	admin, err := ensureLeaf("admin", x509.Certificate{
+		Subject:     pkix.Name{CommonName: AdminUser, Organization: []string{AdminGroup}},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, func(have *Pair) bool { return slices.Contains(have.Cert.Subject.Organization, AdminGroup) })
 	if err != nil {
 		return nil, err
 	}
@@ -172,14 +171,11 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 
 // readPair returns nil for a pair that is not there, or of which a crash left half.
 func readPair(certFile, keyFile string) (*Pair, error) {
+	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if err == nil {
+		keyPEM, err = os.ReadFile(keyFile)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("certificate: %w", err)
-	}
-	keyPEM, err := os.ReadFile(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
