@@ -18,5 +18,5 @@
 //
 // It does not know how answers are compared: pkg/verify does.
 //
-// Read verify.go, then deliveries.go and keys.go.
+// Read verify.go, then deliveries.go.
 package verify
