@@ -147,20 +147,16 @@ func runManager(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("manager: %w", err)
 	}
-	if err := addChecks(mgr); err != nil {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("informer-sync", gardenerhealthz.NewCacheSyncHealthz(mgr.GetCache())); err != nil {
 		return err
 	}
 	if err := addControllers(ctx, mgr, config, o); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
-}
-
-func addChecks(mgr manager.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	return mgr.AddReadyzCheck("informer-sync", gardenerhealthz.NewCacheSyncHealthz(mgr.GetCache()))
 }
 
 func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Config, o *options) error {

@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -318,20 +319,13 @@ func (a *actuator) removeRecord(ctx context.Context, log logr.Logger, dns *exten
 	if err := records.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.options.ReadyTimeout)
-	defer cancel()
-	tick := time.NewTicker(a.options.PollInterval)
-	defer tick.Stop()
-	for {
+	err = wait.PollUntilContextTimeout(ctx, a.options.PollInterval, a.options.ReadyTimeout, true, func(ctx context.Context) (bool, error) {
 		left, err := records.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && left.UID != uid {
-			log.Info("The Record is removed", "record", to.namespace+"/"+name)
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("Record %s/%s is still there: %w", to.namespace, name, ctx.Err())
-		case <-tick.C:
-		}
+		return apierrors.IsNotFound(err) || err == nil && left.UID != uid, nil
+	})
+	if err != nil {
+		return fmt.Errorf("Record %s/%s is still there: %w", to.namespace, name, err)
 	}
+	log.Info("The Record is removed", "record", to.namespace+"/"+name)
+	return nil
 }

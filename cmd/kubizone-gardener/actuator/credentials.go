@@ -5,6 +5,7 @@ package actuator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -134,33 +135,28 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// refusal is why a kubeconfig is not used; the sentence goes on after "the kubeconfig".
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
 // maxKubeconfig bounds a kubeconfig in octets: the parser takes a thousand times as many for empty entries.
 const maxKubeconfig = 64 << 10
 
 // readKubeconfig reads a kubeconfig that is not trusted. One that would make this process execute a program, read its
-// own files or send requests through another server is refused.
+// own files or send requests through another server is refused: the sentence goes on after "the kubeconfig".
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
-		return nil, refusal(fmt.Sprintf("has more than %d octets: leave the clusters and users out that its current-context does not name",
-			maxKubeconfig))
+		return nil, fmt.Errorf("has more than %d octets: leave the clusters and users out that its current-context does not name",
+			maxKubeconfig)
 	}
 	config, err := clientcmd.Load(text)
 	if err != nil {
 		// The error of the parser quotes its input, which has a token.
-		return nil, refusal("is no kubeconfig")
+		return nil, errors.New("is no kubeconfig")
 	}
 	context := config.Contexts[config.CurrentContext]
 	if context == nil {
-		return nil, refusal("has no current-context")
+		return nil, errors.New("has no current-context")
 	}
 	cluster, user := config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo]
 	if cluster == nil || user == nil {
-		return nil, refusal("has no cluster or no user for its current-context")
+		return nil, errors.New("has no cluster or no user for its current-context")
 	}
 	for field, given := range map[string]bool{
 		"exec": user.Exec != nil, "auth-provider": user.AuthProvider != nil, "tokenFile": user.TokenFile != "",
@@ -170,15 +166,15 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 			len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0,
 	} {
 		if given {
-			return nil, refusal("has the field " + field + ": give the server with certificate-authority-data, " +
+			return nil, errors.New("has the field " + field + ": give the server with certificate-authority-data, " +
 				"and a token or client-certificate-data with client-key-data")
 		}
 	}
 	if server, err := url.Parse(cluster.Server); err != nil || server.Scheme != "https" || server.Host == "" {
-		return nil, refusal("has a server that is no https:// URL")
+		return nil, errors.New("has a server that is no https:// URL")
 	}
 	if user.Token == "" && len(user.ClientCertificateData) == 0 {
-		return nil, refusal("has neither a token nor client-certificate-data")
+		return nil, errors.New("has neither a token nor client-certificate-data")
 	}
 	// Fields that are not named above are left out.
 	made := clientcmdapi.NewConfig()
@@ -190,7 +186,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	made.CurrentContext = "target"
 	rest, err := clientcmd.NewDefaultClientConfig(*made, nil).ClientConfig()
 	if err != nil {
-		return nil, refusal("makes no client")
+		return nil, errors.New("makes no client")
 	}
 	// The environment of this process names a proxy of its own cluster, or none.
 	return rest, nil
