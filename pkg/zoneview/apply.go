@@ -4,6 +4,7 @@
 package zoneview
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/btree"
@@ -113,6 +114,10 @@ func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
 type key struct {
 	owner name.Rel
 	t     rdata.Type
+}
+
+func (k key) compare(other key) int {
+	return cmp.Or(k.owner.Compare(other.owner), cmp.Compare(k.t, other.t))
 }
 
 // editRRsets changes rows and TTLs, each checked against what is there. Everything

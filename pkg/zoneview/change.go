@@ -6,6 +6,7 @@ package zoneview
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns"
@@ -39,14 +40,7 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 			touched[key{set.Owner, set.Type}] = true
 		}
 	}
-	keys := make([]key, 0, len(touched))
-	for each := range touched {
-		keys = append(keys, each)
-	}
-	slices.SortFunc(keys, func(one, other key) int {
-		return cmp.Or(one.owner.Compare(other.owner), cmp.Compare(one.t, other.t))
-	})
-	for _, each := range keys {
+	for _, each := range slices.SortedFunc(maps.Keys(touched), key.compare) {
 		compareRRset(&change, before.lookup(each.owner, each.t), after.lookup(each.owner, each.t))
 	}
 	return change

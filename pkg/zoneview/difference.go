@@ -4,7 +4,6 @@
 package zoneview
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,11 +27,7 @@ type Difference struct {
 // work grows with the steps between, not with the zone. ErrTrimmed: the steps that are kept do not reach back to
 // since or to after, or the zone got another name or ttl in between, which changes everything.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
-	known := v.held(after.zone.UID)
-	if known == nil {
-		return Difference{}, fmt.Errorf("zone %s: %w", after.zone.UID, ErrUnknown)
-	}
-	steps, err := known.stepsBetween(since, after.serial)
+	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
 		return Difference{}, err
 	}
@@ -103,8 +98,7 @@ func (b *backwards) makeDifference(since serial.Serial) Difference {
 			b.at(key{set.Owner, set.Type})
 		}
 	}
-	order := func(one, other key) int { return cmp.Or(one.owner.Compare(other.owner), cmp.Compare(one.t, other.t)) }
-	for _, k := range slices.SortedFunc(maps.Keys(b.sets), order) {
+	for _, k := range slices.SortedFunc(maps.Keys(b.sets), key.compare) {
 		compareRRset(&d.Change, b.entriesBefore(k, made), b.after.lookup(k.owner, k.t))
 	}
 	firstServer := ""
@@ -131,6 +125,6 @@ func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
 	if !there {
 		return nil
 	}
-	entries, _ := content.Resolve(b.header, set) // the error is Check's to report
+	entries, _ := content.Resolve(b.header, set) // the error is content.Check's to report
 	return entries
 }

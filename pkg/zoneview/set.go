@@ -4,6 +4,7 @@
 package zoneview
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func Within(memory uint64) Config {
 // Set is all zones of one process. It is safe for concurrent use; readers
 // never wait for a step to be worked out, only for its result to be put in.
 type Set struct {
-	retain int
-	octets int
-	total  int
-	age    int64
+	config Config
 
 	// changing is held through a whole Put, Apply or Remove, so that each sees
 	// what the last one left. mu guards the fields below and is held briefly;
@@ -80,8 +78,8 @@ type held struct {
 	newest *Snapshot
 	// settled is nil until the zone settles for the first time.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first, at most Set.retain of at
-	// most Set.octets, which are counted in octets.
+	// steps lead to newest without a gap, oldest first, at most Config.Retain of at
+	// most Config.Octets, which are counted in octets.
 	steps  []content.Step
 	octets int
 }
@@ -93,23 +91,11 @@ type inView struct {
 
 // NewSet makes an empty Set.
 func NewSet(config Config) *Set {
-	if config.Retain <= 0 {
-		config.Retain = 1000
-	}
-	if config.Octets <= 0 {
-		config.Octets = 8 << 20
-	}
-	if config.Total <= 0 {
-		config.Total = 256 << 20
-	}
-	if config.Age <= 0 {
-		config.Age = 7 * 24 * 3600
-	}
 	return &Set{
-		retain:  config.Retain,
-		octets:  config.Octets,
-		total:   config.Total,
-		age:     config.Age,
+		config: Config{
+			Retain: cmp.Or(config.Retain, 1000), Octets: cmp.Or(config.Octets, 8<<20), Total: cmp.Or(config.Total, 256<<20),
+			Age: cmp.Or(config.Age, 7*24*3600),
+		},
 		zones:   map[string]*held{},
 		names:   map[inView]string{},
 		hidden:  map[inView][]string{},
@@ -223,13 +209,13 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 		h.octets -= countOctets(&h.steps[0])
 		h.steps = h.steps[1:]
 	}
-	for len(h.steps) > v.retain {
+	for len(h.steps) > v.config.Retain {
 		drop()
 	}
-	if h.octets <= v.octets {
+	if h.octets <= v.config.Octets {
 		return
 	}
-	for len(h.steps) > 0 && h.octets > v.octets-v.octets/8 {
+	for len(h.steps) > 0 && h.octets > v.config.Octets-v.config.Octets/8 {
 		drop()
 	}
 	h.steps = slices.Clone(h.steps)
@@ -243,7 +229,7 @@ const ageEvery = 3600
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	full := v.sum > v.total
+	full := v.sum > v.config.Total
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
 	}
@@ -252,7 +238,7 @@ func (v *Set) boundSteps(now int64) {
 	drop := map[string]int{} // how many of the steps of each zone
 	for uid, h := range v.zones {
 		n := 0
-		for n < len(h.steps) && h.steps[n].Time < now-v.age {
+		for n < len(h.steps) && h.steps[n].Time < now-v.config.Age {
 			v.sum -= countOctets(&h.steps[n])
 			n++
 		}
@@ -263,7 +249,7 @@ func (v *Set) boundSteps(now int64) {
 	if full {
 		heap.Init(&zones)
 	}
-	for full && v.sum > v.total-v.total/8 && len(zones) > 0 {
+	for full && v.sum > v.config.Total-v.config.Total/8 && len(zones) > 0 {
 		uid := zones[0].uid
 		h := v.zones[uid]
 		v.sum -= countOctets(&h.steps[drop[uid]])
@@ -489,14 +475,16 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 // at until, oldest first; until 0 means the newest. Equal serials give no step.
 // ErrTrimmed if either is not among those kept, or until lies before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
-	known := v.held(uid)
-	if known == nil {
-		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
-	}
-	return known.stepsBetween(since, until)
+	_, steps, err := v.stepsBetween(uid, since, until)
+	return steps, err
 }
 
-func (h *held) stepsBetween(since, until serial.Serial) ([]content.Step, error) {
+// stepsBetween is Changes, with the zone that they are of.
+func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []content.Step, error) {
+	h := v.held(uid)
+	if h == nil {
+		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+	}
 	if until == 0 {
 		until = h.newest.serial
 	}
@@ -512,10 +500,10 @@ func (h *held) stepsBetween(since, until serial.Serial) ([]content.Step, error) 
 	}
 	from, to := position(since), position(until)
 	if from < 0 || to < from {
-		return nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed,
+		return nil, nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed,
 			len(h.steps), h.newest.serial)
 	}
-	return slices.Clip(h.steps[from:to]), nil
+	return h, slices.Clip(h.steps[from:to]), nil
 }
 
 // Oldest is the first serial that Changes can begin at, and how many steps lead
@@ -539,11 +527,7 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 // grows with the distance of since from the newest serial, not with the zone,
 // unless the fqdn or the zone's ttl changed in between (StepChange).
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
-	known := v.held(uid)
-	if known == nil {
-		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
-	}
-	steps, err := known.stepsBetween(since, until)
+	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}

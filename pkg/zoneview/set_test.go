@@ -456,8 +456,8 @@ func TestSet_overlappingFeed(t *testing.T) {
 			t.Fatalf("fed\n%s\nrebuilt\n%s", zoneText(got), zoneText(want))
 		}
 		kept := v.zones[testZone.UID].steps
-		if len(kept) > v.retain || kept[len(kept)-1].N != got.n {
-			t.Fatalf("%d steps kept of %d", len(kept), v.retain)
+		if len(kept) > v.config.Retain || kept[len(kept)-1].N != got.n {
+			t.Fatalf("%d steps kept of %d", len(kept), v.config.Retain)
 		}
 	})
 }

@@ -145,9 +145,6 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// Check reports what Entries leaves out; see content.Check.
-func (s *Snapshot) Check() error { return content.Check(s.header, s.RRsets()) }
-
 // RRsets are the definition's RRsets in canonical order, without what the
 // header's nameServers make. Read-only.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
@@ -203,18 +200,6 @@ func prefetchRRsets(stretch []*content.RRset) {
 		}
 	}
 	runtime.KeepAlive(octets)
-}
-
-// RRsetsAt are those of RRsets at one owner.
-func (s *Snapshot) RRsetsAt(owner name.Rel) []content.RRset {
-	var at []content.RRset
-	for set := range s.rrsetsFrom(owner) {
-		if set.Owner != owner {
-			break
-		}
-		at = append(at, set)
-	}
-	return at
 }
 
 // RRset is the one of RRsets with this owner and type.
@@ -320,7 +305,10 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA)
 	}
-	for _, set := range s.RRsetsAt(owner) {
+	for set := range s.rrsetsFrom(owner) {
+		if set.Owner != owner {
+			break
+		}
 		types = append(types, set.Type)
 	}
 	for _, made := range s.made {
@@ -356,7 +344,7 @@ func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
 	if !ok {
 		return nil
 	}
-	entries, _ := content.Resolve(s.header, set) // the error is Check's to report
+	entries, _ := content.Resolve(s.header, set) // the error is content.Check's to report
 	return entries
 }
 

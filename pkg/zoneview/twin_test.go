@@ -307,9 +307,8 @@ func checkReading(t rapid.TB, s *Snapshot) {
 	count := 0
 	for set := range s.RRsets() {
 		count += len(set.Data)
-		at := s.RRsetsAt(set.Owner)
-		if !slices.ContainsFunc(at, set.Equal) {
-			t.Fatalf("RRsetsAt %s: %v lacks %v", set.Owner, at, set)
+		if at := s.TypesAt(set.Owner); !slices.Contains(at, set.Type) {
+			t.Fatalf("TypesAt %s: %v lacks %v", set.Owner, at, set)
 		}
 		if got, ok := s.RRset(set.Owner, set.Type); !ok || !got.Equal(set) {
 			t.Fatalf("RRset %s %s: %v, %v", set.Owner, set.Type, got, ok)

@@ -41,10 +41,8 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	if err != nil {
 		return nil // The content of then is not known any more; that of now must not go out.
 	}
-	for _, step := range slices.Backward(steps) {
-		if settled, err = settled.Undo(step); err != nil {
-			return nil
-		}
+	if settled, err = settled.UndoAll(steps); err != nil {
+		return nil
 	}
 	return settled
 }
