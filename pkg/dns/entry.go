@@ -33,14 +33,17 @@ func (e Entry) String() string {
 
 // AppendText appends what String returns, so that a writer of a million
 // entries can reuse one buffer.
-func (e Entry) AppendText(line []byte) []byte {
+func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
+
+// AppendLine is AppendText with type and data in another form.
+func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	line = append(line, e.Name.String()...)
 	line = append(line, '\t')
 	line = strconv.AppendUint(line, uint64(e.TTL), 10)
 	line = append(line, "\tIN\t"...)
-	line = append(line, e.Type.String()...)
+	line = append(line, rtype...)
 	line = append(line, '\t')
-	return append(line, e.Data...)
+	return append(line, data...)
 }
 
 // Change is what one or more consecutive serials did to a zone. Applying it to
@@ -49,3 +52,8 @@ type Change struct {
 	From, To       serial.Serial
 	Removed, Added []Entry
 }
+
+// UnconfirmedTTL is the TTL of a member's PTR in the catalog of a fleet until all servers have had the zone once. The
+// agent beside a server does not hold its readiness back for such a zone. Consumers of catalogs ignore TTLs (RFC 9432
+// §4), and BIND logs a warning for each record that it does not know.
+const UnconfirmedTTL = 1

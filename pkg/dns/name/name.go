@@ -222,10 +222,10 @@ func keyToLabels(key string) (string, error) {
 		return "", nil
 	}
 	if key[len(key)-1] != '.' {
-		return "", fmt.Errorf("key %s: every label of a key ends in a dot, \"org.example.\"", quote(key))
+		return "", fmt.Errorf("key %s: every label of a key ends in a dot, \"org.example.\"", Quote(key))
 	}
 	if strings.IndexByte(key, '/') >= 0 {
-		return "", fmt.Errorf("key %s: a slash in a key is written ~", quote(key))
+		return "", fmt.Errorf("key %s: a slash in a key is written ~", Quote(key))
 	}
 	var text strings.Builder
 	text.Grow(len(key))
@@ -240,7 +240,7 @@ func keyToLabels(key string) (string, error) {
 	}
 	s := text.String()
 	if scan := scanASCII(s + "."); !scan.canonical() || labelsToKey(s) != key {
-		return "", fmt.Errorf("key %s: not the key of a canonical name", quote(key))
+		return "", fmt.Errorf("key %s: not the key of a canonical name", Quote(key))
 	}
 	return s, nil
 }

@@ -57,7 +57,7 @@ func Parse(text string) (Name, error) {
 	case err != nil:
 		return Name{}, err
 	case !absolute:
-		return Name{}, fmt.Errorf("name %s is relative; an absolute name ends in a dot: %s", quote(text), quote(s+"."))
+		return Name{}, fmt.Errorf("name %s is relative; an absolute name ends in a dot: %s", Quote(text), Quote(s+"."))
 	}
 	return Name{s}, nil
 }
@@ -75,8 +75,8 @@ func ParseIn(text string, origin Name) (Name, error) {
 	case origin.IsZero() && s == "@":
 		return Name{}, fmt.Errorf("name \"@\" stands for a zone and none is given; write the zone's absolute name, which ends in a dot")
 	case origin.IsZero():
-		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", quote(text),
-			quote(s+"."))
+		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", Quote(text),
+			Quote(s+"."))
 	}
 	return Rel{s}.In(origin)
 }
@@ -89,7 +89,7 @@ func ParseRel(text string) (Rel, error) {
 		return Rel{}, err
 	case absolute:
 		return Rel{}, fmt.Errorf("name %s is absolute; a name relative to a zone has no trailing dot, \"@\" is the zone itself",
-			quote(text))
+			Quote(text))
 	}
 	return Rel{s}, nil
 }
@@ -101,7 +101,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
 	}
 	if len(text) > maxText {
-		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", quote(text),
+		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", Quote(text),
 			len(text), maxWire)
 	}
 	scan := scanASCII(text)
@@ -109,7 +109,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		mapped, idnaErr := mapIDNA(text)
 		if idnaErr != nil {
 			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, "+
-				"or a valid A-label", quote(text), idnaErr)
+				"or a valid A-label", Quote(text), idnaErr)
 		}
 		text, scan = mapped, scanASCII(mapped)
 	}
@@ -133,15 +133,15 @@ func CheckSpelling(text string) error {
 	case !scanASCII(text).needsIDNA:
 		return nil
 	case len(text) > maxText:
-		return fmt.Errorf("%s is %d bytes long, the limit is %d", quote(text), len(text), maxText)
+		return fmt.Errorf("%s is %d bytes long, the limit is %d", Quote(text), len(text), maxText)
 	}
 	mapped, err := mapIDNA(text)
 	if err != nil {
-		return fmt.Errorf("%s is not valid under IDNA (UTS 46): %v", quote(text), err)
+		return fmt.Errorf("%s is not valid under IDNA (UTS 46): %v", Quote(text), err)
 	}
 	for _, c := range "*_/@." {
 		if strings.Count(mapped, string(c)) != strings.Count(text, string(c)) {
-			return fmt.Errorf("%s has a character that stands for %q: write it in its mapped form, %s", quote(text), c, quote(mapped))
+			return fmt.Errorf("%s has a character that stands for %q: write it in its mapped form, %s", Quote(text), c, Quote(mapped))
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func scanASCII(text string) asciiScan {
 			if a.fault == nil {
 				a.fault = func(text string) error {
 					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
-						"and \"*\" alone as the leftmost label", quote(text), quote(string(rune(c))))
+						"and \"*\" alone as the leftmost label", Quote(text), Quote(string(rune(c))))
 				}
 			}
 		}
@@ -235,7 +235,7 @@ func scanASCII(text string) asciiScan {
 	if a.fault == nil && wireLen(text, a.absolute) > maxWire {
 		absolute := a.absolute
 		a.fault = func(text string) error {
-			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text),
+			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
 				wireLen(text, absolute), maxWire)
 		}
 	}
@@ -261,25 +261,45 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	switch {
 	case label == "":
 		a.fault = func(text string) error {
-			return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", quote(text))
+			return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", Quote(text))
 		}
 	case len(label) > maxLabel:
 		a.fault = func(text string) error {
-			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text),
-				quote(label), len(label), maxLabel)
+			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
+				Quote(label), len(label), maxLabel)
 		}
 	case strings.IndexByte(label, '*') >= 0 && (label != "*" || start != 0):
 		a.fault = func(text string) error {
-			return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", quote(text))
+			return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", Quote(text))
 		}
 	}
 }
 
-// quote quotes text for a message and cuts it if it is long.
-func quote(text string) string {
+// Quote quotes text for a message and cuts it if it is long.
+func Quote(text string) string {
 	const most = 100
 	if len(text) > most {
 		return strconv.QuoteToASCII(text[:most]) + "…"
 	}
 	return strconv.QuoteToASCII(text)
+}
+
+// IsHost reports whether a name in presentation form is a host name: letters,
+// digits and hyphens, no hyphen at either end of a label. The root is one.
+func IsHost(text string) bool {
+	text = strings.TrimSuffix(text, ".")
+	if text == "" {
+		return true
+	}
+	for _, label := range strings.Split(text, ".") {
+		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+				return false
+			}
+		}
+	}
+	return true
 }

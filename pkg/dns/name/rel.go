@@ -44,15 +44,15 @@ func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 func (r Rel) In(origin Name) (Name, error) {
 	switch {
 	case r.s == "" || origin.s == "":
-		return Name{}, fmt.Errorf("name %s in %s: both the name and its origin must be given", quote(r.s), quote(origin.s))
+		return Name{}, fmt.Errorf("name %s in %s: both the name and its origin must be given", Quote(r.s), Quote(origin.s))
 	case r.s == "@":
 		return origin, nil
 	case origin.IsWildcard():
-		return Name{}, fmt.Errorf("name %s in %s: \"*\" may only be the leftmost label", quote(r.s), quote(origin.s))
+		return Name{}, fmt.Errorf("name %s in %s: \"*\" may only be the leftmost label", Quote(r.s), Quote(origin.s))
 	}
 	if n := len(r.s) + 1 + origin.WireLen(); n > maxWire {
-		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(r.s),
-			quote(origin.s), n, maxWire)
+		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(r.s),
+			Quote(origin.s), n, maxWire)
 	}
 	if origin.s == "." {
 		return Name{r.s + "."}, nil

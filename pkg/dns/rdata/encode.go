@@ -296,49 +296,31 @@ func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 
 // appendHex appends the octets of fields, which are one hexadecimal number with blanks anywhere.
 func appendHex(wire []byte, fields []token) ([]byte, error) {
-	var high byte
-	digits := 0
-	for _, f := range fields {
-		for i := 0; i < len(f.text); i++ {
-			d, ok := hexDigit(f.text[i])
-			if !ok || f.quoted {
-				return nil, fmt.Errorf("%s is not hexadecimal; write the digits 0-9 and a-f", quote(f.text))
-			}
-			if digits++; digits%2 == 1 {
-				high = d << 4
-			} else {
-				wire = append(wire, high|d)
-			}
-		}
-	}
-	if digits%2 == 1 {
-		return nil, fmt.Errorf("%d hexadecimal digits; an octet has two", digits)
+	text := joinTexts(fields)
+	wire, err := hex.AppendDecode(wire, []byte(text))
+	switch {
+	case errors.Is(err, hex.ErrLength):
+		return nil, fmt.Errorf("%d hexadecimal digits; an octet has two", len(text))
+	case err != nil, slices.ContainsFunc(fields, func(f token) bool { return f.quoted }):
+		return nil, fmt.Errorf("%s is not hexadecimal; write the digits 0-9 and a-f", quote(text))
 	}
 	return wire, nil
 }
 
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case isDigit(c):
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10, true
+func joinTexts(fields []token) string {
+	if len(fields) == 1 {
+		return fields[0].text
 	}
-	return 0, false
+	var whole strings.Builder
+	for _, f := range fields {
+		whole.WriteString(f.text)
+	}
+	return whole.String()
 }
 
 // appendBase64 appends the octets of fields, which are one base64 text with blanks anywhere.
 func appendBase64(wire []byte, fields []token) ([]byte, error) {
-	text := fields[0].text
-	if len(fields) > 1 {
-		var whole strings.Builder
-		for _, f := range fields {
-			whole.WriteString(f.text)
-		}
-		text = whole.String()
-	}
+	text := joinTexts(fields)
 	wire, err := base64.StdEncoding.AppendDecode(wire, []byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s is not base64 (RFC 4648 §4), padded with \"=\" to a multiple of four", quote(text))

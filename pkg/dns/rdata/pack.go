@@ -5,6 +5,7 @@ package rdata
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -59,7 +60,8 @@ func appendLabels(wire []byte, text string) []byte {
 // an error wire is as it was; the octets behind its end may have changed.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
-		if four, ok := parseIPv4(v.Text); ok {
+		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {
+			four := addr.As4()
 			return append(wire, four[:]...), nil
 		}
 	}
@@ -68,29 +70,6 @@ func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 		return wire, fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
 	return packed, nil
-}
-
-// parseIPv4 reads four decimal numbers without leading zeros. Other text is left to netip.
-func parseIPv4(text string) (four [4]byte, ok bool) {
-	at, number, digits := 0, 0, 0
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case isDigit(c) && (digits == 0 || number > 0) && digits < 3:
-			number = number*10 + int(c-'0')
-			digits++
-		case c == '.' && digits > 0 && number <= 255 && at < 3:
-			four[at] = byte(number)
-			at, number, digits = at+1, 0, 0
-		default:
-			return four, false
-		}
-	}
-	if at != 3 || digits == 0 || number > 255 {
-		return four, false
-	}
-	four[3] = byte(number)
-	return four, true
 }
 
 // Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the

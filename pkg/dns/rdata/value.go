@@ -222,14 +222,8 @@ func (v Value) Target(origin name.Name) (name.Name, bool) {
 
 // absoluteText reports that a name's text ends in a dot that is not escaped.
 func absoluteText(text string) bool {
-	if text == "" || text[len(text)-1] != '.' {
-		return false
-	}
-	backslashes := 0
-	for i := len(text) - 2; i >= 0 && text[i] == '\\'; i-- {
-		backslashes++
-	}
-	return backslashes%2 == 0
+	before, dot := strings.CutSuffix(text, ".")
+	return dot && !endsEscaped(before)
 }
 
 // relativeWireLen is the length of the labels of a relative name on the wire.

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -627,20 +626,6 @@ func TestAppendName_wire(t *testing.T) {
 	if got := AppendLabels([]byte("x"), name.Apex); string(got) != "x" {
 		t.Errorf("the apex has the labels %q", got)
 	}
-}
-
-// TestParseIPv4_twin: the short way reads what netip reads, and nothing else.
-func TestParseIPv4_twin(t *testing.T) {
-	texts := rapid.OneOf(rapid.StringMatching(`[0-9]{0,4}(\.[0-9]{0,4}){2,4}`),
-		rapid.StringMatching(`(0|[1-9][0-9]?|1[0-9]{2}|25[0-9])(\.(0|[1-9]|2[0-9]{2}|25[4-6])){3}`), rapid.String())
-	rapid.Check(t, func(t *rapid.T) {
-		text := texts.Draw(t, "text")
-		four, ok := parseIPv4(text)
-		addr, err := netip.ParseAddr(text)
-		if ok != (err == nil && addr.Is4()) || ok && four != addr.As4() {
-			t.Fatalf("%q is %v, %t; netip says %v, %v", text, four, ok, addr, err)
-		}
-	})
 }
 
 // Service parameters in any order, quoted or not, are what miekg/dns reads of them.

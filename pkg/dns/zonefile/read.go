@@ -147,7 +147,7 @@ func (f *file) readDirective(text string) error {
 	case "$INCLUDE":
 		return errors.New("$INCLUDE is not followed; put the records of the other file here, or load it by itself")
 	}
-	return fmt.Errorf("%s is not a directive; the directives are $ORIGIN and $TTL", strconv.QuoteToASCII(cut(keyword)))
+	return fmt.Errorf("%s is not a directive; the directives are $ORIGIN and $TTL", name.Quote(keyword))
 }
 
 func (f *file) setOrigin(rest string) error {
@@ -267,7 +267,7 @@ func (f *file) parseName(text string) (name.Name, error) {
 		plain, ok := unescapeOwner(text)
 		if !ok {
 			return name.Name{}, fmt.Errorf("name %s has an escape that stands for no character of an owner name; labels are letters, "+
-				"digits, \"-\", \"_\" and \"/\"", strconv.QuoteToASCII(cut(text)))
+				"digits, \"-\", \"_\" and \"/\"", name.Quote(text))
 		}
 		text = plain
 	}
@@ -305,7 +305,7 @@ func unescapeOwner(text string) (string, bool) {
 
 // isClass says that a field is the class IN; other classes are an error.
 func isClass(field string) (bool, error) {
-	switch upper := strings.ToUpper(cut(field)); upper {
+	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
 	case "IN", "CLASS1":
 		return true, nil
 	case "CH", "CHAOS", "HS", "HESIOD", "CS", "NONE", "ANY":
@@ -329,15 +329,7 @@ func parseTTL(text string) (uint32, bool, error) {
 	ttl, err := rdata.ParseSeconds(text)
 	if err != nil || ttl > maxTTL {
 		err = fmt.Errorf("TTL %s is not a time of 0 to %d seconds (RFC 2181 §8); write seconds, or units as in \"1h30m\"",
-			strconv.QuoteToASCII(cut(text)), maxTTL)
+			name.Quote(text), maxTTL)
 	}
 	return ttl, true, err
-}
-
-func cut(text string) string {
-	const most = 100
-	if len(text) > most {
-		return text[:most]
-	}
-	return text
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strconv"
 
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -40,12 +39,5 @@ func appendLine(line []byte, entry dns.Entry) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zone file: entry at %s: %w", entry.Name, err)
 	}
-	line = append(line, entry.Name.String()...)
-	line = append(line, '\t')
-	line = strconv.AppendUint(line, uint64(entry.TTL), 10)
-	line = append(line, "\tIN\t"...)
-	line = append(line, rtype...)
-	line = append(line, '\t')
-	line = append(line, data...)
-	return append(line, '\n'), nil
+	return append(entry.AppendLine(line, rtype, data), '\n'), nil
 }
