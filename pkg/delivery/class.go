@@ -4,7 +4,6 @@
 package delivery
 
 import (
-	"fmt"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -62,12 +61,4 @@ type Zone struct {
 	Request string
 	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
 	Frozen serial.Serial
-}
-
-// Broken is why a class has no provider.
-func (c Class) Broken() *Error {
-	if c.Err != nil {
-		return c.Err
-	}
-	return &Error{Reason: ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf("class %s has no provider", c.Name)}
 }

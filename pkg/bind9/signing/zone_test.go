@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -99,7 +100,7 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	servers, views := transferclass.NewServers(informers), zoneview.NewSet(zoneview.Config{})
 	classes := must.Get(class.New(class.Config{
 		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views,
-		Secrets: keysByName{},
+		Secrets: keysByName{}, Registry: metrics.NewKubeRegistry(),
 	}))(t)
 	api := informers.Kubizone().V1alpha1()
 	c := must.Get(New(Config{

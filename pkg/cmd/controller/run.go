@@ -6,13 +6,11 @@ package controller
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -124,7 +121,6 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
-		Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
 		// than a call takes.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,

@@ -5,17 +5,14 @@ package up
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -60,7 +57,6 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
 		Clusters:       fleet.Bind9().V1alpha1().Bind9Clusters(),
-		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff,
 	})
 	if err != nil {

@@ -85,13 +85,13 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 			return false, nil, nil
 		})
 		informers, fleet := externalversions.NewSharedInformerFactory(w.client, 0), externalversions.NewSharedInformerFactory(w.client, 0)
-		controller := must.Get(New(Config{
-			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Registry: w.metrics,
+		controller := must.Get(New(completeConfig(Config{
+			Client: w.client, Informers: informers, Views: w.views, Registry: w.metrics,
 			Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},
-		}))(t)
+		})))(t)
 		informers.StartWithContext(ctx)
 		fleet.StartWithContext(ctx)
 		ended := make(chan error)
@@ -314,10 +314,10 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
-	controller := must.Get(New(Config{
-		Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{},
+	controller := must.Get(New(completeConfig(Config{
+		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}),
 		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
-	}))(t)
+	})))(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z"}, Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{edgeCluster}}}
 	force := classesOf(zone, nil, controller.index.classByName, nil, nil)
 	if force.wrong != nil || !slices.Equal(force.classes, []string{"team-a/edge"}) {

@@ -6,7 +6,6 @@ package class
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	coreinformers "k8s.io/client-go/informers/core/v1"
@@ -50,7 +49,7 @@ func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; "
 
 func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
 
-// Config of a Controller. Identity, Client, Informers, Views, Providers and Secrets are required.
+// Config of a Controller. What has no value that nil or 0 stands for is required.
 type Config struct {
 	// Identity of this process, never used by another one.
 	Identity string
@@ -60,28 +59,27 @@ type Config struct {
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
 	Views *zoneview.Set
-	// Frozen are the zones that the Views cannot prove. Nil: none ever is.
+	// Frozen are the zones that the Views cannot prove.
 	Frozen func() []cache.ObjectName
 	// Providers by the name of their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
 	// Servers returns the names of the servers of a class whose servers come and go without a change of the class,
-	// sorted; nil where they do not, or are not known yet. Nil: no class has any.
+	// sorted; nil where they do not, or are not known yet.
 	Servers func(class *v1alpha1.DNSClass) []string
 	// Namespaces says which labels namespaces have and which are being deleted. Nil is for a server without a cluster,
 	// where each has its name alone.
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are the classes that Zones of their namespaces name; the caller starts their informer, and nothing waits
-	// for it. Nil: there are none.
+	// for it.
 	Clusters bind9informers.Bind9ClusterInformer
 	// Events takes what people should see beside status. Nil: it is logged.
 	Events events.EventRecorder
-	// Registry takes the metrics of this controller; nil: they are not read.
+	// Registry takes the metrics of this controller.
 	Registry metrics.KubeRegistry
-	Logger   *slog.Logger
 	// Lease is how long another may think that it leads after it no longer does; 0: as schedule.Config says.
 	Lease time.Duration
-	// HealthInterval is the time between two health checks of a class. 0: 10 min.
+	// HealthInterval is the time between two health checks of a class.
 	HealthInterval time.Duration
 	Backoff        delivery.Backoff
 }

@@ -8,17 +8,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -36,7 +37,6 @@ const (
 	workers = 4
 	// frozenInterval is the time between two checks which zones are frozen.
 	frozenInterval = time.Second
-	defaultHealth  = 10 * time.Minute
 )
 
 // Controller delivers. It runs once.
@@ -54,14 +54,8 @@ type Controller struct {
 
 // New registers with the informers and does nothing before Run.
 func New(config Config) (*Controller, error) {
-	if config.HealthInterval == 0 {
-		config.HealthInterval = defaultHealth
-	}
 	if config.Events == nil {
 		config.Events = logged{}
-	}
-	if config.Registry == nil {
-		config.Registry = metrics.NewKubeRegistry()
 	}
 	index, err := newIndex(&config)
 	if err != nil {
@@ -78,8 +72,10 @@ func New(config Config) (*Controller, error) {
 	c := &Controller{
 		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen},
 		metrics: counted,
-		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval,
-			metrics: counted, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{}},
+		classes: &classSync{
+			shared: with, providers: providers{config.Providers, config.Secrets}, listServers: config.Servers, metrics: counted,
+			interval: config.HealthInterval, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{},
+		},
 		records: &recordSync{
 			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
 			standings: map[string]*standing{}, untold: map[string]bool{}, written: map[types.UID]written{},
@@ -89,18 +85,12 @@ func New(config Config) (*Controller, error) {
 		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes, records: c.records,
 		memory: map[cache.ObjectName]*zoneMemory{},
 	}
-	if c.classes.listServers = config.Servers; config.Servers == nil {
-		c.classes.listServers = func(*v1alpha1.DNSClass) []string { return nil }
-	}
 	past := history{config.Client, index}
-	c.loop, err = schedule.New(schedule.Config{
+	c.loop = schedule.New(schedule.Config{
 		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, Left: past.readLeft},
-		Store: c.store, Observer: c, Metrics: c.metrics, Logger: config.Logger, Lease: config.Lease,
-		CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
+		Store: c.store, Observer: c, Metrics: c.metrics, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
+		Lease: config.Lease, CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
-	if err != nil {
-		return nil, err
-	}
 	return c, c.watchObjects()
 }
 
@@ -120,11 +110,9 @@ func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 func (c *Controller) watchObjects() error {
 	err := errors.Join(watchInformer(c, c.index.zones, c.zoneChanged), watchInformer(c, c.index.records, c.recordChanged),
 		watchInformer(c, c.index.deliveries, c.deliveryChanged), watchInformer(c, c.index.classes, c.classChanged))
-	if c.config.Clusters != nil {
-		synced := c.synced
-		err = errors.Join(err, watchInformer(c, c.config.Clusters.Informer(), c.clusterChanged))
-		c.synced = synced // Without their APIService zones of other classes are delivered all the same.
-	}
+	synced := c.synced
+	err = errors.Join(err, watchInformer(c, c.index.clusters, c.clusterChanged))
+	c.synced = synced // Without their APIService zones of other classes are delivered all the same.
 	if c.config.Namespaces != nil {
 		err = errors.Join(err, watchInformer(c, c.config.Namespaces.Informer(), c.namespaceChanged))
 	}
@@ -184,13 +172,11 @@ func (c *Controller) Run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { repeat(ctx, secretInterval, c.classes.enqueueClasses) })
-	if c.config.Clusters != nil {
-		running.Go(func() { // of a cluster that is not there no event tells
-			if cache.WaitForCacheSync(ctx.Done(), c.config.Clusters.Informer().HasSynced) {
-				c.enqueueZones(namesAnyCluster)
-			}
-		})
-	}
+	running.Go(func() { // of a cluster that is not there no event tells
+		if cache.WaitForCacheSync(ctx.Done(), c.index.clusters.HasSynced) {
+			c.enqueueZones(namesAnyCluster)
+		}
+	})
 	running.Go(func() {
 		repeat(ctx, min(c.config.HealthInterval, time.Second), func() { c.classes.checkDue(ctx) })
 	})
@@ -201,7 +187,8 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		})
 	})
-	return c.loop.Run(ctx)
+	c.loop.Run(ctx)
+	return nil
 }
 
 // workNext works on the next object of the queue. It is false when there will be none.

@@ -13,7 +13,7 @@ import (
 
 // frozenZones are the zones whose content cannot be proven.
 type frozenZones struct {
-	// find lists them; nil: none is ever frozen.
+	// find lists them.
 	find func() []cache.ObjectName
 
 	mu    sync.Mutex
@@ -23,9 +23,6 @@ type frozenZones struct {
 // findChanges looks again which zones are frozen. It returns the zones that are frozen since the last look, and those
 // that are not any more.
 func (f *frozenZones) findChanges() []cache.ObjectName {
-	if f.find == nil {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var changed []cache.ObjectName

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
-	bind9informers "kubi.zone/kubizone/api/client/informers/externalversions/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -109,9 +108,7 @@ func keyOf(one *v1alpha1.Delivery) delivery.Key {
 
 // index finds objects in the informers.
 type index struct {
-	zones, records, deliveries, classes cache.SharedIndexInformer
-	// clusters is nil where no Zone may name a Bind9Cluster.
-	clusters bind9informers.Bind9ClusterInformer
+	zones, records, deliveries, classes, clusters cache.SharedIndexInformer
 	// namespaces is nil without a cluster: a namespace has its name alone.
 	namespaces coreinformers.NamespaceInformer
 }
@@ -121,8 +118,7 @@ func newIndex(config *Config) (*index, error) {
 	api := config.Informers.Kubizone().V1alpha1()
 	x := &index{
 		zones: api.Zones().Informer(), records: api.Records().Informer(), deliveries: api.Deliveries().Informer(),
-		classes:  api.DNSClasses().Informer(),
-		clusters: config.Clusters, namespaces: config.Namespaces,
+		classes: api.DNSClasses().Informer(), clusters: config.Clusters.Informer(), namespaces: config.Namespaces,
 	}
 	return x, errors.Join(
 		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trimObject),
@@ -215,10 +211,7 @@ func (x *index) classByName(name string) *v1alpha1.DNSClass {
 	if !ok {
 		return get[*v1alpha1.DNSClass](x.classes, name)
 	}
-	if x.clusters == nil {
-		return nil
-	}
-	if !x.clusters.Informer().HasSynced() {
+	if !x.clusters.HasSynced() {
 		return class.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster}})
 	}
 	of := x.clusterByName(name)
@@ -230,10 +223,7 @@ func (x *index) classByName(name string) *v1alpha1.DNSClass {
 
 // clusterByName is the Bind9Cluster that is the class of this name, nil where none is known.
 func (x *index) clusterByName(name string) *bind9.Bind9Cluster {
-	if x.clusters == nil {
-		return nil
-	}
-	return get[*bind9.Bind9Cluster](x.clusters.Informer(), name)
+	return get[*bind9.Bind9Cluster](x.clusters, name)
 }
 
 // namesCluster reports whether a zone names the Bind9Cluster that is the class of this name, or has been delivered by

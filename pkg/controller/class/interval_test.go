@@ -36,7 +36,7 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return keyOf(one).Class })}),
 	}
 	source := plan.Source{Views: zoneview.NewSet(zoneview.Config{})}
-	loop := must.Get(schedule.New(schedule.Config{Identity: "me", Source: source, Store: &store{}}))(t)
+	loop := schedule.New(schedule.Config{Identity: "me", Source: source, Store: &store{}})
 	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: newQuestions()}
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {

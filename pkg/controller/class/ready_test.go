@@ -101,8 +101,8 @@ func newReadiness(t *testing.T, refuse bool) *readiness {
 func (r *readiness) startController() {
 	r.Helper()
 	informers := externalversions.NewSharedInformerFactory(r.client, 0)
-	controller := must.Get(New(Config{
-		Identity: "me", Client: r.client, Informers: informers, Views: r.views, Secrets: noSecrets{},
+	controller := must.Get(New(completeConfig(Config{
+		Client: r.client, Informers: informers, Views: r.views,
 		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 			server := of.Spec.Webhook.Server
 			if server == string(delivery.ReasonSecretNotFound) {
@@ -110,7 +110,7 @@ func (r *readiness) startController() {
 			}
 			return &provider{&deliverytest.Memory{Server: r.server}, server, r.refuse}, server, nil
 		}},
-	}))(r)
+	})))(r)
 	if r.mass != nil {
 		controller.records.mass, controller.records.wrong = r.mass, r.mass
 	}

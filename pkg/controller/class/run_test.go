@@ -4,12 +4,16 @@
 package class
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -40,21 +44,38 @@ func webhooks(provider delivery.Provider, target string) map[string]NewProvider 
 // newController has a controller that does nothing.
 func newController(t *testing.T, client *fake.Clientset) *Controller {
 	t.Helper()
-	return must.Get(New(Config{
-		Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
-		Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{},
-	}))(t)
+	informers := externalversions.NewSharedInformerFactory(client, 0)
+	return must.Get(New(completeConfig(Config{Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{})})))(t)
+}
+
+// completeConfig fills in what a test does not care for.
+func completeConfig(config Config) Config {
+	config.Identity = "me"
+	if config.Secrets == nil {
+		config.Secrets = noSecrets{}
+	}
+	if config.Clusters == nil {
+		config.Clusters = config.Informers.Bind9().V1alpha1().Bind9Clusters()
+	}
+	if config.Frozen == nil {
+		config.Frozen = func() []cache.ObjectName { return nil }
+	}
+	if config.Servers == nil {
+		config.Servers = func(*v1alpha1.DNSClass) []string { return nil }
+	}
+	if config.Registry == nil {
+		config.Registry = metrics.NewKubeRegistry()
+	}
+	config.HealthInterval = cmp.Or(config.HealthInterval, 10*time.Minute)
+	return config
 }
 
 // runController runs the controller of a config until end, which waits for all that it does.
 func runController(t *testing.T, client *fake.Clientset, config Config) (ctx context.Context, end func()) {
 	t.Helper()
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	config.Identity, config.Client, config.Informers = "me", client, informers
-	if config.Secrets == nil {
-		config.Secrets = noSecrets{}
-	}
-	controller := must.Get(New(config))(t)
+	config.Client, config.Informers = client, informers
+	controller := must.Get(New(completeConfig(config)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)
 	ended := make(chan error)

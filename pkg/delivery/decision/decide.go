@@ -100,7 +100,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
 	}
 	if f.Class.Provider == nil {
-		return Action{Do: DoFail, Err: f.Class.Broken(), Why: "the class has no provider"}
+		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
 	if !f.Claimed {
 		return Action{Do: DoClaim, Why: "one zone of the class has a name"}
@@ -153,7 +153,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		}
 	}
 	if f.Class.Provider == nil {
-		return Action{Do: DoFail, Err: f.Class.Broken(), Why: "the class has no provider"}
+		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
 	if m.blocked && m.blockedAt == m.State.Serial {
 		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}

@@ -28,7 +28,7 @@ var (
 type attempt struct {
 	key      delivery.Key
 	config   *Config
-	others   others
+	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider // nil where the class cannot work
 	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.7).
@@ -37,19 +37,6 @@ type attempt struct {
 	lease          lease.Lease
 	// takesAway says that it withdraws, which a pause of the zone does not stop.
 	takesAway bool
-}
-
-// others are what an attempt asks of the other deliveries of its class and its zone, and tells them.
-type others interface {
-	// readClaims are the names of the delivery, of which the others learn, and what they want of them.
-	readClaims() decision.Claims
-	// claimName takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
-	// this one when it is free.
-	claimName(zone name.Name) bool
-	// setWithdrawn says that nothing of the zone is there, or that this is no longer so.
-	setWithdrawn(withdrawn bool)
-	// atWork reports whether another class of the zone has an attempt under way.
-	atWork(class string) bool
 }
 
 // runAttempt carries out what is decided until that is to wait, or takes the rest of the attempt.
@@ -182,9 +169,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 
 func (a *attempt) observe(event delivery.Event) {
 	event.Key = a.key
-	if a.config.Observer != nil {
-		a.config.Observer.Observe(event)
-	}
+	a.config.Observer.Observe(event)
 }
 
 // storeFailed is no failure of the provider: it is neither told nor stored.

@@ -5,7 +5,6 @@ package schedule
 
 import (
 	"cmp"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -14,14 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
-// Config of a Loop.
+// Config of a Loop. What has no value that 0 stands for is required.
 type Config struct {
-	// Identity of this process, never used by another one.
+	// Identity of this process, never used by another one: the fence tells workers apart by it.
 	Identity string
 	// Source has the zones.
 	plan.Source
-	Store lease.Store
-	// Observer, Metrics and Logger are optional.
+	Store    lease.Store
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
@@ -36,28 +34,7 @@ type Config struct {
 	Backoff delivery.Backoff
 }
 
-// Validate reports everything that is wrong, by field.
-func (c Config) Validate() error {
-	var errs []error
-	if c.Identity == "" {
-		errs = append(errs, errors.New("delivery: Identity: required, and unique to the process: the fence tells workers apart by it"))
-	}
-	if c.Views == nil {
-		errs = append(errs, errors.New("delivery: Views: required"))
-	}
-	if c.Store == nil {
-		errs = append(errs, errors.New("delivery: Store: required"))
-	}
-	return errors.Join(errs...)
-}
-
 func (c Config) withDefaults() Config {
-	if c.Metrics == nil {
-		c.Metrics = noMetrics{}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	c.CallTimeout = cmp.Or(c.CallTimeout, c.Lease/2)
 	c.Workers = cmp.Or(c.Workers, 16)
@@ -100,10 +77,3 @@ type Call struct {
 	Reason delivery.Reason
 	Code   string
 }
-
-type noMetrics struct{}
-
-func (noMetrics) Called(Call)                     {}
-func (noMetrics) Delivered(string, time.Duration) {}
-func (noMetrics) Drifted(string, int, int, int)   {}
-func (noMetrics) Fenced(string)                   {}

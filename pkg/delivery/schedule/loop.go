@@ -82,21 +82,14 @@ type shared struct {
 }
 
 // New makes a Loop that does nothing before Run.
-func New(config Config) (*Loop, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
-	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}, nil
+func New(config Config) *Loop {
+	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
 
 // Run works until ctx ends: when the process stops, or is not the one that delivers any more. It returns when no call
 // outside is under way, and has closed the providers. It runs once.
-func (l *Loop) Run(ctx context.Context) error {
+func (l *Loop) Run(ctx context.Context) {
 	l.mu.Lock()
-	if l.ctx != nil {
-		l.mu.Unlock()
-		return errors.New("a Loop runs once: make a new one")
-	}
 	l.ctx = ctx
 	for _, c := range l.classes {
 		c.queue.startNext()
@@ -130,13 +123,17 @@ func (l *Loop) Run(ctx context.Context) error {
 		}
 	}
 	for _, c := range l.classes {
-		c.queue.stop()
-		l.releaseProvider(c.provider, true)
-		c.provider, c.known = nil, false
+		l.closeClass(c)
 	}
 	l.mu.Unlock()
 	l.closing.Wait()
-	return nil
+}
+
+// closeClass is called with mu held.
+func (l *Loop) closeClass(c *knownClass) {
+	c.queue.stop()
+	l.releaseProvider(c.provider, true)
+	c.provider, c.known = nil, false
 }
 
 // SetClass makes a class known or changes it. Another Generation, Target or Provider is a reason to try again what
@@ -200,9 +197,7 @@ func (l *Loop) RemoveClass(name string) bool {
 			delete(z.items, name)
 		}
 	}
-	c.queue.stop()
-	l.releaseProvider(c.provider, true)
-	c.provider, c.known = nil, false
+	l.closeClass(c)
 	delete(l.classes, name)
 	return true
 }
@@ -263,7 +258,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	}
 	if c.provider == nil {
 		defer l.mu.Unlock()
-		return c.spec.Broken()
+		return c.spec.Err
 	}
 	provider, spec, revision := c.provider, c.spec, c.queue.revision
 	provider.uses++

@@ -54,12 +54,13 @@ func (l *Loop) keep(i *item) {
 	l.wakeAll(l.names.keepNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
-// othersOf is what one delivery asks of the others of its class and its zone.
+// othersOf is what one delivery asks of the others of its class and its zone, and tells them.
 type othersOf struct {
 	loop *Loop
 	item *item
 }
 
+// readClaims are the names of the delivery, of which the others learn, and what they want of them.
 func (o othersOf) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -76,6 +77,8 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
+// claimName takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
+// this one when it is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -98,12 +101,14 @@ func (o othersOf) claimName(zone name.Name) bool {
 	return false
 }
 
+// setWithdrawn says that nothing of the zone is there, or that this is no longer so.
 func (o othersOf) setWithdrawn(withdrawn bool) {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
 	o.item.withdrawn = withdrawn
 }
 
+// atWork reports whether another class of the zone has an attempt under way.
 func (o othersOf) atWork(class string) bool {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()

@@ -6,6 +6,7 @@ package schedule_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -20,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
-	"kubi.zone/kubizone/test/must"
 )
 
 // memoryStore is a Store, with a Fault that may fail a call before or after it took effect.
@@ -165,23 +165,30 @@ type worker struct {
 
 var workers int
 
+type noMetrics struct{}
+
+func (noMetrics) Called(schedule.Call)            {}
+func (noMetrics) Delivered(string, time.Duration) {}
+func (noMetrics) Drifted(string, int, int, int)   {}
+func (noMetrics) Fenced(string)                   {}
+
 func startWorker(t *testing.T, store lease.Store, views *zoneview.Set, change func(*schedule.Config)) *worker {
 	t.Helper()
 	workers++
 	w := &worker{views: views, events: &events{}, done: make(chan struct{})}
-	config := schedule.Config{Identity: fmt.Sprint("worker-", workers), Source: plan.Source{Views: views}, Store: store, Observer: w.events}
+	config := schedule.Config{
+		Identity: fmt.Sprint("worker-", workers), Source: plan.Source{Views: views}, Store: store,
+		Observer: w.events, Metrics: noMetrics{}, Logger: slog.New(slog.DiscardHandler),
+	}
 	if change != nil {
 		change(&config)
 	}
-	loop := must.Get(schedule.New(config))(t)
-	w.Loop = loop
+	w.Loop = schedule.New(config)
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	go func() {
 		defer close(w.done)
-		if err := loop.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		w.Run(ctx)
 	}()
 	return w
 }
