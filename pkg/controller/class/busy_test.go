@@ -49,7 +49,7 @@ func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	client := versioned.NewForConfigOrDie(WithoutWaiting(&rest.Config{Host: server.URL}))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err := client.KubizoneV1alpha1().Records("team").Patch(ctx, "www", patchType, []byte(`{}`), metav1.PatchOptions{}, "status")
+	_, err := client.KubizoneV1alpha1().Records("team").Patch(ctx, "www", types.StrategicMergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status")
 	if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || seconds != 30 || calls.Load() != 1 {
 		t.Errorf("after %d calls: %v; to wait %d s", calls.Load(), err, seconds)
 	}

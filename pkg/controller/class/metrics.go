@@ -4,13 +4,11 @@
 package class
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/component-base/metrics"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 )
 
@@ -22,15 +20,7 @@ type Metrics struct {
 
 	calls, drifted, fenced *metrics.CounterVec
 	lag                    *metrics.HistogramVec
-
-	mu sync.Mutex
-	// clusters are what was counted of classes that come and go with Bind9Clusters, by the name of the class.
-	clusters map[string]map[series]bool
 }
-
-// series are the labels of a series beside its class, which a call, a method or a kind of drift has; the others are
-// empty.
-type series struct{ provider, method, reason, code, kind string }
 
 var (
 	_ schedule.Metrics        = (*Metrics)(nil)
@@ -72,8 +62,6 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 			StabilityLevel: metrics.BETA}, labels)
 	}
 	m := &Metrics{
-		clusters: map[string]map[series]bool{},
-
 		calls: counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, "+
 			"which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
 		lag: metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: "lag_seconds",
@@ -115,40 +103,17 @@ func (m *Metrics) followStatus(status func() []schedule.ClassStatus) (end func()
 	return func() { m.status.Store(nil) }
 }
 
-// remember keeps which series a class has, if it may be forgotten.
-func (m *Metrics) remember(of string, labels series) {
-	if _, _, ok := class.SplitCluster(of); !ok {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.clusters[of] == nil {
-		m.clusters[of] = map[series]bool{}
-	}
-	m.clusters[of][labels] = true
-}
-
 // forgetClass removes every series of a class.
 func (m *Metrics) forgetClass(of string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for labels := range m.clusters[of] {
-		switch {
-		case labels.method != "":
-			m.calls.Delete(map[string]string{"class": of, "provider": labels.provider, "method": labels.method, "reason": labels.reason,
-				"code": labels.code})
-		case labels.kind != "":
-			m.drifted.Delete(map[string]string{"class": of, "kind": labels.kind})
-		}
-	}
-	m.fenced.Delete(map[string]string{"class": of})
-	m.lag.Delete(map[string]string{"class": of})
-	delete(m.clusters, of)
+	labels := map[string]string{"class": of}
+	m.calls.DeletePartialMatch(labels)
+	m.drifted.DeletePartialMatch(labels)
+	m.fenced.Delete(labels)
+	m.lag.Delete(labels)
 }
 
 // Called counts one call.
 func (m *Metrics) Called(call schedule.Call) {
-	m.remember(call.Class, series{provider: call.Provider, method: call.Method, reason: string(call.Reason), code: call.Code})
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 }
 
@@ -160,7 +125,6 @@ func (m *Metrics) Delivered(class string, lag time.Duration) {
 // Drifted counts what a comparison found.
 func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
 	for kind, count := range map[string]int{"missing": missing, "differing": differing, "foreign": foreign} {
-		m.remember(class, series{kind: kind})
 		m.drifted.WithLabelValues(class, kind).Add(float64(count))
 	}
 }

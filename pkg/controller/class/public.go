@@ -91,12 +91,5 @@ func shortenText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	text = text[:limit-3]
-	for len(text) > 0 && text[len(text)-1]&0xC0 == 0x80 {
-		text = text[:len(text)-1]
-	}
-	if n := len(text); n > 0 && text[n-1] >= 0xC0 {
-		text = text[:n-1]
-	}
-	return text + "..."
+	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	bind9typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
@@ -34,7 +35,7 @@ type readyPatch struct {
 
 // encode makes a patch of it with the further fields of the status. A judgement that says nothing leaves Ready as it
 // is.
-func (p *readyPatch) encode(fields map[string]any) ([]byte, error) {
+func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.status != "" {
 		ready := p.judgement.condition()
@@ -45,58 +46,55 @@ func (p *readyPatch) encode(fields map[string]any) ([]byte, error) {
 		conditions = append(conditions, ready)
 	}
 	fields["serial"], fields["conditions"] = p.serial, conditions
-	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.of.UID}, "status": fields})
+	return map[string]any{"metadata": map[string]any{"uid": p.of.UID}, "status": fields}
+}
+
+// patcher is a client of one kind of object.
+type patcher[T any] interface {
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, sub ...string) (T, error)
+}
+
+// patchObject patches an object, or a subresource of it. Conditions are merged by their type and finalizers by their
+// value, so that no two writers undo each other.
+func patchObject[T any](ctx context.Context, of patcher[T], name string, patch map[string]any, sub ...string) (patched T, err error) {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return patched, err
+	}
+	return of.Patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: FieldManager}, sub...)
+}
+
+func patchStatus[T any](ctx context.Context, of patcher[T], name string, patch map[string]any) error {
+	_, err := patchObject(ctx, of, name, patch, "status")
+	return ignoreGone(err)
 }
 
 func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
-	patch, err := p.encode(map[string]any{})
-	if err != nil {
-		return err
-	}
-	_, err = w.client.Zones(p.of.Namespace).Patch(ctx, p.of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager},
-		"status")
-	return ignoreGone(err)
+	return patchStatus(ctx, w.client.Zones(p.of.Namespace), p.of.Name, p.encode(map[string]any{}))
 }
 
 // writeRecord writes the Ready of a Record with the error of its own RRset.
 func (w statusWriter) writeRecord(ctx context.Context, p readyPatch, lastError string) error {
-	patch, err := p.encode(map[string]any{"lastDeliveryError": lastError})
-	if err != nil {
-		return err
-	}
-	return w.patchRecord(ctx, p.of, patch)
+	return patchStatus(ctx, w.client.Records(p.of.Namespace), p.of.Name, p.encode(map[string]any{"lastDeliveryError": lastError}))
 }
 
 // writeUnadopted writes Stalled alone, and nothing where a zone has taken the Record in meanwhile.
 func (w statusWriter) writeUnadopted(ctx context.Context, record *v1alpha1.Record, stalled *metav1.Condition) error {
-	patch, err := json.Marshal(map[string]any{
+	return patchStatus(ctx, w.client.Records(record.Namespace), record.Name, map[string]any{
 		"metadata": map[string]any{"uid": record.UID, "resourceVersion": record.ResourceVersion},
 		"status":   map[string]any{"conditions": stallPatch(record.Status.Conditions, stalled)},
 	})
-	if err != nil {
-		return err
-	}
-	return w.patchRecord(ctx, record.ObjectMeta, patch)
-}
-
-func (w statusWriter) patchRecord(ctx context.Context, of metav1.ObjectMeta, patch []byte) error {
-	_, err := w.client.Records(of.Namespace).Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager},
-		"status")
-	return ignoreGone(err)
 }
 
 func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition,
 	health v1alpha1.ClassHealth) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{
-		"observedGeneration": of.Generation, "lastHealthCheck": health.LastCheck, "conditions": append([]any{ready},
-			stallPatch(of.Status.Conditions, stalled)...),
-		"health": map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
-	}})
-	if err != nil {
-		return err
+	status := map[string]any{
+		"observedGeneration": of.Generation, "lastHealthCheck": health.LastCheck,
+		"conditions": append([]any{ready}, stallPatch(of.Status.Conditions, stalled)...),
+		"health":     map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
 	}
-	_, err = w.client.DNSClasses().Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
-	return ignoreGone(err)
+	return patchStatus(ctx, w.client.DNSClasses(), of.Name,
+		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": status})
 }
 
 // writeDelivering writes the condition Delivering, after the one that the cluster has; nil for none.
@@ -108,14 +106,9 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 		}
 		condition = next
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": cluster.UID},
-		"status": map[string]any{"conditions": []any{condition}}})
-	if err != nil {
-		return err
-	}
-	_, err = w.clusters.Bind9Clusters(cluster.Namespace).Patch(ctx, cluster.Name, patchType, patch,
-		metav1.PatchOptions{FieldManager: FieldManager}, "status")
-	return ignoreGone(err)
+	return patchStatus(ctx, w.clusters.Bind9Clusters(cluster.Namespace), cluster.Name, map[string]any{
+		"metadata": map[string]any{"uid": cluster.UID}, "status": map[string]any{"conditions": []any{condition}},
+	})
 }
 
 // stallPatch is the part of a patch of conditions that says stalled, or removes what says otherwise.

@@ -5,7 +5,6 @@ package class
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -126,8 +125,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 			return "", err
 		}
 		if state.Version != "" {
-			held, err := deliveries.Patch(ctx, one.Name, patchType, finalizerPatch(true, "", state.Version),
-				metav1.PatchOptions{FieldManager: FieldManager})
+			held, err := patchObject(ctx, deliveries, one.Name, finalizerPatch(true, "", state.Version))
 			if err != nil {
 				return "", asConflict(err)
 			}
@@ -165,7 +163,7 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 	name := class.DeliveryName(zone.Name, zone.UID, class.RefOf(key.Class))
-	_, err := deliveries.Patch(ctx, name, patchType, finalizerPatch(false, "", ""), metav1.PatchOptions{FieldManager: FieldManager})
+	_, err := patchObject(ctx, deliveries, name, finalizerPatch(false, "", ""))
 	if err == nil {
 		err = deliveries.Delete(ctx, name, metav1.DeleteOptions{})
 	}
@@ -186,31 +184,29 @@ func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error 
 
 // addFinalizers puts the finalizers on Zone and class.
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
-	options := metav1.PatchOptions{FieldManager: FieldManager}
 	// The informer may still have a finalizer that was taken away a moment ago, so it is put there each time. The
 	// server writes nothing where it is there.
-	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options,
-		finalizers); err != nil {
+	_, err := patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(true, zone.UID, ""), finalizers)
+	if err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
 	of := s.class(name)
 	if of == nil || slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) && of.DeletionTimestamp == nil {
 		return nil
 	}
-	if err := s.patchClass(ctx, of.Name, finalizerPatch(true, string(of.UID), "")); err != nil {
+	if err := s.patchClass(ctx, of.Name, finalizerPatch(true, of.UID, "")); err != nil {
 		return fmt.Errorf("finalizer of %s: %w", describeClass(of.Name), err)
 	}
 	return nil
 }
 
 // patchClass patches the finalizers of a class.
-func (s *store) patchClass(ctx context.Context, name string, patch []byte) error {
-	options := metav1.PatchOptions{FieldManager: FieldManager}
+func (s *store) patchClass(ctx context.Context, name string, patch map[string]any) error {
 	if namespace, cluster, ok := class.SplitCluster(name); ok {
-		_, err := s.clusters.Bind9Clusters(namespace).Patch(ctx, cluster, patchType, patch, options, finalizers)
+		_, err := patchObject(ctx, s.clusters.Bind9Clusters(namespace), cluster, patch, finalizers)
 		return err
 	}
-	_, err := s.client.DNSClasses().Patch(ctx, name, patchType, patch, options, finalizers)
+	_, err := patchObject(ctx, s.client.DNSClasses(), name, patch, finalizers)
 	return err
 }
 
@@ -236,8 +232,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	if held || err != nil {
 		return err
 	}
-	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""),
-		metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
+	_, err = patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(false, zone.UID, ""), finalizers)
 	return ignoreGone(err)
 }
 
@@ -253,7 +248,7 @@ func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, er
 
 // releaseClass takes the finalizer from a class.
 func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
-	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, string(of.UID), "")))
+	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
 // anyHeld asks the server whether a Delivery that holds something is left.
@@ -271,17 +266,12 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 // finalizers is the subresource by which Zones and classes are held: the controller has no right on their specs.
 const finalizers = "finalizers"
 
-// patchType merges conditions by their type and finalizers by their value, so that no two writers undo each other.
-const patchType = types.StrategicMergePatchType
-
 // finalizerPatch adds or removes our finalizer and leaves those of others alone. With a uid or version the server
 // answers 409 where the object is another one by now.
-func finalizerPatch(add bool, uid, version string) []byte {
-	metadata := map[string]any{}
-	if add {
-		metadata["finalizers"] = []string{v1alpha1.FinalizerDelivery}
-	} else {
-		metadata["$deleteFromPrimitiveList/finalizers"] = []string{v1alpha1.FinalizerDelivery}
+func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
+	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
+	if !add {
+		metadata = map[string]any{"$deleteFromPrimitiveList/finalizers": []string{v1alpha1.FinalizerDelivery}}
 	}
 	if uid != "" {
 		metadata["uid"] = uid
@@ -289,11 +279,7 @@ func finalizerPatch(add bool, uid, version string) []byte {
 	if version != "" {
 		metadata["resourceVersion"] = version
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": metadata})
-	if err != nil {
-		panic(err) // strings alone
-	}
-	return patch
+	return map[string]any{"metadata": metadata}
 }
 
 func (s *store) lockZone(uid string) *sync.Mutex {
