@@ -17,12 +17,8 @@ import (
 // responder decides what a message is answered with. It does no I/O and holds no lock, so
 // raw bytes can be thrown at it (FuzzRespond).
 type responder struct {
-	replier
 	classes *classes
-}
-
-func newResponder(of *classes, clock func() time.Time) *responder {
-	return &responder{replier{clock}, of}
+	clock   func() time.Time
 }
 
 // answerMessage decides in an order that keeps zones' names from sources that are not allowed: form, signature,

@@ -175,7 +175,7 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 		{[]Rule{{Key: "nobody."}}, `no key "nobody."`},
 		{[]Rule{{Prefixes: []netip.Prefix{{}}}}, "Allow[0].Prefixes[0]: not a prefix"},
 	} {
-		_, err := New(Config{Zones: serveZones(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: c.allow})
+		_, err := New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Allow: c.allow})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.allow, err, c.want)
 		}

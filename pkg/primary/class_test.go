@@ -32,7 +32,7 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	key, blueKey = testKey(t, "red.example.", HMACSHA256), testKey(t, "blue.example.", HMACSHA256)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 1), makeSnapshot(t, "net", "other", "example.net.", 2),
 		makeSnapshot(t, "com", "", "example.com.", 3), makeSnapshot(t, "edu", "", "example.edu.", 4))
-	p, err := New(Config{Zones: set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	p, err := New(Config{Zones: set, Listen: netip.MustParseAddrPort("127.0.0.1:0")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 // serial that one of them did not publish is the whole zone.
 func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	make := func(memberships ...Membership) (*Primary, *Class) {
-		p := must.Get(New(Config{Zones: serveZones(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}}))(t)
+		p := must.Get(New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 		t.Cleanup(func() { p.Close() })
 		class := must.Get(p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example.")}, memberships[0]))(t)
 		for i, to := range memberships[1:] {

@@ -44,9 +44,9 @@ type Config struct {
 	// have is served from the first. None: nothing is served but the zones of classes, which
 	// have peers of their own (AddClass).
 	Views []string
-	// Listen are the addresses, each served over UDP and TCP. Port 0 takes a free port,
-	// the same for both; see Addrs.
-	Listen []netip.AddrPort
+	// Listen is the address, served over UDP and TCP. Port 0 takes a free port,
+	// the same for both; see Addr.
+	Listen netip.AddrPort
 	// Keys are the TSIG keys known. Allow and Notify name them.
 	Keys []Key
 	// Allow says which peers may ask. Without a rule every source is REFUSED.
@@ -108,13 +108,8 @@ func (c Config) completeConfig() (Config, keyring, error) {
 	if c.Zones == nil {
 		fault("Zones: required")
 	}
-	if len(c.Listen) == 0 {
-		fault("Listen: at least one address is needed, like 127.0.0.1:5300")
-	}
-	for i, a := range c.Listen {
-		if !a.IsValid() {
-			fault("Listen[%d]: not an address with a port; write 127.0.0.1:5300 or [::1]:5300", i)
-		}
+	if !c.Listen.IsValid() {
+		fault("Listen: not an address with a port; write 127.0.0.1:5300 or [::1]:5300")
 	}
 	c.MaxConns = cmp.Or(c.MaxConns, 512)
 	c.MaxTransfers = cmp.Or(c.MaxTransfers, 16)

@@ -91,11 +91,11 @@ func serveZones(zones ...*zoneview.Snapshot) *zoneview.Set {
 
 func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
 	t.Helper()
-	c, known, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.completeConfig()
+	c, known, err := Config{Zones: set, Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: keys, Allow: rules}.completeConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newResponder(newClasses(&c, known, c.Logger), c.Clock)
+	return &responder{newClasses(&c, known, c.Logger), c.Clock}
 }
 
 func makeQuery(fqdn string, qtype uint16) *mdns.Msg {
@@ -136,8 +136,8 @@ func startPrimary(t testing.TB, c Config) *Primary {
 	if c.Views == nil {
 		c.Views = []string{""}
 	}
-	if c.Listen == nil {
-		c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
+	if !c.Listen.IsValid() {
+		c.Listen = netip.MustParseAddrPort("127.0.0.1:0")
 	}
 	if c.Allow == nil {
 		c.Allow = Rules(local, c.Keys)
@@ -149,7 +149,7 @@ func startPrimary(t testing.TB, c Config) *Primary {
 
 func dialTCP(t testing.TB, p *Primary) net.Conn {
 	t.Helper()
-	conn := must.Get(net.Dial("tcp", p.Addrs()[0].String()))(t)
+	conn := must.Get(net.Dial("tcp", p.Addr().String()))(t)
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
 	return conn

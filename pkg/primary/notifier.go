@@ -29,7 +29,7 @@ const (
 type notifier struct {
 	config   *Config
 	classes  *classes
-	sender   notifySender
+	served   netip.Addr
 	counters *counters
 	log      klog.Logger
 	done     sync.WaitGroup
@@ -44,9 +44,9 @@ type notifier struct {
 	down    map[Target]bool // confirmed nothing since it was last told of something
 }
 
-func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served []netip.AddrPort) *notifier {
+func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served netip.AddrPort) *notifier {
 	return &notifier{
-		config: c, classes: of, sender: notifySender{c.NotifyTimeout, c.Clock, served}, counters: counters, log: log,
+		config: c, classes: of, served: served.Addr(), counters: counters, log: log,
 		announced: map[servedName]map[Target]announcement{}, names: map[classUID]name.Name{},
 		limits: map[limited]chan struct{}{}, pending: map[pendingKey]*pendingNotify{}, down: map[Target]bool{},
 	}
@@ -320,7 +320,7 @@ func (n *notifier) sendNotify(ctx context.Context, target Target, w *notificatio
 	key := n.classes.roster.Load().keys[target.Key]
 	err := fmt.Errorf("the key %q is not one of ours any more", target.Key)
 	if key != nil || target.Key == "" {
-		err = n.sender.sendNotify(ctx, target, key, w)
+		err = n.sendOne(ctx, target, key, w)
 	}
 	switch {
 	case err == nil:

@@ -26,27 +26,19 @@ type notification struct {
 	soa    content.Packed
 }
 
-// notifySender sends single NOTIFYs.
-type notifySender struct {
-	timeout time.Duration
-	clock   func() time.Time
-	// served are the addresses that are served.
-	served []netip.AddrPort
-}
-
-// sendNotify sends one NOTIFY, signed by the key unless that is nil, and waits for its answer. Nil means that the
+// sendOne sends one NOTIFY, signed by the key unless that is nil, and waits for its answer. Nil means that the
 // target confirmed.
-func (s *notifySender) sendNotify(ctx context.Context, target Target, key *signingKey, n *notification) error {
-	conn, err := s.dialFrom(target.Addr)
+func (n *notifier) sendOne(ctx context.Context, target Target, key *signingKey, w *notification) error {
+	conn, err := n.dialFrom(target.Addr)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	conn.SetDeadline(time.Now().Add(s.timeout))
+	conn.SetDeadline(time.Now().Add(n.config.NotifyTimeout))
 
-	msg, mac, err := n.packNotify(key, s.clock())
+	msg, mac, err := w.packNotify(key, n.config.Clock())
 	if err != nil {
 		return err
 	}
@@ -63,7 +55,7 @@ func (s *notifySender) sendNotify(ctx context.Context, target Target, key *signi
 			}
 			return fmt.Errorf("%w: %w", doubt, err)
 		}
-		answered, err := readNotifyAnswer(buf[:size], binary.BigEndian.Uint16(msg), key, mac, s.clock())
+		answered, err := readNotifyAnswer(buf[:size], binary.BigEndian.Uint16(msg), key, mac, n.config.Clock())
 		if answered {
 			return err
 		}
@@ -73,14 +65,10 @@ func (s *notifySender) sendNotify(ctx context.Context, target Target, key *signi
 	}
 }
 
-// dialFrom binds to an address that is served where one fits: a secondary compares a
+// dialFrom binds to the address that is served where it fits: a secondary compares a
 // NOTIFY's source with its list of primaries.
-func (s *notifySender) dialFrom(to netip.AddrPort) (*net.UDPConn, error) {
-	for _, at := range s.served {
-		a := at.Addr()
-		if a.IsUnspecified() || a.Is4() != to.Addr().Is4() || a.IsLoopback() != to.Addr().IsLoopback() {
-			continue
-		}
+func (n *notifier) dialFrom(to netip.AddrPort) (*net.UDPConn, error) {
+	if a := n.served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
 			return conn, nil
 		}

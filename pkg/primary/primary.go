@@ -20,7 +20,7 @@ type Primary struct {
 	classes  *classes
 	tcp      *tcpServer
 	notifier *notifier
-	pairs    []pair
+	pair     pair
 	log      klog.Logger
 	counters *counters
 
@@ -28,7 +28,7 @@ type Primary struct {
 	stop     func()
 }
 
-// New checks the configuration, reporting all its faults at once, and opens the listeners.
+// New checks the configuration, reporting all its faults at once, and opens the listener of each transport.
 // The caller then calls Run, or Close when it never does.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
@@ -37,17 +37,12 @@ func New(config Config) (*Primary, error) {
 	}
 	p := &Primary{config: c, log: c.Logger.WithName("primary"), counters: newCounters(), stopping: make(chan struct{})}
 	p.classes = newClasses(&c, keys, p.log)
-	p.tcp = newTCPServer(&server{newResponder(p.classes, c.Clock), p.counters, p.log}, &c, p.stopping)
+	p.tcp = newTCPServer(&server{&responder{p.classes, c.Clock}, p.counters, p.log}, &c, p.stopping)
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
-	for _, at := range c.Listen {
-		l, err := listenPair(at)
-		if err != nil {
-			p.Close()
-			return nil, err
-		}
-		p.pairs = append(p.pairs, l)
+	if p.pair, err = listenPair(c.Listen); err != nil {
+		return nil, err
 	}
-	p.notifier = newNotifier(&c, p.classes, p.counters, p.log, p.Addrs())
+	p.notifier = newNotifier(&c, p.classes, p.counters, p.log, p.Addr())
 	return p, nil
 }
 
@@ -57,15 +52,8 @@ func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// Addrs are the addresses served, in the order of Config.Listen, with the ports really
-// taken; each serves UDP and TCP.
-func (p *Primary) Addrs() []netip.AddrPort {
-	out := make([]netip.AddrPort, len(p.pairs))
-	for i, l := range p.pairs {
-		out[i] = l.at
-	}
-	return out
-}
+// Addr is the address served, with the port really taken.
+func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
 // Stats of the moment.
 func (p *Primary) Stats() Stats {
@@ -77,10 +65,8 @@ func (p *Primary) Stats() Stats {
 // Close closes the listeners. It is for a Primary that is never run; Run closes them itself.
 func (p *Primary) Close() error {
 	p.stop()
-	for _, l := range p.pairs {
-		l.udp.Close()
-		l.tcp.Close()
-	}
+	p.pair.udp.Close()
+	p.pair.tcp.Close()
 	return nil
 }
 
@@ -95,21 +81,19 @@ func (p *Primary) Run(ctx context.Context) error {
 	defer cutConns()
 
 	var listeners, conns sync.WaitGroup
-	for _, l := range p.pairs {
-		for range udpReaders {
-			listeners.Go(func() {
-				if err := p.tcp.serveUDP(ctx, l.udp); err != nil {
-					cancel(err)
-				}
-			})
-		}
+	for range udpReaders {
 		listeners.Go(func() {
-			if err := p.tcp.acceptConnections(ctx, connCtx, l.tcp, &conns); err != nil {
+			if err := p.tcp.serveUDP(ctx, p.pair.udp); err != nil {
 				cancel(err)
 			}
 		})
-		p.log.Info("Serving DNS", "address", l.at.String(), "views", p.config.Views)
 	}
+	listeners.Go(func() {
+		if err := p.tcp.acceptConnections(ctx, connCtx, p.pair.tcp, &conns); err != nil {
+			cancel(err)
+		}
+	})
+	p.log.Info("Serving DNS", "address", p.pair.at.String(), "views", p.config.Views)
 	listeners.Go(func() { p.notifier.runNotifier(ctx) })
 	listeners.Go(func() { p.classes.publishCatalogs(ctx, p.config.Clock) })
 

@@ -72,7 +72,7 @@ func isTimeout(err error) bool {
 func TestPrimary_servesBothTransports(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(5000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s)})
-	at := p.Addrs()[0].String()
+	at := p.Addr().String()
 	m, err := mdns.Exchange(makeQuery("example.org.", mdns.TypeSOA), at)
 	if err != nil || len(m.Answer) != 1 {
 		t.Fatalf("%v %v", m, err)
@@ -100,8 +100,8 @@ func TestPrimary_servesBothTransports(t *testing.T) {
 // A socket bound to all addresses answers from the one that was asked.
 func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)),
-		Listen: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:0")}})
-	conn := must.Get(net.Dial("udp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.77"), p.Addrs()[0].Port()).String()))(t)
+		Listen: netip.MustParseAddrPort("0.0.0.0:0")})
+	conn := must.Get(net.Dial("udp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.77"), p.Addr().Port()).String()))(t)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	conn.Write(packMessage(t, makeQuery("example.org.", mdns.TypeSOA)))
@@ -113,8 +113,8 @@ func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 
 func TestNew_takenPortIsNamed(t *testing.T) {
 	first := startPrimary(t, Config{Zones: serveZones()})
-	_, err := New(Config{Zones: serveZones(), Listen: first.Addrs()})
-	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), first.Addrs()[0].String()+": the port is taken") {
+	_, err := New(Config{Zones: serveZones(), Listen: first.Addr()})
+	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), first.Addr().String()+": the port is taken") {
 		t.Error(err)
 	}
 	for range 10 {
@@ -123,7 +123,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 			t.Fatal(listening)
 		}
 		defer udp.Close()
-		_, err = New(Config{Zones: serveZones(), Listen: []netip.AddrPort{udp.LocalAddr().(*net.UDPAddr).AddrPort()}})
+		_, err = New(Config{Zones: serveZones(), Listen: udp.LocalAddr().(*net.UDPAddr).AddrPort()})
 		if err == nil || !strings.Contains(err.Error(), "tcp") {
 			break // else another process has the number for TCP
 		}
@@ -135,7 +135,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 
 func TestNew_reportsAllFaults(t *testing.T) {
 	_, err := New(Config{Notify: []Target{{Key: "k"}}, Keys: []Key{{}}})
-	for _, want := range []string{"Zones: required", "Listen: at least one", "Notify[0].Addr", "Notify[0].Key", "Keys[0]"} {
+	for _, want := range []string{"Zones: required", "Listen: not an address", "Notify[0].Addr", "Notify[0].Key", "Keys[0]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -151,7 +151,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	})
 	from := func(source string) net.Conn {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-		conn := must.Get(d.Dial("tcp", p.Addrs()[0].String()))(t)
+		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
@@ -225,7 +225,7 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	}
 	from := func(source string) net.Conn {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-		conn := must.Get(d.Dial("tcp", p.Addrs()[0].String()))(t)
+		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		conn.SetDeadline(time.Now().Add(time.Minute))
 		return conn
@@ -333,7 +333,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 // Garbage on a real socket neither ends the process nor the service.
 func TestPrimary_survivesGarbage(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7))})
-	at := p.Addrs()[0].String()
+	at := p.Addr().String()
 	udp := must.Get(net.Dial("udp", at))(t)
 	defer udp.Close()
 	for n := range 600 {
@@ -360,7 +360,7 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 func TestRun_stopsGracefully(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
 	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets hold
-	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")},
+	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
 		Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -394,15 +394,15 @@ func TestRun_stopsGracefully(t *testing.T) {
 	if took := time.Since(stopped); took > 10*time.Second {
 		t.Errorf("stopped after %s", took)
 	}
-	if _, err := net.Dial("tcp", p.Addrs()[0].String()); err == nil {
+	if _, err := net.Dial("tcp", p.Addr().String()); err == nil {
 		t.Error("still listening")
 	}
 }
 
 // A listener that goes away ends Run with an error.
 func TestRun_lostListenerIsAnError(t *testing.T) {
-	p := must.Get(New(Config{Zones: serveZones(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}}))(t)
-	p.pairs[0].tcp.Close()
+	p := must.Get(New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
+	p.pair.tcp.Close()
 	if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "closed while it served") {
 		t.Errorf("%v", err)
 	}

@@ -5,7 +5,6 @@ package primary
 
 import (
 	"errors"
-	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -30,9 +29,6 @@ type answer struct {
 	difference bool   // msg is a whole IXFR
 }
 
-// replier builds answers that have no records but an SOA, and what stands behind the records of any answer.
-type replier struct{ clock func() time.Time }
-
 // headerOnly answers with a header alone: twelve octets, never more than came.
 func headerOnly(q request, rcode uint16) []byte {
 	m := newSmallMessage()
@@ -41,14 +37,14 @@ func headerOnly(q request, rcode uint16) []byte {
 }
 
 // replyStatus answers with an rcode and nothing else; its size is at most the request's.
-func (r *replier) replyStatus(q request, key *signingKey, rcode uint16) []byte {
+func (r *responder) replyStatus(q request, key *signingKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
 	return r.finishReply(m, q, key, rcode)
 }
 
 // finishReply adds what stands behind the answers: OPT if asked with one, TSIG if signed.
-func (r *replier) finishReply(m *message, q request, key *signingKey, rcode uint16) []byte {
+func (r *responder) finishReply(m *message, q request, key *signingKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
 	}
@@ -63,7 +59,7 @@ func (r *replier) finishReply(m *message, q request, key *signingKey, rcode uint
 // where key or MAC are in doubt, signed where only time or length is. asked is the size of
 // the request, which an unsigned answer does not exceed: a key's name may have come
 // compressed, and it goes back whole or not at all.
-func (r *replier) replyBadSignature(q request, v verdict, asked int) []byte {
+func (r *responder) replyBadSignature(q request, v verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
 	if q.hasOPT {
@@ -99,7 +95,7 @@ func (r *replier) replyBadSignature(q request, v verdict, asked int) []byte {
 
 // replySOA answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit
 // UDP (§2). An SOA that does not fit is TC.
-func (r *replier) replySOA(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+func (r *responder) replySOA(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
 	record, fault := zone.PackedSOA()

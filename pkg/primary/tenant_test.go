@@ -47,7 +47,7 @@ func newTenants(t *testing.T, c Config) tenants {
 func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	p.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-	conn := must.Get(d.Dial("tcp", p.Addrs()[0].String()))(p.t)
+	conn := must.Get(d.Dial("tcp", p.Addr().String()))(p.t)
 	p.t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	conn.(*net.TCPConn).SetReadBuffer(128 << 10)
@@ -138,7 +138,7 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 // A tenant makes classes by the thousand: what a question costs does not grow with their number.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
-		Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+		Listen: netip.MustParseAddrPort("127.0.0.1:0")})
 	if err != nil {
 		t.Fatal(err)
 	}

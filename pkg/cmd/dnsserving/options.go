@@ -58,7 +58,7 @@ type Config struct {
 // Primary takes the port at once, so that a port that is taken ends the program before it starts anything else.
 func (c *Config) Primary(zones primary.Zones) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
-		Zones: zones, Views: c.DNSViews, Listen: []netip.AddrPort{c.DNSListen},
+		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
 		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify,
 	})
 	if err != nil {

@@ -95,7 +95,7 @@ func (c *Config) Run(ctx context.Context) error {
 	return p.Run(ctx, func(running, _ context.Context) error {
 		serving.Store(true)
 		defer context.AfterFunc(running, func() { serving.Store(false) })()
-		p.Say("ready: DNS on %s", dns.Addrs()[0])
+		p.Say("ready: DNS on %s", dns.Addr())
 		if err := dns.Run(running); err != nil {
 			return err
 		}

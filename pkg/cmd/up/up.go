@@ -126,8 +126,8 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.waitForLoaded(ctx, kubeconfig, zones) }); err != nil {
 		return err
 	}
-	c.sayWhatIsServed(zones, kubeconfig, dns.Addrs()[0])
-	c.say("ready: API on https://%s, DNS on %s (views %s)", listener.Addr(), dns.Addrs()[0], views(c.DNSViews))
+	c.sayWhatIsServed(zones, kubeconfig, dns.Addr())
+	c.say("ready: API on https://%s, DNS on %s (views %s)", listener.Addr(), dns.Addr(), views(c.DNSViews))
 	return all.runDuring(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
 }
 

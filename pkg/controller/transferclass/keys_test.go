@@ -73,7 +73,7 @@ func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 // newController is one whose classes and servers are known.
 func newController(t *testing.T, secrets secretsOfMaps, general []primary.Key, objects ...runtime.Object) *Controller {
 	t.Helper()
-	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: general})
+	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: general})
 	mustSucceed(t, err)
 	t.Cleanup(func() { dns.Close() })
 	informers := externalversions.NewSharedInformerFactory(fake.NewClientset(objects...), 0)

@@ -122,11 +122,11 @@ func beginWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys, changes: 1}
-	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, NotifyInterval: 10 * time.Millisecond})
+	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: netip.MustParseAddrPort("127.0.0.1:0"), NotifyInterval: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addr = w.primary.Addrs()[0]
+	w.addr = w.primary.Addr()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- w.primary.Run(ctx) }()

@@ -180,7 +180,7 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 		}
 	}
 	serving.Stop()
-	again := subject.StartClasses(t, primary.Config{Listen: []netip.AddrPort{serving.Addr}}, first, third)
+	again := subject.StartClasses(t, primary.Config{Listen: serving.Addr}, first, third)
 	keys := subject.Keys(t, key.Statement())
 	members := makeMembership(7, first, third) // the second went meanwhile
 	for _, config := range []primary.ClassConfig{

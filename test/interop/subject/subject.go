@@ -176,8 +176,8 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 		set.Put(z, true)
 	}
 	c.Zones = set
-	if c.Listen == nil {
-		c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
+	if !c.Listen.IsValid() {
+		c.Listen = netip.MustParseAddrPort("127.0.0.1:0")
 	}
 	p := must.Get(primary.New(c))(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -190,7 +190,7 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 		}
 	})
 	t.Cleanup(stop)
-	return Serving{Set: set, Primary: p, Addr: p.Addrs()[0], Stop: stop}
+	return Serving{Set: set, Primary: p, Addr: p.Addr(), Stop: stop}
 }
 
 // Keys are keys from text in BIND's syntax.
