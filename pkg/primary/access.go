@@ -44,11 +44,9 @@ type Target struct {
 	Signs bool
 }
 
-// access is the compiled form of the rules. Without a rule no peer is allowed.
-type access []Rule
-
-func newAccess(rules []Rule, keys keyring) (access, error) {
-	var out access
+// newAccess checks rules and brings them into the form in which they are compared. Without a rule no peer is allowed.
+func newAccess(rules []Rule, keys keyring) ([]Rule, error) {
+	var out []Rule
 	var faults []error
 	for i, r := range rules {
 		if r.Key != "" {
@@ -86,8 +84,10 @@ func (r Rule) covers(from netip.Addr) bool {
 
 // allows answers for a request whose signature, if any, holds; key is nil when unsigned. signs says that it is from a
 // peer that signs.
-func (a access) allows(from netip.Addr, key *signingKey) (allowed, signs bool) {
-	for _, r := range a {
+func (c *Class) allows(from netip.Addr, key *signingKey) (allowed, signs bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, r := range c.access {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
 			allowed, signs = true, signs || r.Signs
 		}
@@ -107,9 +107,11 @@ const (
 	peer
 )
 
-func (a access) standingOf(from netip.Addr) standing {
+func (c *Class) standingOf(from netip.Addr) standing {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	is := outsider
-	for _, r := range a {
+	for _, r := range c.access {
 		switch {
 		case !r.covers(from):
 		case r.Key == "":

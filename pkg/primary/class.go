@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -46,7 +45,7 @@ type Member struct {
 	Zone name.Name
 }
 
-// Membership is all zones of a class at one moment.
+// Membership is all zones of a class at one moment. What it has is not changed any more.
 type Membership struct {
 	// Members, in the order in which they have a right to their names: of two of one name the later is not in the
 	// class, nor is one that is named as the catalog.
@@ -76,17 +75,12 @@ type Class struct {
 	views []string
 
 	mu      sync.RWMutex
-	access  access
+	access  []Rule
 	notify  []Target
 	members map[string]name.Name // by UID
 	byName  map[name.Name]string
-	paused  map[string]bool
-	signed  map[string]bool
-	signing map[string]bool
-	// unconfirmed is Membership.Unconfirmed.
-	unconfirmed map[string]bool
-	serial      serial.Serial // of the members
-	catalog     *catalog      // nil: none
+	now     Membership
+	catalog *catalog // nil: none
 }
 
 // nameMembers are the members that have a name, and the names with the member that has each.
@@ -133,7 +127,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if _, taken := c.byName[config.Catalog]; taken {
 		return fail(fmt.Errorf("membership: Catalog: a zone of the class is named %s; give the catalog another name", config.Catalog))
 	}
-	if c.serial == 0 && !config.Catalog.IsZero() {
+	if c.now.Serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
 	classes := before.classes
@@ -154,7 +148,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	}
 	if c.catalog == nil && !config.Catalog.IsZero() {
 		c.catalog = newCatalog(c.name, config.Catalog)
-		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.unconfirmed, c.serial), true)
+		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.now.Unconfirmed, c.now.Serial), true)
 	}
 	s.roster.Store(after)
 	s.changes.note(classUID{class: c}, false)
@@ -201,25 +195,24 @@ func (c *Class) Set(to Membership) {
 		}
 	}
 	for uid, zone := range members {
-		if c.members[uid] != zone || c.unconfirmed[uid] != to.Unconfirmed[uid] {
+		if c.members[uid] != zone || c.now.Unconfirmed[uid] != to.Unconfirmed[uid] {
 			c.catalog.addMember(uid, listing{zone, to.Unconfirmed[uid]})
 		}
 		if c.members[uid] != zone {
 			c.all.changes.note(classUID{uid: uid}, false)
 		}
 	}
-	for uid := range c.paused {
+	for uid := range c.now.Paused {
 		if !to.Paused[uid] {
 			c.all.changes.note(classUID{uid: uid}, false) // its secondaries have missed what came meanwhile
 		}
 	}
 	for uid := range members {
-		if c.signed[uid] != to.Signed[uid] || c.signing[uid] != to.Signing[uid] {
+		if c.now.Signed[uid] != to.Signed[uid] || c.now.Signing[uid] != to.Signing[uid] {
 			c.all.changes.note(classUID{uid: uid}, false) // other targets are to be told
 		}
 	}
-	c.members, c.byName, c.paused, c.unconfirmed, c.serial = members, byName, maps.Clone(to.Paused), maps.Clone(to.Unconfirmed), to.Serial
-	c.signed, c.signing = maps.Clone(to.Signed), maps.Clone(to.Signing)
+	c.members, c.byName, c.now = members, byName, to
 	if c.catalog != nil {
 		c.catalog.wanted = to.Serial
 	}
@@ -259,7 +252,7 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 		c.mu.RUnlock()
 		return c.all.catalogs.Settled(uid)
 	}
-	hidden := c.paused[uid] || c.signed[uid] && !signs
+	hidden := c.now.Paused[uid] || c.now.Signed[uid] && !signs
 	c.mu.RUnlock()
 	if !ok || hidden {
 		return nil, false
@@ -308,18 +301,6 @@ func (c *Class) uids() []string {
 	return uids
 }
 
-func (c *Class) allows(from netip.Addr, key *signingKey) (allowed, signs bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.access.allows(from, key)
-}
-
-func (c *Class) standingOf(from netip.Addr) standing {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.access.standingOf(from)
-}
-
 func (c *Class) targets() []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -331,7 +312,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	uid := c.byName[fqdn]
-	signed, signing := c.signed[uid], c.signing[uid]
+	signed, signing := c.now.Signed[uid], c.now.Signing[uid]
 	catalog := c.catalog != nil && c.catalog.fqdn == fqdn
 	return slices.DeleteFunc(slices.Clone(c.notify), func(target Target) bool {
 		if catalog {
@@ -369,7 +350,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
 		c.catalog.last = now
-		set.Put(c.catalog.makeSnapshot(c.members, c.unconfirmed, c.serial), true)
+		set.Put(c.catalog.makeSnapshot(c.members, c.now.Unconfirmed, c.now.Serial), true)
 	}
 	return 0
 }

@@ -388,6 +388,13 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 			t.Errorf("signed %v: of another zone follower and signer get %d", step.signed, got)
 		}
 	}
+	// A primary that is started again begins with what is signed.
+	red.Close()
+	config := ClassConfig{Name: "red", Keys: []Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}
+	must.Get(p.AddClass(config, Membership{Members: members, Signed: map[string]bool{"org": true}}))(t)
+	if got := rcodes("example.org."); got != [2]int{mdns.RcodeRefused, mdns.RcodeSuccess} {
+		t.Errorf("signed from the beginning: follower and signer get %d", got)
+	}
 }
 
 // Each class's targets are told of its zones and its catalog, and of nothing else.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -39,7 +38,7 @@ type openingBy struct {
 	address, anyAddress bool
 }
 
-func newOpeningBy(keys keyring, rules access) openingBy {
+func newOpeningBy(keys keyring, rules []Rule) openingBy {
 	by := openingBy{keys: keys}
 	for _, rule := range rules {
 		by.address = by.address || len(rule.Prefixes) > 0
@@ -74,11 +73,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if c.Name == "" {
 		return nil, errors.New("primary: class: Name: required")
 	}
-	if of.Serial == 0 && !c.Catalog.IsZero() {
-		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
-	}
-	class := &Class{all: s, name: c.Name, tenant: c.Tenant, serial: of.Serial, paused: maps.Clone(of.Paused),
-		unconfirmed: maps.Clone(of.Unconfirmed)}
+	class := &Class{all: s, name: c.Name, tenant: c.Tenant, now: of}
 	class.members, class.byName = nameMembers(of.Members, c.Catalog)
 	return class, class.configureClass(c, true)
 }
