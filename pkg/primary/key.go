@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 
 	mdns "github.com/miekg/dns"
@@ -91,7 +91,8 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 		return nil, nil, fmt.Errorf("TSIG key file %s: not a regular file", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o027 != 0 {
-		warnings = append(warnings, modeWarning(path, mode))
+		warnings = append(warnings, fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, "+
+			"or others than its owner change them; chmod 640 it", path, mode))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
@@ -105,11 +106,6 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 		return nil, nil, fmt.Errorf("TSIG key file %s: %w", path, err)
 	}
 	return keys, warnings, nil
-}
-
-func modeWarning(path string, mode fs.FileMode) string {
-	return fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, or others than its owner change them; chmod 640 it",
-		path, mode)
 }
 
 // ParseKeys reads key statements in the syntax of BIND's named.conf and tsig-keygen:
@@ -240,56 +236,25 @@ func (p *keyParser) parseKey() (Key, error) {
 	return NewKey(keyName, algorithm, secret)
 }
 
+// between is white space and comments, and word a token; what of these is not closed is no whole one.
+var (
+	between = regexp.MustCompile(`^(?:[ \t\r\n]|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/))*`)
+	word    = regexp.MustCompile(`^(?:[{};]|"[^"\n]*"|[^ \t\r\n{};"]+)`)
+)
+
 // nextToken reads a token.
 func (p *keyParser) nextToken() error {
-	p.token, p.quoted = "", false
-	if err := p.skipSpace(); err != nil {
-		return err
+	space := between.FindString(p.text)
+	p.line += strings.Count(space, "\n")
+	p.text = p.text[len(space):]
+	token := word.FindString(p.text)
+	switch {
+	case strings.HasPrefix(token, "/*"):
+		return errors.New("a comment is not closed")
+	case token == "" && p.text != "":
+		return errors.New("a string is not closed")
 	}
-	if p.text == "" {
-		return nil
-	}
-	switch c := p.text[0]; c {
-	case '{', '}', ';':
-		p.token, p.text = p.text[:1], p.text[1:]
-	case '"':
-		end := strings.IndexAny(p.text[1:], "\"\n")
-		if end < 0 || p.text[1+end] == '\n' {
-			return errors.New("a string is not closed")
-		}
-		p.token, p.quoted, p.text = p.text[1:1+end], true, p.text[2+end:]
-	default:
-		end := strings.IndexAny(p.text, " \t\r\n{};\"")
-		if end < 0 {
-			end = len(p.text)
-		}
-		p.token, p.text = p.text[:end], p.text[end:]
-	}
+	p.text = p.text[len(token):]
+	p.token, p.quoted = strings.Trim(token, `"`), strings.HasPrefix(token, `"`)
 	return nil
-}
-
-// skipSpace passes white space and comments.
-func (p *keyParser) skipSpace() error {
-	for {
-		trimmed := strings.TrimLeft(p.text, " \t\r\n")
-		p.line += strings.Count(p.text[:len(p.text)-len(trimmed)], "\n")
-		p.text = trimmed
-		switch {
-		case strings.HasPrefix(p.text, "#"), strings.HasPrefix(p.text, "//"):
-			end := strings.IndexByte(p.text, '\n')
-			if end < 0 {
-				end = len(p.text)
-			}
-			p.text = p.text[end:]
-		case strings.HasPrefix(p.text, "/*"):
-			end := strings.Index(p.text, "*/")
-			if end < 0 {
-				return errors.New("a comment is not closed")
-			}
-			p.line += strings.Count(p.text[:end], "\n")
-			p.text = p.text[end+2:]
-		default:
-			return nil
-		}
-	}
 }

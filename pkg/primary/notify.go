@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -50,7 +51,7 @@ func (n *notifier) sendOne(ctx context.Context, target Target, key *signingKey, 
 	for {
 		size, err := conn.Read(buf)
 		if err != nil {
-			if errors.Is(err, errRefused) {
+			if errors.Is(err, syscall.ECONNREFUSED) {
 				return fmt.Errorf("nothing listens there: %w", err)
 			}
 			return fmt.Errorf("%w: %w", doubt, err)

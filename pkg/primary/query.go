@@ -132,7 +132,7 @@ func readMessage(msg []byte) (request, reading) {
 		if err != nil {
 			return r, malformed
 		}
-		r.qname = zoneName(text)
+		r.qname, _ = name.Parse(text)
 		r.qtype = binary.BigEndian.Uint16(msg[end:])
 		r.qclass = binary.BigEndian.Uint16(msg[end+2:])
 		off = end + 4
@@ -258,15 +258,6 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 		}
 	}
 	return 0, false, false
-}
-
-// zoneName is the question's name where it could name a zone, else the zero Name.
-func zoneName(text string) name.Name {
-	n, err := name.Parse(text)
-	if err != nil {
-		return name.Name{}
-	}
-	return n
 }
 
 // optionsAddUp reports whether the options of an OPT record fill it. None of them is understood here.

@@ -93,13 +93,12 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	if !ok {
 		return nil, nil // the chain has left the zone
 	}
-	labels := rel.Labels()
+	var owners []name.Rel
+	for owner, ok := rel, true; ok; owner, ok = owner.Parent() {
+		owners = append(owners, owner)
+	}
 	encloser := name.Apex
-	for i := len(labels); i >= 0; i-- {
-		owner := name.Apex
-		if i < len(labels) {
-			owner = dropLabels(rel, i)
-		}
+	for i, owner := range slices.Backward(owners) {
 		here := i == 0 && q.beyond == 0
 		if !owner.IsApex() && !s.zone.Exists(owner) {
 			return s.answerAbsent(q, encloser)
@@ -128,14 +127,6 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 		}
 	}
 	return s.answerAbsent(q, encloser)
-}
-
-// dropLabels is rel without its first n labels.
-func dropLabels(rel name.Rel, n int) name.Rel {
-	for range n {
-		rel, _ = rel.Parent()
-	}
-	return rel
 }
 
 // answerAbsent answers for a name that does not exist: by the wildcard at its closest encloser, or with NXDOMAIN.
@@ -199,8 +190,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	case s.minimal:
 		// The smallest says as much as any, and is worth the least to an attacker that forges the source of a question.
 		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int {
-			return cmp.Compare(countOctets(one),
-				countOctets(other))
+			return cmp.Compare(countOctets(one), countOctets(other))
 		})}
 	}
 	for _, set := range sets {
@@ -277,7 +267,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 			if !ok {
 				continue
 			}
-			if isBelow(host, cut) {
+			if cut.Encloses(host) {
 				s.additional = append(s.additional, owned{Packed: set})
 			} else {
 				beside = append(beside, owned{Packed: set})
@@ -287,17 +277,6 @@ func (s *resolution) referTo(servers content.Packed) error {
 	s.glue = len(s.additional)
 	s.additional = append(s.additional, beside...)
 	return nil
-}
-
-// isBelow reports whether owner is top, or below it.
-func isBelow(owner, top name.Rel) bool {
-	for !owner.IsApex() {
-		if owner == top {
-			return true
-		}
-		owner, _ = owner.Parent()
-	}
-	return top.IsApex()
 }
 
 const maxName = 255 // octets of a name in wire form (RFC 1035 §2.3.4)

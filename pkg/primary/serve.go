@@ -96,15 +96,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Errors of the operating system, by their meaning here.
-var (
-	errAddrInUse = syscall.EADDRINUSE
-	errRefused   = syscall.ECONNREFUSED
-)
-
 // listenError says which address was wanted and, for the usual reason, what to do.
 func listenError(network string, at netip.AddrPort, err error) error {
-	if errors.Is(err, errAddrInUse) {
+	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s %s: the port is taken by another process (%w); stop that one, or choose another port", network, at, err)
 	}
 	return fmt.Errorf("%s %s: %w; name an address of this machine and a port that this user may take", network, at, err)

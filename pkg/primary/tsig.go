@@ -5,8 +5,6 @@ package primary
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -61,15 +59,7 @@ func wireName(text string) ([]byte, error) {
 
 func (k *signingKey) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) }
 
-func (k *signingKey) macLen() int {
-	switch k.Algorithm {
-	case HMACSHA384:
-		return sha512.Size384
-	case HMACSHA512:
-		return sha512.Size
-	}
-	return sha256.Size
-}
+func (k *signingKey) macLen() int { return k.Algorithm.hash()().Size() }
 
 // tsigLen is the size of a TSIG record of this key with a full MAC and no other data.
 func (k *signingKey) tsigLen() int {

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/google/btree"
@@ -282,21 +281,16 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 		return true
 	}
 	for _, made := range s.made {
-		if below(made.Owner, owner) {
+		if owner.Encloses(made.Owner) {
 			return true
 		}
 	}
 	exists := false
 	s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
-		exists = below(set.Owner, owner)
+		exists = owner.Encloses(set.Owner)
 		return false // what is below a name follows it in canonical order
 	})
 	return exists
-}
-
-// below: at or below, for a top that is not the apex.
-func below(owner, top name.Rel) bool {
-	return owner == top || strings.HasSuffix(owner.String(), "."+top.String())
 }
 
 // TypesAt are the types of the RRsets at owner as the zone publishes them.

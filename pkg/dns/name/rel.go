@@ -79,6 +79,11 @@ func (r Rel) Parent() (Rel, bool) {
 	return Apex, true
 }
 
+// Encloses says that sub is r or lies below it.
+func (r Rel) Encloses(sub Rel) bool {
+	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
+}
+
 // RelFromKey is the inverse of Rel.Key, as strict as FromKey.
 func RelFromKey(key string) (Rel, error) {
 	text, err := keyToLabels(key)
