@@ -448,11 +448,7 @@ func samePeers(a, b Peers) bool {
 
 // readMembership is what the class has now.
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
-	members := c.Members.Of
-	if of.Spec.Bind9 != nil {
-		members = c.Members.listServerMembers
-	}
-	now := members(of.Name, of.CreationTimestamp.Time)
+	now := c.Members.Of(of.Name, of.CreationTimestamp.Time, of.Spec.Bind9 != nil)
 	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for uid, at := range c.Members.Zones(of.Name) {
 		zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)

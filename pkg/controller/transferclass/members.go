@@ -6,6 +6,7 @@ package transferclass
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -86,46 +87,35 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of are the members of a class made at that time, in the order in which they have a right to their names.
-func (m *Members) Of(class string, created time.Time) primary.Membership {
+// Of are the members of a class made at that time, in the order in which they have a right to their names. The catalog
+// of a class with a block bind9 (ofServers) tells those that not all servers had yet from the others, so its serial
+// moves with that too.
+func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.listMembers(class, created)
-}
-
-// listServerMembers returns the members of a class with a block bind9. Its catalog tells those that not all servers had
-// yet from the others, so its serial moves with that too.
-func (m *Members) listServerMembers(class string, created time.Time) primary.Membership {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	membership := m.listMembers(class, created)
-	if known := m.classes[class]; known != nil {
-		membership.Serial, membership.Unconfirmed = serialAt(created, max(known.at, known.onceAt)), map[string]bool{}
-		for uid, one := range known.rows {
-			if !one.once {
-				membership.Unconfirmed[uid] = true
-			}
-		}
-	}
-	return membership
-}
-
-// listMembers is Of. The mutex is held.
-func (m *Members) listMembers(class string, created time.Time) primary.Membership {
-	at := m.listed
-	var of []row
-	if known := m.classes[class]; known != nil {
-		at = known.at
-		for _, one := range known.rows {
-			of = append(of, one)
-		}
-	}
-	slices.SortFunc(of, row.compare)
-	membership := primary.Membership{Serial: serialAt(created, at)}
-	for _, one := range of {
+	known := m.find(class)
+	membership := primary.Membership{Serial: serialAt(created, known.at)}
+	for _, one := range slices.SortedFunc(maps.Values(known.rows), row.compare) {
 		membership.Members = append(membership.Members, primary.Member{UID: one.uid, Zone: one.zone})
 	}
+	if !ofServers {
+		return membership
+	}
+	membership.Serial, membership.Unconfirmed = serialAt(created, max(known.at, known.onceAt)), map[string]bool{}
+	for uid, one := range known.rows {
+		if !one.once {
+			membership.Unconfirmed[uid] = true
+		}
+	}
 	return membership
+}
+
+// find is a class, without rows where nothing is known of it. The mutex is held.
+func (m *Members) find(class string) members {
+	if known := m.classes[class]; known != nil {
+		return *known
+	}
+	return members{at: m.listed}
 }
 
 // compare is the order of rights to a name: it is the earlier Delivery's.
@@ -145,10 +135,8 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	zones := map[string]cache.ObjectName{}
-	if known := m.classes[class]; known != nil {
-		for uid, one := range known.rows {
-			zones[uid] = one.of
-		}
+	for uid, one := range m.find(class).rows {
+		zones[uid] = one.of
 	}
 	return zones
 }
@@ -158,11 +146,9 @@ func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var uids []string
-	if known := m.classes[class]; known != nil {
-		for uid, one := range known.rows {
-			if !one.confirmed {
-				uids = append(uids, uid)
-			}
+	for uid, one := range m.find(class).rows {
+		if !one.confirmed {
+			uids = append(uids, uid)
 		}
 	}
 	return uids
@@ -195,10 +181,7 @@ type ofClass struct {
 func (c ofClass) Name(uid string) name.Name {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if known := c.classes[c.class]; known != nil {
-		return known.rows[uid].zone
-	}
-	return name.Name{}
+	return c.find(c.class).rows[uid].zone
 }
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
@@ -210,11 +193,7 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	defer m.mu.RUnlock()
 	var named []row
 	for _, class := range classes {
-		known := m.classes[class]
-		if known == nil {
-			continue
-		}
-		for _, one := range known.rows {
+		for _, one := range m.find(class).rows {
 			if one.zone == zone {
 				named = append(named, one)
 			}
@@ -226,9 +205,9 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
-// rowOf is false for a Delivery that nothing was ever begun of.
+// rowOf is false for a Delivery that nothing was ever begun of, and for none.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
-	if one.Status.FQDN == "" {
+	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
 	}
 	zone, err := name.Parse(one.Status.FQDN)
@@ -248,11 +227,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 // the classes of both rows in touched where they differ. The mutex is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
-	var after row
-	is := false
-	if one != nil {
-		after, is = rowOf(one)
-	}
+	after, is := rowOf(one)
 	if was == is && before == after {
 		return
 	}
@@ -299,21 +274,17 @@ func (s store) Delete(object any) error { return s.storeDelivery(object, false) 
 func (s store) Resync() error           { return nil }
 
 func (s store) storeDelivery(object any, there bool) error {
-	one, ok := object.(*v1alpha1.Delivery)
-	if !ok {
-		return fmt.Errorf("%T is no Delivery", object)
-	}
+	one := object.(*v1alpha1.Delivery)
 	revision, err := revisionOf(one.ResourceVersion)
 	if err != nil {
 		return err
 	}
-	touched := map[string]bool{}
-	s.mu.Lock()
-	if there {
-		s.replaceRow(cache.MetaObjectToName(one), one, revision, touched)
-	} else {
-		s.replaceRow(cache.MetaObjectToName(one), nil, revision, touched)
+	at, touched := cache.MetaObjectToName(one), map[string]bool{}
+	if !there {
+		one = nil
 	}
+	s.mu.Lock()
+	s.replaceRow(at, one, revision, touched)
 	s.mu.Unlock()
 	s.tellChanged(touched)
 	return nil
@@ -333,11 +304,7 @@ func (s store) Replace(list []any, version string) error {
 	}
 	there := map[cache.ObjectName]bool{}
 	for _, object := range list {
-		one, ok := object.(*v1alpha1.Delivery)
-		if !ok {
-			s.mu.Unlock()
-			return fmt.Errorf("%T is no Delivery", object)
-		}
+		one := object.(*v1alpha1.Delivery)
 		at := cache.MetaObjectToName(one)
 		there[at] = true
 		s.replaceRow(at, one, revision, touched)

@@ -74,18 +74,18 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.",
 		7)}, makeVersion(10)))
 	<-m.synced
-	begun := m.Of("red", created)
+	begun := m.Of("red", created, false)
 	if describeMembership(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
 		t.Errorf("%s at %d", describeMembership(begun), begun.Serial)
 	}
 	mustSucceed(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
-	if now := m.Of("red", created); describeMembership(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
+	if now := m.Of("red", created, false); describeMembership(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
 		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
 	confirmed := deliveryOf("red", "b", "b.test.", 12)
 	confirmed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	mustSucceed(t, s.Update(confirmed))
-	if now := m.Of("red", created); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
+	if now := m.Of("red", created, false); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
 		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.Unconfirmed("red"))
 	}
 	// Of a class of servers the catalog says which zones all of them had once: of the present serial, or of an earlier.
@@ -95,33 +95,33 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	later := first.DeepCopy()
 	later.ResourceVersion, later.Status.Conditions = makeVersion(14), nil
 	mustSucceed(t, s.Update(later))
-	if now, plain := m.listServerMembers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) ||
+	if now, plain := m.Of("red", created, true), m.Of("red", created, false); now.Serial != serialAt(created, 13) ||
 		!maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || describeMembership(now) != describeMembership(plain) ||
 		plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
 		t.Errorf("servers: %v at %d, others: %v at %d", now.Unconfirmed, now.Serial, plain.Unconfirmed, plain.Serial)
 	}
-	if now := m.listServerMembers("none", created); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
+	if now := m.Of("none", created, true); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
 		t.Errorf("a class of nothing: %v at %d", now.Unconfirmed, now.Serial)
 	}
 	mustSucceed(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
 	mustSucceed(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
-	if now := m.Of("red", created); describeMembership(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
+	if now := m.Of("red", created, false); describeMembership(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
 		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
-	if now := m.Of("blue", created); describeMembership(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
+	if now := m.Of("blue", created, false); describeMembership(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
 		t.Errorf("blue: %s at %d", describeMembership(now), now.Serial)
 	}
-	if now := m.Of("none", created); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
+	if now := m.Of("none", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
 		t.Errorf("a class of nothing: %s at %d", describeMembership(now), now.Serial)
 	}
 	// A listing that says the same changes nothing, one that lacks something is all there is.
 	*told = nil
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
-	if now := m.Of("red", created); now.Serial != serialAt(created, 15) || len(*told) != 0 {
+	if now := m.Of("red", created, false); now.Serial != serialAt(created, 15) || len(*told) != 0 {
 		t.Errorf("nothing new: %d, told of %v", now.Serial, *told)
 	}
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, makeVersion(30)))
-	if now := m.Of("blue", created); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
+	if now := m.Of("blue", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
 		t.Errorf("blue: %s at %d, told of %v", describeMembership(now), now.Serial, *told)
 	}
 	if err := s.Replace(nil, "soon"); err == nil {
@@ -138,8 +138,8 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 		mustSucceed(t, store{m}.Replace(list, makeVersion(10)))
 		of := m.OfClass("red")
 		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") ||
-			describeMembership(m.Of("red", created)) != "early=x.test. late=x.test." {
-			t.Errorf("%s has it; %s", got, describeMembership(m.Of("red", created)))
+			describeMembership(m.Of("red", created, false)) != "early=x.test. late=x.test." {
+			t.Errorf("%s has it; %s", got, describeMembership(m.Of("red", created, false)))
 		}
 	}
 	m, _ := newMembers()
@@ -173,7 +173,7 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 		mustSucceed(t, store{listed}.Replace(nil, makeVersion(1)))
 		known := map[string]string{}
 		see := func(m *Members) {
-			now := m.Of("red", created)
+			now := m.Of("red", created, false)
 			at := fmt.Sprint(now.Serial)
 			if before, ok := known[at]; ok && before != describeMembership(now) {
 				t.Fatalf("seed %d, serial %s: %s and %s", seed, at, before, describeMembership(now))

@@ -54,17 +54,10 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key primary.Key) bool { return named(key.Name) })
-	p.Class.Allow = slices.DeleteFunc(slices.Clone(p.Class.Allow), func(rule primary.Rule) bool {
-		return rule.Key != "" &&
-			named(rule.Key)
-	})
-	p.Class.Notify = slices.DeleteFunc(slices.Clone(p.Class.Notify), func(target primary.Target) bool {
-		return target.Key != "" &&
-			named(target.Key)
-	})
+	p.Class.Allow = slices.DeleteFunc(slices.Clone(p.Class.Allow), func(rule primary.Rule) bool { return named(rule.Key) })
+	p.Class.Notify = slices.DeleteFunc(slices.Clone(p.Class.Notify), func(target primary.Target) bool { return named(target.Key) })
 	p.Secondaries = slices.DeleteFunc(slices.Clone(p.Secondaries), func(s transfer.Secondary) bool {
-		return s.Key != nil &&
-			named(s.Key.Name)
+		return s.Key != nil && named(s.Key.Name)
 	})
 	return p
 }

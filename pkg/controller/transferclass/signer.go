@@ -74,11 +74,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	known := m.classes[class]
-	if known == nil {
-		return cache.ObjectName{}, false
-	}
-	one, ok := known.rows[uid]
+	one, ok := m.find(class).rows[uid]
 	return one.of, ok
 }
 
