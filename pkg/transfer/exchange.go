@@ -12,6 +12,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -91,19 +92,34 @@ func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	question := new(mdns.Msg)
-	question.SetQuestion(source.Zone.String(), mdns.TypeSOA)
-	question.RecursionDesired = false
-	answer, err := Exchange(ctx, conn, question, source.Key)
+	answer, err := Exchange(ctx, conn, NewQuestion(source.Zone, mdns.TypeSOA), source.Key)
 	if err != nil {
 		return 0, err
 	}
-	for _, rr := range answer.Answer {
-		if soa, is := rr.(*mdns.SOA); is && answer.Authoritative {
-			return serial.Serial(soa.Serial), nil
-		}
+	if at, ok := SerialIn(answer, source.Zone); ok {
+		return at, nil
 	}
 	return 0, refusalOfZone(answer, source.Key, nil)
+}
+
+// NewQuestion asks an authoritative server for an RRset.
+func NewQuestion(owner name.Name, of uint16) *mdns.Msg {
+	question := new(mdns.Msg).SetQuestion(owner.String(), of)
+	question.RecursionDesired = false
+	return question
+}
+
+// SerialIn is the serial of a zone in the answer of a server that serves it.
+func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
+	if answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative {
+		return 0, false
+	}
+	for _, rr := range answer.Answer {
+		if soa, is := rr.(*mdns.SOA); is && mdns.CanonicalName(soa.Hdr.Name) == zone.String() {
+			return serial.Serial(soa.Serial), true
+		}
+	}
+	return 0, false
 }
 
 // leastPacket is room for an answer by UDP that is longer than was asked for, in octets. Each question that waits for

@@ -5,7 +5,6 @@ package rfc2136
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -356,8 +355,6 @@ func (w *work) listFailures() []delivery.Failure {
 	for key, err := range w.failed {
 		out = append(out, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 	}
-	slices.SortFunc(out, func(a, b delivery.Failure) int {
-		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
-	})
+	slices.SortFunc(out, func(a, b delivery.Failure) int { return a.Key().Compare(b.Key()) })
 	return out
 }

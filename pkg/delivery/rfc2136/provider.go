@@ -4,10 +4,12 @@
 package rfc2136
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,10 +70,7 @@ func New(config Config) (*Provider, error) {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; "+
 			"make one with hmac-sha256, hmac-sha384 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
 	}
-	if config.TransferServer == "" {
-		config.TransferServer = config.Server
-	}
-	config.Server, config.TransferServer = addPort(config.Server), addPort(config.TransferServer)
+	config.Server, config.TransferServer = addPort(config.Server), addPort(cmp.Or(config.TransferServer, config.Server))
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
@@ -150,7 +149,7 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
 		return err
 	}
-	answer, err := w.askServer(ctx, (&write{work: w}).newUpdate(nil))
+	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	switch {
 	case err != nil:
 		return err
@@ -179,19 +178,12 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
-	question := new(mdns.Msg)
-	question.SetQuestion(zone.String(), mdns.TypeSOA)
-	question.RecursionDesired = false
-	answer, err := w.askServer(ctx, question)
+	answer, err := w.askServer(ctx, transfer.NewQuestion(zone, mdns.TypeSOA))
 	if err != nil {
 		return 0, err
 	}
-	if answer.Rcode == mdns.RcodeSuccess && answer.Authoritative {
-		for _, rr := range answer.Answer {
-			if soa, ok := rr.(*mdns.SOA); ok && strings.EqualFold(soa.Hdr.Name, zone.String()) {
-				return serial.Serial(soa.Serial), nil
-			}
-		}
+	if at, ok := transfer.SerialIn(answer, zone); ok {
+		return at, nil
 	}
 	code := mdns.RcodeToString[answer.Rcode]
 	return 0, &delivery.Error{Reason: delivery.ReasonZoneNotFound, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the "+
@@ -211,10 +203,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	}
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
-	question := new(mdns.Msg)
-	question.SetQuestion(zone.String(), mdns.TypeSOA)
-	question.RecursionDesired = false
-	answer, err := w.askServer(ctx, question)
+	answer, err := w.askServer(ctx, transfer.NewQuestion(zone, mdns.TypeSOA))
 	var refusal *transfer.Refusal
 	switch unsigned := errors.As(err, &refusal) && refusal.TSIG == 0; {
 	case err == nil && isBrokenRcode(answer.Rcode):
@@ -308,37 +297,21 @@ func (w *work) isServerOwned(key delivery.RRsetKey) bool {
 
 // dropServerOwned leaves out the changes of RRsets that are the server's own.
 func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
-	var out []delivery.Change
-	for _, change := range changes {
-		if !w.isServerOwned(change.After.Key()) {
-			out = append(out, change)
-		}
-	}
-	return out
-}
-
-func (w *work) setAside(key delivery.RRsetKey, err *delivery.Error) {
-	w.failed[key] = err
+	return slices.DeleteFunc(slices.Clone(changes), func(change delivery.Change) bool { return w.isServerOwned(change.After.Key()) })
 }
 
 // setAsideConflict sets an RRset aside because of the foreign data at its name.
 func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
 	w.theirs[key] = theirs
-	w.setAside(key, conflictWith(what))
-}
-
-func conflictWith(what string) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
+	w.failed[key] = delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
 		"take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }
 
 func (w *work) explainUnreachable(server string, err error) *delivery.Error {
-	if local, refused := dial.AsLocal(err); refused {
-		e := delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", server, local)
-		e.WholeClass = true
-		return e
-	}
 	e := delivery.Errorf(delivery.ReasonServerUnreachable, "no connection to %s: %w", server, err)
+	if local, refused := dial.AsLocal(err); refused {
+		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", server, local)
+	}
 	e.WholeClass = true
 	return e
 }

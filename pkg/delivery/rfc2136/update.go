@@ -94,8 +94,8 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 			group = group[len(part):]
 			for _, one := range part {
 				if one.octets() > maxUpdate {
-					w.setAside(one.After.Key(), delivery.Errorf(delivery.ReasonValidationFailed, "what it was and what it shall be do "+
-						"not fit the 64 KiB of an update; make it smaller"))
+					w.failed[one.After.Key()] = delivery.Errorf(delivery.ReasonValidationFailed, "what it was and what it shall be do "+
+						"not fit the 64 KiB of an update; make it smaller")
 					part = nil
 				}
 			}
@@ -127,7 +127,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	for _, change := range changes {
 		one := written{Change: change, blind: !seen && w.isBlind(change)}
 		if err := one.encodeChange(); err != nil {
-			w.setAside(change.After.Key(), err)
+			w.failed[change.After.Key()] = err
 			continue
 		}
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
@@ -279,10 +279,7 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 		if !one.asks {
 			continue
 		}
-		question := new(mdns.Msg)
-		question.SetQuestion(one.After.Name.String(), mdns.TypeCNAME)
-		question.RecursionDesired = false
-		answer, err := w.askServer(ctx, question)
+		answer, err := w.askServer(ctx, transfer.NewQuestion(one.After.Name, mdns.TypeCNAME))
 		if err != nil {
 			return nil, err
 		}
@@ -331,7 +328,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 		refused.Message = "the server does not let the key update this name, though it takes updates of the zone; " +
 			"allow the name there (update-owner-name in an acl of Knot)"
 	}
-	w.setAside(key, refused)
+	w.failed[key] = refused
 	return nil
 }
 
@@ -350,7 +347,7 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with others of the zone; "+
 			"each is tried alone soon, as there are many")
 		e.Code, e.RetryAfter = mdns.RcodeToString[rcode], soon
-		w.setAside(one.After.Key(), e)
+		w.failed[one.After.Key()] = e
 	}
 	return nil
 }

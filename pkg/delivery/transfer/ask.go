@@ -90,10 +90,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 			return nil, err
 		}
 	}
-	question := new(mdns.Msg)
-	question.SetQuestion(zone.String(), of)
-	question.RecursionDesired = false
-	answer, err := transfer.Exchange(ctx, conn, question, key)
+	answer, err := transfer.Exchange(ctx, conn, transfer.NewQuestion(zone, of), key)
 	switch {
 	case err != nil:
 		return nil, withoutPorts(err)

@@ -52,9 +52,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		return seen{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %w", s.Name, err)}
 	}
 	defer conn.Close()
-	question := new(mdns.Msg)
-	question.SetQuestion(zone.String(), mdns.TypeSOA)
-	question.RecursionDesired = false
+	question := transfer.NewQuestion(zone, mdns.TypeSOA)
 	question.SetEdns0(udpSize, false) // a signed answer with many name servers passes 512 octets
 	deadline, _ := ctx.Deadline()
 	var answer *mdns.Msg
@@ -76,11 +74,8 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	case err != nil:
 		return seen{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}
-	for _, rr := range answer.Answer {
-		if soa, ok := rr.(*mdns.SOA); ok && answer.Rcode == mdns.RcodeSuccess && answer.Authoritative &&
-			mdns.CanonicalName(soa.Hdr.Name) == zone.String() {
-			return seen{serial: serial.Serial(soa.Serial)}
-		}
+	if at, ok := transfer.SerialIn(answer, zone); ok {
+		return seen{serial: at}
 	}
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
