@@ -30,7 +30,7 @@
 // takes no UPDATE and asks no other server: a CNAME out of its zone is where the answer ends.
 //
 // Read answer.go first: what is decided about a message, in which order; it does no I/O. query.go reads a message;
-// resolve.go finds what a zone says, difference.go what is new in it, transfer.go streams it; message.go writes a
+// resolve.go finds what a zone says, transfer.go streams it, or what is new in it; message.go writes a
 // message, compress.go its names, reply.go what is not of a zone, tsig.go signs.
 // class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
 // class's zones, access.go says which source is a peer. serve.go has the sockets and UDP; tcp.go has connections,

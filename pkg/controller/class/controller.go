@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -50,6 +51,47 @@ type Controller struct {
 	records *recordSync
 	zones   *zoneSync
 	metrics *Metrics
+}
+
+// shared are the parts that classSync, recordSync and zoneSync work with.
+type shared struct {
+	index  *index
+	queue  queue
+	stalls *stalls
+	status statusWriter
+	events announcer
+	store  *store
+	loop   *schedule.Loop
+}
+
+// task is one object to work on.
+type task struct{ kind, namespace, name string }
+
+const (
+	zoneTask   = "zone"
+	recordTask = "record"
+	classTask  = "class"
+	healthTask = "health"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[task]
+
+func newQueue() queue {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute))
+}
+
+// repeat calls do after each interval until ctx ends.
+func repeat(ctx context.Context, interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
 }
 
 // New registers with the informers and does nothing before Run.

@@ -59,13 +59,7 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 		}
 		instances = append(instances, in...)
 	}
-	return apiclass.ServersOf(of, instances, func(namespace, name string) *bind9.Bind9Cluster {
-		cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
-		if err != nil {
-			return nil
-		}
-		return cluster
-	}), nil
+	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
 // Find returns a Bind9Instance as a server, whether or not a class selects it. runs is false of one that is not there,
@@ -117,8 +111,8 @@ func RowName(server apiclass.Server) string { return server.Namespace + "/" + se
 
 // classOf returns the class that the Bind9Cluster is, nil where no zone has named it, or there is none.
 func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
-	cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
-	if err != nil || !apiclass.InUse(cluster) {
+	cluster := s.Cluster(namespace, name)
+	if cluster == nil || !apiclass.InUse(cluster) {
 		return nil
 	}
 	return apiclass.OfCluster(cluster)
