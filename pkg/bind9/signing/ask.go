@@ -125,7 +125,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			silent = append(silent, one.at)
 		}
 	}
-	since := w.memory.noteSilent(w.zone.UID, silent, w.Now())
+	since := w.memory.of(w.zone.UID).noteSilent(silent, w.Now())
 	p := parent{elsewhere: true}
 	first := true
 	for i, answers := range all {
@@ -222,39 +222,34 @@ func isUnrouted(err error) bool {
 
 // LookupParentServers finds the servers of the zone above by a resolver.
 func LookupParentServers(resolver *net.Resolver) ParentServers {
-	return func(ctx context.Context, zone name.Name) ([]ParentServer, error) {
-		return lookupParentServers(ctx, resolver, zone)
-	}
-}
-
-func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.Name) ([]ParentServer, error) {
-	var missing name.Name
-	for above, ok := zone.Parent(); ok; above, ok = above.Parent() {
-		hosts, err := resolver.LookupNS(ctx, above.String())
-		var failure *net.DNSError
-		if errors.As(err, &failure) && failure.IsNotFound {
-			missing = cmp.Or(missing, above)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		var servers []ParentServer
-		for _, host := range hosts {
-			addresses, err := resolver.LookupNetIP(ctx, "ip", host.Host)
+	return func(ctx context.Context, zone name.Name) (servers []ParentServer, err error) {
+		var missing name.Name
+		for above, ok := zone.Parent(); ok; above, ok = above.Parent() {
+			hosts, err := resolver.LookupNS(ctx, above.String())
+			var failure *net.DNSError
+			if errors.As(err, &failure) && failure.IsNotFound {
+				missing = cmp.Or(missing, above)
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
-			server := ParentServer{Name: host.Host, Missing: missing}
-			for _, at := range addresses {
-				server.Addresses = append(server.Addresses, netip.AddrPortFrom(at.Unmap(), 53))
+			for _, host := range hosts {
+				addresses, err := resolver.LookupNetIP(ctx, "ip", host.Host)
+				if err != nil {
+					return nil, err
+				}
+				server := ParentServer{Name: host.Host, Missing: missing}
+				for _, at := range addresses {
+					server.Addresses = append(server.Addresses, netip.AddrPortFrom(at.Unmap(), 53))
+				}
+				servers = append(servers, server)
 			}
-			servers = append(servers, server)
+			if len(servers) > 0 {
+				return servers, nil
+			}
 		}
-		if len(servers) > 0 {
-			return servers, nil
-		}
+		return nil, fmt.Errorf("the resolver of the controller finds no zone above %s; give the controller one that resolves the names "+
+			"of the DNS", zone)
 	}
-	return nil, fmt.Errorf("the resolver of the controller finds no zone above %s; give the controller one that resolves the names "+
-		"of the DNS", zone)
 }

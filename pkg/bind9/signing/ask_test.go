@@ -143,7 +143,7 @@ func TestLookupParentServers_S12_6(t *testing.T) {
 
 // An address is silent since it last did not answer, without a break.
 func TestMemory_countsSilence(t *testing.T) {
-	m := memory{zones: map[types.UID]*remembered{}}
+	var known remembered
 	at := netip.MustParseAddrPort("192.0.2.1:53")
 	for _, step := range []struct {
 		after  time.Duration
@@ -154,7 +154,7 @@ func TestMemory_countsSilence(t *testing.T) {
 		if step.silent {
 			silent = append(silent, at)
 		}
-		since, ok := m.noteSilent("u", silent, begin.Add(step.after))[at]
+		since, ok := known.noteSilent(silent, begin.Add(step.after))[at]
 		if ok != step.silent || ok && !since.Equal(begin.Add(step.since)) {
 			t.Errorf("after %d: silent %v since %s", step.after, ok, since)
 		}

@@ -328,13 +328,30 @@ func ignoreChanged(err error) error {
 	return err
 }
 
-// memory has what signers were told by this process: a signer that is told again begins to wait anew.
+// memory has what this process knows of zones, by their UID.
 type memory struct {
 	mu    sync.Mutex
 	zones map[types.UID]*remembered
 }
 
+func (m *memory) of(zone types.UID) *remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.zones[zone] == nil {
+		m.zones[zone] = &remembered{told: map[told]bool{}}
+	}
+	return m.zones[zone]
+}
+
+func (m *memory) remove(zone types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.zones, zone)
+}
+
+// remembered is what is known of one zone. The one look at the zone that is under way uses it.
 type remembered struct {
+	// told has what the signer was told: a signer that is told again begins to wait anew.
 	told map[told]bool
 	// targets are those that the signer tells of new serials, as this process has seen to.
 	targets string
@@ -344,65 +361,25 @@ type remembered struct {
 	dsTTL time.Duration
 }
 
-func (m *memory) of(zone types.UID) *remembered {
-	if m.zones[zone] == nil {
-		m.zones[zone] = &remembered{told: map[told]bool{}}
+// tellOnce calls tell, unless that has succeeded before.
+func (r *remembered) tellOnce(one told, tell func() error) error {
+	if r.told[one] {
+		return nil
 	}
-	return m.zones[zone]
-}
-
-// begin reports whether the signer is to be told; the second time it is not.
-func (m *memory) begin(zone types.UID, one told) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(zone)
-	first := !known.told[one]
-	known.told[one] = true
-	return first
-}
-
-func (m *memory) forget(zone types.UID, one told) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.of(zone).told, one)
+	err := tell()
+	r.told[one] = err == nil
+	return err
 }
 
 // noteSilent notes which addresses do not answer now, and returns since when each has not.
-func (m *memory) noteSilent(zone types.UID, addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known, silent := m.of(zone), map[netip.AddrPort]time.Time{}
+func (r *remembered) noteSilent(addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
+	silent := map[netip.AddrPort]time.Time{}
 	for _, at := range addresses {
 		silent[at] = now
-		if before, ok := known.silent[at]; ok {
+		if before, ok := r.silent[at]; ok {
 			silent[at] = before
 		}
 	}
-	known.silent = silent
+	r.silent = silent
 	return silent
-}
-
-// noteDSTTL returns the longest TTL of the DS that was seen at the parent, with this one.
-func (m *memory) noteDSTTL(zone types.UID, ttl time.Duration) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(zone)
-	known.dsTTL = max(known.dsTTL, ttl)
-	return known.dsTTL
-}
-
-// setTargets reports whether the targets are other ones than before.
-func (m *memory) setTargets(zone types.UID, targets string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(zone)
-	changed := known.targets != targets
-	known.targets = targets
-	return changed
-}
-
-func (m *memory) remove(zone types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.zones, zone)
 }

@@ -4,6 +4,7 @@
 package signing
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -211,7 +212,7 @@ func TestForgetZone(t *testing.T) {
 		"not told": func(zone *v1alpha1.Zone) any { return cache.DeletedFinalStateUnknown{Key: "team/z", Obj: zone} },
 	} {
 		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
-		c.memory.begin("u", told{7, protocol.DSPublished})
+		c.memory.of("u")
 		c.forgetZone(gone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{UID: "u"}}))
 		if len(c.memory.zones) > 0 {
 			t.Errorf("%s: %d Zones are remembered", what, len(c.memory.zones))
@@ -222,12 +223,17 @@ func TestForgetZone(t *testing.T) {
 // A signer that is told again that a DS is there begins to wait anew: one process tells it once.
 func TestMemory_tellsOnce(t *testing.T) {
 	m := memory{zones: map[types.UID]*remembered{}}
-	one := told{7, protocol.DSPublished}
-	if !m.begin("u", one) || m.begin("u", one) || !m.begin("u", told{7, protocol.DSWithdrawn}) || !m.begin("v", one) {
-		t.Error("told twice, or not at all")
-	}
-	m.forget("u", one)
-	if !m.begin("u", one) {
-		t.Error("what failed is not told again")
+	one, failed := told{7, protocol.DSPublished}, errors.New("the agent does not answer")
+	calls := 0
+	for _, step := range []struct {
+		zone  types.UID
+		one   told
+		err   error
+		calls int
+	}{{"u", one, failed, 1}, {"u", one, nil, 2}, {"u", one, nil, 2}, {"u", told{7, protocol.DSWithdrawn}, nil, 3}, {"v", one, nil, 4}} {
+		err := m.of(step.zone).tellOnce(step.one, func() error { calls++; return step.err })
+		if err != step.err || calls != step.calls {
+			t.Errorf("%+v: %v, told %d times", step, err, calls)
+		}
 	}
 }

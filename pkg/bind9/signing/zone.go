@@ -335,7 +335,9 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
 		f.parent = w.askParent(ctx)
 		f.refuseLongTTL()
-		f.longestTTL = w.memory.noteDSTTL(w.zone.UID, f.ttl)
+		known := w.memory.of(w.zone.UID)
+		known.dsTTL = max(known.dsTTL, f.ttl)
+		f.longestTTL = known.dsTTL
 	}
 	return nil
 }
@@ -394,9 +396,9 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 // carryOut does what was decided at the signer, or with the serial of the zone.
 func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	var err error
-	targets := w.listTargets()
-	if d.action == nothing && f.signing.Present && w.memory.setTargets(w.zone.UID, strings.Join(targets, " ")) {
-		d.action = ensure
+	targets, known := w.listTargets(), w.memory.of(w.zone.UID)
+	if all := strings.Join(targets, " "); d.action == nothing && f.signing.Present && known.targets != all {
+		d.action, known.targets = ensure, all
 	}
 	switch d.action {
 	case ensure:
@@ -413,11 +415,8 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 		return err
 	}
 	for _, one := range d.tell {
-		if !w.memory.begin(w.zone.UID, one) {
-			continue
-		}
-		if err := w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state); err != nil {
-			w.memory.forget(w.zone.UID, one)
+		err := known.tellOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
+		if err != nil {
 			return err
 		}
 	}
