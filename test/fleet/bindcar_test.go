@@ -18,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -119,15 +120,14 @@ func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
 	}
 	const token = "the-token-of-the-test"
 	state := filepath.Join(pod.dir, "state")
-	config := client.Config{HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }}
+	bearer := transport.NewBearerAuthRoundTripper(token, http.DefaultTransport)
 	if rig.Long() {
 		real := rig.Need(rig.StartBindcar(w.ctx, rig.BindcarConfig{
 			ZoneDir: state, Nameserver: pod.dns, Token: token,
 			Control: rig.Control{Addr: pod.control, Key: rig.TSIGKey{Name: control.Name, Algorithm: string(control.Algorithm), Secret: base64.StdEncoding.EncodeToString(control.Secret)}},
 		}))(w.t)
 		w.t.Cleanup(real.Close)
-		config.URL = real.URL
-		return client.New(config)
+		return client.New(real.URL, bearer)
 	}
 	signs, err := primary.NewKey(control.Name, primary.Algorithm(string(control.Algorithm)+"."), control.Secret)
 	if err != nil {
@@ -137,8 +137,7 @@ func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
 		return []rndc.Key{{Algorithm: string(control.Algorithm), MAC: signs.MAC}}, nil
 	}}})
 	w.t.Cleanup(server.Close)
-	config.URL = server.URL
-	return client.New(config)
+	return client.New(server.URL, bearer)
 }
 
 // TestFleet_namesThePrimariesOfABindcar_S11_15: a secondary beside a bindcar has the addresses of the primaries that

@@ -77,8 +77,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return known.Client, nil
 	}
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.used) > clientAge })
-	made, err := client.New(client.Config{URL: agent.URL, HTTP: &http.Client{Transport: &agentTransport{of: agent, secrets: a.secrets,
-		allowLocal: allowLocal}}})
+	made, err := client.New(agent.URL, &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal})
 	if err != nil {
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
 			server.Name, err)}

@@ -61,7 +61,7 @@ func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
 		}
 		server := httptest.NewServer(agents[i])
 		t.Cleanup(server.Close)
-		agent := must.Get(client.New(client.Config{URL: server.URL, HTTP: server.Client()}))(t)
+		agent := must.Get(client.New(server.URL, nil))(t)
 		instances[i] = Instance{Name: fmt.Sprintf("dns/ns-%d", i), DNS: dns.Addr, Key: w.readKey(), Agent: agent}
 	}
 	// measure is how long after its beginning a delivery had asked the last of the others.

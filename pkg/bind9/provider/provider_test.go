@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/client-go/transport"
 
 	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
@@ -242,7 +243,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
 		rig.SkipMissing(t, err)
 		t.Cleanup(real.Close)
-		s.instance.Agent, err = client.New(client.Config{URL: real.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+		s.instance.Agent, err = client.New(real.URL, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +268,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	}
 	s.api = httptest.NewServer(handler)
 	t.Cleanup(s.api.Close)
-	s.instance.Agent, err = client.New(client.Config{URL: s.api.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+	s.instance.Agent, err = client.New(s.api.URL, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport))
 	if err != nil {
 		t.Fatal(err)
 	}

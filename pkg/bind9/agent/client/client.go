@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -23,26 +22,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config of a Client.
-type Config struct {
-	// URL of the server without the path of the API: "https://192.0.2.1:8443".
-	URL string
-	// HTTP sends requests. Its redirects are not followed.
-	HTTP *http.Client
-	// Token returns the bearer token; it is called for each request. nil: none is sent.
-	Token func() (string, error)
-}
-
 // Client of one server. Its methods may be called from several goroutines.
 type Client struct {
-	config Config
-	base   string
+	url  string
+	http http.Client
 
 	turn chan struct{} // held by the one request under way, or by those that belong together (C1, C2)
 
-	mu     sync.Mutex
-	speaks *dialect
-	asked  time.Time
+	// What follows is used by who has the turn.
+	speaks dialect
+	asked  time.Time // which it speaks
 	pace   *rate.Limiter
 	paused time.Time // until then nothing is sent
 }
@@ -61,18 +50,17 @@ const (
 	dialectAge = time.Minute
 )
 
-// New checks the configuration and sends nothing.
-func New(config Config) (*Client, error) {
-	at, err := url.Parse(config.URL)
+// New makes a client of the server at a URL, without the path of the API: "https://192.0.2.1:8443". The transport sends
+// its requests, with what the server authenticates them by; nil: the usual one. It sends nothing.
+func New(address string, transport http.RoundTripper) (*Client, error) {
+	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
 		at.User != nil {
-		return nil, fmt.Errorf("URL of an agent %q: must be https://HOST:PORT, or http", config.URL)
+		return nil, fmt.Errorf("URL of an agent %q: must be https://HOST:PORT, or http", address)
 	}
-	once := *config.HTTP
-	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	config.HTTP = &once
-	return &Client{config: config, base: strings.TrimSuffix(config.URL, "/") + protocol.Base, turn: make(chan struct{}, 1),
-		pace: rate.NewLimiter(unknown.rate, unknown.burst)}, nil
+	keep := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: transport, CheckRedirect: keep},
+		turn: make(chan struct{}, 1), speaks: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
 }
 
 // Error is an answer that is not what was asked for, or none.
@@ -245,53 +233,46 @@ func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, er
 	select {
 	case c.turn <- struct{}{}:
 	case <-waiting.Done():
-		return nil, dialect{}, &Error{Message: c.config.URL + " is still at work on earlier requests", RetryAfter: pauseTime,
+		return nil, dialect{}, &Error{Message: c.url + " is still at work on earlier requests", RetryAfter: pauseTime,
 			Err: context.Cause(waiting)}
 	}
-	leave = func() { <-c.turn }
-	c.mu.Lock()
-	known := c.speaks
-	old := time.Since(c.asked) > dialectAge
-	c.mu.Unlock()
-	if known == nil || old {
-		var health protocol.Health
-		if err := c.sendRequest(ctx, http.MethodGet, "/health", nil, &health); err != nil {
-			leave()
-			return nil, dialect{}, err
-		}
-		read, err := readDialect(health)
-		if err != nil {
-			leave()
-			return nil, dialect{}, unsupported("%s: %v", c.config.URL, err)
-		}
-		c.mu.Lock()
-		c.speaks, c.asked = &read, time.Now()
-		if known == nil || *known != read {
-			c.pace = rate.NewLimiter(read.rate, read.burst)
-		}
-		c.mu.Unlock()
-		known = &read
+	if time.Since(c.asked) > dialectAge {
+		err = c.askDialect(ctx)
 	}
-	return leave, *known, nil
+	if leave = func() { <-c.turn }; err != nil {
+		leave()
+	}
+	return leave, c.speaks, err
+}
+
+func (c *Client) askDialect(ctx context.Context) error {
+	var health protocol.Health
+	if err := c.sendRequest(ctx, http.MethodGet, "/health", nil, &health); err != nil {
+		return err
+	}
+	read, err := readDialect(health)
+	if err != nil {
+		return unsupported("%s: %v", c.url, err)
+	}
+	if c.speaks != read {
+		c.pace = rate.NewLimiter(read.rate, read.burst)
+	}
+	c.speaks, c.asked = read, time.Now()
+	return nil
 }
 
 // waitPace waits until the next request may be sent. Where that is later than maxWait, or after the end of ctx, it does
 // not wait at all (C1).
 func (c *Client) waitPace(ctx context.Context) error {
-	c.mu.Lock()
 	now := time.Now()
 	wait := c.paused.Sub(now)
 	reservation := c.pace.ReserveN(now, 1)
 	wait = max(wait, reservation.DelayFrom(now))
 	end, ends := ctx.Deadline()
-	late := wait > maxWait || ends && now.Add(wait).After(end)
-	if late {
-		reservation.CancelAt(now)
-	}
-	c.mu.Unlock()
 	switch {
-	case late:
-		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.config.URL), RetryAfter: wait}
+	case wait > maxWait || ends && now.Add(wait).After(end):
+		reservation.CancelAt(now)
+		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.url), RetryAfter: wait}
 	case wait <= 0:
 		return nil
 	}
@@ -301,7 +282,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.config.URL), RetryAfter: pauseTime,
+		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.url), RetryAfter: pauseTime,
 			Err: context.Cause(ctx)}
 	}
 }
@@ -323,23 +304,16 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 		}
 		sent = bytes.NewReader(encoded)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
+	request, err := http.NewRequestWithContext(ctx, method, c.url+protocol.Base+path, sent)
 	if err != nil {
 		return err
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if c.config.Token != nil {
-		token, err := c.config.Token()
-		if err != nil {
-			return &Error{Status: http.StatusUnauthorized, Message: "the token for " + c.config.URL + " cannot be read", Err: err}
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := c.config.HTTP.Do(request)
+	response, err := c.http.Do(request)
 	if err != nil {
-		return &Error{Message: c.config.URL + ": no answer", Err: err}
+		return &Error{Message: c.url + ": no answer", Err: err}
 	}
 	defer response.Body.Close()
 	limit := int64(maxAnswer)
@@ -348,11 +322,11 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, limit))
 	if err != nil {
-		return &Error{Message: c.config.URL + ": the answer was cut off", Err: err}
+		return &Error{Message: c.url + ": the answer was cut off", Err: err}
 	}
 	if response.StatusCode/100 == 2 {
 		if into != nil && json.Unmarshal(text, into) != nil {
-			return &Error{Message: c.config.URL + " does not answer as an agent or a bindcar does"}
+			return &Error{Message: c.url + " does not answer as an agent or a bindcar does"}
 		}
 		return nil
 	}
@@ -361,7 +335,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 
 // readRefusal is an answer that is not 2xx. The text of the server is not in it: it may have any.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
-	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.config.URL,
+	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}
 	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	switch limited := response.StatusCode == http.StatusTooManyRequests; {
@@ -371,9 +345,7 @@ func (c *Client) readRefusal(method, path string, response *http.Response) error
 		refusal.RetryAfter = pauseTime
 	}
 	if refusal.RetryAfter > 0 {
-		c.mu.Lock()
 		c.paused = time.Now().Add(refusal.RetryAfter)
-		c.mu.Unlock()
 	}
 	return refusal
 }

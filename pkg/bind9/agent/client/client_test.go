@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/client-go/transport"
 
 	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
@@ -117,7 +118,7 @@ func newServed(t *testing.T, kind string) *served {
 
 func newClient(t *testing.T, address string) *Client {
 	t.Helper()
-	return must.Get(New(Config{URL: address, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }}))(t)
+	return must.Get(New(address, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport)))(t)
 }
 
 // showsZone says whether named has the zone.
@@ -419,7 +420,7 @@ func TestSend_believesLittle(t *testing.T) {
 		t.Error("a redirect was followed")
 	}
 	for _, address := range []string{"", "ftp://a", "http://", "http://a/path", "http://user@a", "http://a?x=1"} {
-		if _, err := New(Config{URL: address, HTTP: http.DefaultClient}); err == nil {
+		if _, err := New(address, nil); err == nil {
 			t.Errorf("%q was taken", address)
 		}
 	}

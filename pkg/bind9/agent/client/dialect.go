@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -26,11 +25,11 @@ type dialect struct {
 }
 
 var (
-	// unknown is the dialect until the server has said which it speaks: the slowest one.
-	unknown   = dialect{rate: 1, burst: 10}
 	bindcar07 = dialect{rate: 1, burst: 10}
 	bindcar09 = dialect{rate: 10, burst: 50}
 	kubizone  = dialect{agent: true, rate: 50, burst: 100}
+	// slowest is that of a server that has not said yet which it speaks.
+	slowest = bindcar07
 )
 
 // readDialect reads what /health says. Images of bindcar 0.7.1 and 0.7.2 say 0.7.0.
@@ -38,22 +37,12 @@ func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil
 	}
-	parts := strings.SplitN(strings.TrimPrefix(health.Version, "v"), ".", 3)
-	number := func(i int) int {
-		if i >= len(parts) {
-			return -1
-		}
-		digits := parts[i][:len(parts[i])-len(strings.TrimLeft(parts[i], "0123456789"))]
-		n, err := strconv.Atoi(digits)
-		if err != nil {
-			return -1
-		}
-		return n
-	}
-	switch major, minor := number(0), number(1); {
+	var major, minor, patch uint
+	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch) // 0 for what it lacks
+	switch {
 	case major > 0 || minor >= 9:
 		return bindcar09, nil
-	case minor == 8, minor == 7 && number(2) >= 3:
+	case minor == 8, minor == 7 && patch >= 3:
 		return bindcar07, nil
 	}
 	return dialect{}, fmt.Errorf("bindcar %q is too old: at least 0.7.3 is needed, which takes addresses with ports", health.Version)

@@ -35,7 +35,7 @@ func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err == nil && !speaks.agent {
 		leave()
-		return nil, unsupported("%s is a bindcar, which does not say how far a rollover is; give the signer Kubizone's agent", c.config.URL)
+		return nil, unsupported("%s is a bindcar, which does not say how far a rollover is; give the signer Kubizone's agent", c.url)
 	}
 	return leave, err
 }
@@ -58,17 +58,13 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	if signing.Status == nil {
 		return signing, nil
 	}
-	if keys := len(signing.Status.Keys); keys > maxKeys {
-		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys of zone %s, and %d are the most; "+
-			"look at the keys of the zone there", c.config.URL, keys, zone, maxKeys)}
-	}
 	var ds protocol.DS
 	if err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/ds", nil, &ds); err != nil && statusOf(err) != http.StatusNotFound {
 		return Signing{}, err
 	}
-	if records := len(ds.Records); records > maxKeys {
-		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d DS of zone %s, and %d are the most; "+
-			"look at the keys of the zone there", c.config.URL, records, zone, maxKeys)}
+	if keys, records := len(signing.Status.Keys), len(ds.Records); max(keys, records) > maxKeys {
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys and %d DS of zone %s, and %d are the most; "+
+			"look at the keys of the zone there", c.url, keys, records, zone, maxKeys)}
 	}
 	signing.DS = ds.Records
 	return signing, nil
@@ -99,7 +95,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	zones := make([]name.Name, len(list.Zones))
 	for i, text := range list.Zones {
 		if zones[i], err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
-			return nil, &Error{Message: c.config.URL + " does not answer as an agent does", Err: err}
+			return nil, &Error{Message: c.url + " does not answer as an agent does", Err: err}
 		}
 	}
 	return zones, nil
