@@ -206,8 +206,5 @@ func (s *session) judgeAnswer(answer table, serial, command string) (string, err
 	if refusal, refused := data.text("err"); refused {
 		return "", &Failure{Command: strings.Fields(command)[0], Err: refusal, Text: text}
 	}
-	if result, ok := data.text("result"); ok && result != "0" {
-		return "", &Failure{Command: strings.Fields(command)[0], Err: "result " + result, Text: text}
-	}
 	return text, nil
 }

@@ -185,7 +185,7 @@ func TestCall_endsInTime(t *testing.T) {
 
 // FuzzMessage: a parsed message is written as it was, and no octets crash the parser (R3).
 func FuzzMessage(f *testing.F) {
-	f.Add(appendTable(nil, table{{"_ctrl", table{{"_ser", []byte("1")}}}, {"l", list{[]byte("a"), table{}}}}))
+	f.Add(appendTable(nil, table{{"_ctrl", table{{"_ser", []byte("1")}}}, {"t", table{{"t", table{}}}}}))
 	f.Add([]byte{0, 2, 0, 0, 0, 0})
 	f.Add([]byte{0, 3, 0, 0, 0, 5, 3, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, wire []byte) {
@@ -203,13 +203,13 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// TestParse_boundsNesting: a message of lists within lists is refused before it costs stack.
+// TestParse_boundsNesting: a message of tables within tables is refused before it costs stack.
 func TestParse_boundsNesting(t *testing.T) {
 	var wire []byte
 	for range 1000 {
-		wire = append(binary.BigEndian.AppendUint32([]byte{typeList}, uint32(len(wire))), wire...)
+		wire = append(binary.BigEndian.AppendUint32([]byte{1, 't', typeTable}, uint32(len(wire))), wire...)
 	}
-	if _, _, err := parseValue(wire, 0); err == nil || !strings.Contains(err.Error(), "nested") {
+	if _, err := parseTable(wire, 0); err == nil || !strings.Contains(err.Error(), "nested") {
 		t.Errorf("%v", err)
 	}
 }

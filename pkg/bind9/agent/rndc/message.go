@@ -19,21 +19,19 @@ const version = 1
 const (
 	// maxMessage is what named reads of one message; maxAnswer is what is read of one of named.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
-	// maxDepth bounds the nesting of tables and lists; named's messages have two levels.
+	// maxDepth bounds the nesting of tables; named's messages have two levels.
 	maxDepth = 4
 	// macOctets is the place of a signature: base64, padded with zeros, for the longest hash.
 	macOctets = 88
 )
 
-// The types of values (lib/isccc/include/isccc/cc.h of BIND).
+// The types of values in named's messages (lib/isccc/include/isccc/cc.h of BIND, which has lists too).
 const (
-	typeString, typeBinary, typeTable, typeList byte = 0, 1, 2, 3
+	typeString, typeBinary, typeTable byte = 0, 1, 2
 )
 
-// table is a table of a message, in its order. A value is []byte, table or list.
+// table is a table of a message, in its order. A value is []byte or table.
 type table []element
-
-type list []any
 
 type element struct {
 	key   string
@@ -63,28 +61,18 @@ func (t table) text(key string) (string, bool) {
 // appendTable writes a table whose keys have at most 255 octets, as all keys of this package.
 func appendTable(wire []byte, t table) []byte {
 	for _, e := range t {
+		kind, inner := typeBinary, []byte(nil)
+		switch value := e.value.(type) {
+		case []byte:
+			inner = value
+		case table:
+			kind, inner = typeTable, appendTable(nil, value)
+		}
 		wire = append(append(wire, byte(len(e.key))), e.key...)
-		wire = appendValue(wire, e.value)
+		wire = binary.BigEndian.AppendUint32(append(wire, kind), uint32(len(inner)))
+		wire = append(wire, inner...)
 	}
 	return wire
-}
-
-func appendValue(wire []byte, value any) []byte {
-	kind := typeBinary
-	var inner []byte
-	switch value := value.(type) {
-	case []byte:
-		inner = value
-	case table:
-		kind, inner = typeTable, appendTable(nil, value)
-	case list:
-		kind = typeList
-		for _, one := range value {
-			inner = appendValue(inner, one)
-		}
-	}
-	wire = binary.BigEndian.AppendUint32(append(wire, kind), uint32(len(inner)))
-	return append(wire, inner...)
 }
 
 var errCut = errors.New("a message of the control channel ends within a value")
@@ -122,18 +110,8 @@ func parseValue(wire []byte, depth int) (value any, rest []byte, err error) {
 	case kind == typeTable:
 		value, err = parseTable(inner, depth+1)
 		return value, rest, err
-	case kind == typeList:
-		all := list{}
-		for len(inner) > 0 {
-			var one any
-			if one, inner, err = parseValue(inner, depth+1); err != nil {
-				return nil, nil, err
-			}
-			all = append(all, one)
-		}
-		return all, rest, nil
 	}
-	return nil, nil, fmt.Errorf("a message of the control channel has a value of type %d, which is none", kind)
+	return nil, nil, fmt.Errorf("a message of the control channel has a value of type %d: octets and tables are read", kind)
 }
 
 // sign returns the message with its length, version and signature.
