@@ -96,9 +96,10 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 // missing.
 const maxKeyText = 4096 - 600
 
-var keyLine = regexp.MustCompile(`^key: (\d+) \(([^)]*)\), (\S+)`)
+var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
-// readDNSSEC reads what named says of the signing of a zone; nil where no policy signs it.
+// readDNSSEC reads what named says of the signing of a zone, and adds its words to those of the zone; nil where no
+// policy signs it.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil
@@ -113,6 +114,7 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 		return nil, refuse(http.StatusConflict, "zone %s has more keys than named can tell of; "+
 			"set purge-keys of its dnssec-policy to less, or remove files of keys that are hidden", showName(zone))
 	}
+	of.text += "\n" + text
 	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -121,31 +123,13 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 			if err != nil {
 				return nil, fmt.Errorf("named's words about a key: %q", line)
 			}
-			status.Keys = append(status.Keys, protocol.DNSSECKey{Tag: uint16(tag), Algorithm: found[2], Role: found[3]})
-			continue
+			status.Keys = append(status.Keys, protocol.DNSSECKey{Tag: uint16(tag), Role: found[2]})
 		}
-		what, value, ok := strings.Cut(strings.TrimPrefix(line, "- "), ":")
-		if value = strings.TrimSpace(value); !ok {
-			continue
-		}
-		if what == "dnssec-policy" {
-			status.Policy = value
-		}
-		if len(status.Keys) == 0 {
-			continue
-		}
-		key := &status.Keys[len(status.Keys)-1]
-		for word, state := range map[string]*string{"goal": &key.Goal, "dnskey": &key.DNSKEYState, "ds": &key.DSState,
-			"zone rrsig": &key.ZoneRRSIGState, "key rrsig": &key.KeyRRSIGState} {
-			if what == word {
-				*state = value
-			}
-		}
-		for word, is := range map[string]*bool{"published": &key.Published, "key signing": &key.KeySigning,
-			"zone signing": &key.ZoneSigning} {
-			if what == word {
-				*is = strings.HasPrefix(value, "yes")
-			}
+		switch what, value, _ := strings.Cut(strings.TrimPrefix(line, "- "), ":"); {
+		case what == "dnssec-policy":
+			status.Policy = strings.TrimSpace(value)
+		case what == "ds" && len(status.Keys) > 0:
+			status.Keys[len(status.Keys)-1].DSState = strings.TrimSpace(value)
 		}
 	}
 	if status.Policy == "" {

@@ -179,11 +179,11 @@ type expectation struct {
 // yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL) unless unconfirmed says so. lacking
 // says which catalog cannot be read.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
-	made, err := a.files.listContent()
+	made, err := a.files.listZones(zoneKind)
 	if err != nil {
 		return of, err
 	}
-	for _, zone := range made {
+	for zone := range made {
 		of.zones = append(of.zones, expectedZone{name: zone})
 	}
 	catalogs, err := a.readCatalogs()

@@ -26,10 +26,11 @@ type zoneFiles struct{ dir string }
 // maxFileName is what file systems take, less what named adds (".signed.jnl").
 const maxFileName = 255 - len(".signed.jnl")
 
-// markSuffix is that of an empty file beside a secondary's, which is there only after the first transfer.
-const zoneSuffix, markSuffix = ".zone", ".secondary"
+// The kinds of files. That of a secondary is an empty one, beside which named makes the zone's at the first transfer.
+const zoneKind, secondaryKind = "zone", "secondary"
 
-var zoneFileName = regexp.MustCompile(`^(.+)\.[0-9a-f]{8}\.(?:zone|secondary)$`)
+// zoneFileName is the name of a file: what the names of all files of the zone begin with, in it the zone, and the kind.
+var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
 
 // escapeZone is a zone in a file name. "@" stands for the root; it is in no name of a zone.
 func escapeZone(zone name.Name) string {
@@ -39,11 +40,12 @@ func escapeZone(zone name.Name) string {
 	return strings.ReplaceAll(strings.TrimSuffix(zone.String(), "."), "/", "%2F")
 }
 
-func unescapeZone(text string) string {
+// unescapeZone is the zone in a file name; an error: no zone has this name.
+func unescapeZone(text string) (name.Name, error) {
 	if text == "@" {
-		return "."
+		return name.Root, nil
 	}
-	return strings.ReplaceAll(text, "%2F", "/")
+	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
 // createFile makes the files of a new zone and returns the path of the one that named loads or writes. Nil content is
@@ -51,15 +53,15 @@ func unescapeZone(text string) string {
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
-	base := escapeZone(zone) + "." + hex.EncodeToString(suffix[:])
-	if len(base)+len(markSuffix) > maxFileName {
+	start := escapeZone(zone) + "." + hex.EncodeToString(suffix[:]) + "."
+	if len(start)+len(secondaryKind) > maxFileName {
 		return "", refuse(http.StatusBadRequest, "zoneName: %d characters; a file name holds %d of them", len(zone.String()),
-			maxFileName-len(markSuffix)-9)
+			maxFileName-len(secondaryKind)-10)
 	}
-	stem := filepath.Join(f.dir, base)
-	target := stem + zoneSuffix
+	stem := filepath.Join(f.dir, start)
+	target := stem + zoneKind
 	if content == nil {
-		target = stem + markSuffix
+		target = stem + secondaryKind
 	}
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -69,77 +71,55 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("file of a new zone: %w", err), os.Remove(target))
 	}
-	return stem + zoneSuffix, nil
+	return stem + zoneKind, nil
 }
 
 // remove removes the files of one zone, path and what named has made beside it. Keys stay: they belong to the name.
 func (f zoneFiles) remove(path string) error {
-	base := filepath.Base(path)
-	if filepath.Dir(path) != filepath.Clean(f.dir) || !zoneFileName.MatchString(base) {
+	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
+	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {
 		return nil // a file of the configuration
 	}
-	return f.removeBeginning(strings.TrimSuffix(base, zoneSuffix) + ".")
+	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
 // removeAll removes what is left of earlier zones of that name. Named must not have the zone.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return err
-	}
 	for _, entry := range entries {
-		if found := zoneFileName.FindStringSubmatch(entry.Name()); found != nil && found[1] == escapeZone(zone) {
-			err = errors.Join(err, f.removeBeginning(strings.TrimSuffix(strings.TrimSuffix(entry.Name(), zoneSuffix), markSuffix)+"."))
+		if found := zoneFileName.FindStringSubmatch(entry.Name()); found != nil && found[2] == escapeZone(zone) {
+			err = errors.Join(err, f.remove(filepath.Join(f.dir, entry.Name())))
 		}
 	}
 	return err
 }
 
-func (f zoneFiles) removeBeginning(start string) error {
+func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), start) {
-			if gone := os.Remove(filepath.Join(f.dir, entry.Name())); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-				err = errors.Join(err, gone)
+		if !isOne(entry.Name()) {
+			continue
+		}
+		if gone := os.Remove(filepath.Join(f.dir, entry.Name())); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// listZones returns the zones that have files of these kinds here. Where named has the content of a zone, it has one of
+// zoneKind.
+func (f zoneFiles) listZones(kinds ...string) (map[name.Name]bool, error) {
+	entries, err := os.ReadDir(f.dir)
+	zones := map[name.Name]bool{}
+	for _, entry := range entries {
+		if found := zoneFileName.FindStringSubmatch(entry.Name()); found != nil && slices.Contains(kinds, found[3]) {
+			if zone, err := unescapeZone(found[2]); err == nil {
+				zones[zone] = true
 			}
 		}
 	}
-	return err
-}
-
-// listZones returns the zones that have files here, sorted, without the dot at their end.
-func (f zoneFiles) listZones() ([]string, error) {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	zones := []string{}
-	for _, entry := range entries {
-		if found := zoneFileName.FindStringSubmatch(entry.Name()); found != nil {
-			zones = append(zones, unescapeZone(found[1]))
-		}
-	}
-	slices.Sort(zones)
-	return slices.Compact(zones), nil
-}
-
-// listContent returns the zones of which named has a file: of a secondary it has one from the first transfer on.
-func (f zoneFiles) listContent() ([]name.Name, error) {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	var zones []name.Name
-	for _, entry := range entries {
-		found := zoneFileName.FindStringSubmatch(entry.Name())
-		if found == nil || !strings.HasSuffix(entry.Name(), zoneSuffix) {
-			continue
-		}
-		if zone, err := name.Parse(strings.TrimSuffix(unescapeZone(found[1]), ".") + "."); err == nil {
-			zones = append(zones, zone)
-		}
-	}
-	return zones, nil
+	return zones, err
 }
 
 func (f zoneFiles) checkWritable() error {

@@ -80,21 +80,19 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := map[string]bool{}
-	for _, entry := range entries {
-		if found := zoneFileName.FindStringSubmatch(entry.Name()); found != nil {
-			made[found[1]] = true
-		}
+	made, err := f.listZones(zoneKind, secondaryKind)
+	if err != nil {
+		return nil, err
 	}
 	var left []leftKeys
 	for _, entry := range entries {
 		found := keyOwnerName.FindStringSubmatch(entry.Name())
-		if found == nil || made[found[1]] {
+		if found == nil {
 			continue
 		}
-		zone, err := name.Parse(strings.TrimSuffix(unescapeZone(found[1]), ".") + ".")
-		if err != nil {
-			continue // no zone has this name
+		zone, err := unescapeZone(found[1])
+		if err != nil || made[zone] {
+			continue
 		}
 		one := leftKeys{zone: zone}
 		info, err := entry.Info()
@@ -120,12 +118,10 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 	if zone == name.Root {
 		start = "K."
 	}
-	entries, err := os.ReadDir(f.dir)
-	for _, entry := range entries {
-		if end, of := strings.CutPrefix(entry.Name(), start); of && keyEnd.MatchString(end) {
-			err = errors.Join(err, os.Remove(filepath.Join(f.dir, entry.Name())))
-		}
-	}
+	err := f.removeFiles(func(file string) bool {
+		end, of := strings.CutPrefix(file, start)
+		return of && keyEnd.MatchString(end)
+	})
 	if err != nil {
 		return err // the keys that are left keep their owner
 	}

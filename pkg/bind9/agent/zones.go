@@ -143,8 +143,13 @@ func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) 
 }
 
 func (a *Agent) listZones(*work) (int, any, error) {
-	zones, err := a.files.listZones()
-	return http.StatusOK, protocol.ZoneList{Zones: zones, Count: len(zones)}, err
+	zones, err := a.files.listZones(zoneKind, secondaryKind)
+	names := make([]string, 0, len(zones))
+	for zone := range zones {
+		names = append(names, showName(zone))
+	}
+	slices.Sort(names)
+	return http.StatusOK, protocol.ZoneList{Zones: names, Count: len(names)}, err
 }
 
 func (a *Agent) showZoneStatus(job *work) (int, any, error) {
@@ -152,14 +157,13 @@ func (a *Agent) showZoneStatus(job *work) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer := protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is here", Details: status.text}
+	answer := protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is here"}
 	if answer.DNSSEC, err = a.readDNSSEC(job.request.Context(), job.zone, status); err != nil {
 		return 0, nil, err
 	}
-	if answer.KeyOwner, err = a.files.readKeyOwner(job.zone); err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, answer, nil
+	answer.Details = status.text
+	answer.KeyOwner, err = a.files.readKeyOwner(job.zone)
+	return http.StatusOK, answer, err
 }
 
 // zoneCommand runs one word of the control channel for a zone.

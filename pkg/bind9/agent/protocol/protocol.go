@@ -85,19 +85,12 @@ type DNSSECStatus struct {
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
-// DNSSECKey is one key. States are named's words: hidden, rumoured, omnipresent, unretentive.
+// DNSSECKey is one key. What else named says of it is in the Details of the answer.
 type DNSSECKey struct {
-	Tag            uint16 `json:"tag"`
-	Algorithm      string `json:"algorithm"`
-	Role           string `json:"role"`
-	Published      bool   `json:"published"`
-	KeySigning     bool   `json:"keySigning"`
-	ZoneSigning    bool   `json:"zoneSigning"`
-	Goal           string `json:"goal,omitempty"`
-	DNSKEYState    string `json:"dnskeyState,omitempty"`
-	DSState        string `json:"dsState,omitempty"`
-	ZoneRRSIGState string `json:"zoneRrsigState,omitempty"`
-	KeyRRSIGState  string `json:"keyRrsigState,omitempty"`
+	Tag  uint16 `json:"tag"`
+	Role string `json:"role"`
+	// DSState is named's word for the DS of the key: hidden, rumoured, omnipresent or unretentive.
+	DSState string `json:"dsState,omitempty"`
 }
 
 // ZoneList answers GET /zones.
