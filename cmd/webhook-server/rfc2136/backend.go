@@ -30,8 +30,6 @@ type Config struct {
 	Server string
 	// Key signs updates and questions, and has to sign the answers.
 	Key transfer.Key
-	// Timeout bounds one exchange; 0: 10 s.
-	Timeout time.Duration
 }
 
 // Backend is a server.Backend.
@@ -43,7 +41,8 @@ type Backend struct {
 
 var _ server.Conditional = (*Backend)(nil)
 
-const defaultTimeout = 10 * time.Second
+// exchangeTime bounds one exchange.
+const exchangeTime = 10 * time.Second
 
 // New makes a Backend and connects to nothing.
 func New(config Config) (*Backend, error) {
@@ -54,29 +53,23 @@ func New(config Config) (*Backend, error) {
 	if config.Key.MAC == nil {
 		wrong = append(wrong, errors.New("key: updates are signed; give one"))
 	}
-	if config.Timeout < 0 {
-		wrong = append(wrong, errors.New("timeout: must be positive"))
-	}
-	if config.Timeout == 0 {
-		config.Timeout = defaultTimeout
-	}
 	return &Backend{config: config}, errors.Join(wrong...)
 }
 
 // Apply sends an update for each RRset.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
-	results := make([]error, len(sets))
-	for i, set := range sets {
-		results[i] = b.replaceRRset(ctx, zone, set, nil)
-	}
-	return results
+	return b.ApplyWhere(ctx, zone, sets, nil)
 }
 
-// ApplyWhere makes what was there a prerequisite of each update (RFC 2136 §2.4).
+// ApplyWhere makes what was there a prerequisite of each update (RFC 2136 §2.4); nil: nothing is.
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		results[i] = b.replaceRRset(ctx, zone, set, &present[i])
+		var stood *protocol.RRset
+		if present != nil {
+			stood = &present[i]
+		}
+		results[i] = b.replaceRRset(ctx, zone, set, stood)
 	}
 	return results
 }
@@ -260,20 +253,14 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 
 // exchangeMessages signs, sends, and checks the answer.
 func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
 	defer cancel()
-	answer, err := func() (*mdns.Msg, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.config.Server)
-		if err != nil {
-			return nil, err
-		}
+	var answer *mdns.Msg
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.config.Server)
+	if err == nil {
 		defer conn.Close()
-		deadline, _ := ctx.Deadline()
-		if err := conn.SetDeadline(deadline); err != nil {
-			return nil, err
-		}
-		return transfer.Exchange(ctx, conn, message, &b.config.Key)
-	}()
+		answer, err = transfer.Exchange(ctx, conn, message, &b.config.Key)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.config.Server, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -185,7 +184,7 @@ func TestBackend_saysWhatStands(t *testing.T) {
 		"another secret": {Name: updateKey.Name, Algorithm: updateKey.Algorithm, Secret: "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtc2VydmVycy0x"},
 		"another name":   {Name: "other.example.", Algorithm: updateKey.Algorithm, Secret: updateKey.Secret},
 	} {
-		wrong, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, key), Timeout: 5 * time.Second})
+		wrong, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, key)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,8 +33,6 @@ type Config struct {
 	Algorithm protocol.Algorithm
 	// BasePath stands before the paths of the protocol, as in the URL that clients have: "/dns"; empty for none.
 	BasePath string
-	// MaxNonces is how many are remembered, each for up to ten minutes; beyond them requests are refused. 0: 200,000.
-	MaxNonces int
 	// Logger logs requests that failed; nil: they are not logged.
 	Logger *slog.Logger
 	// Now is the clock; nil: the system's.
@@ -42,7 +40,8 @@ type Config struct {
 }
 
 const (
-	defaultNonces = 200_000
+	// maxNonces is how many are remembered, each for up to ten minutes; beyond them requests are refused.
+	maxNonces = 200_000
 	// maxRequests bounds the signed requests under way at once, and the bodies that are being read. The bodies in
 	// memory are as many of both.
 	maxRequests = 64
@@ -77,9 +76,6 @@ func (config Config) Validate() error {
 			wrong = append(wrong, fmt.Errorf("base path %q: must be an escaped path that begins with / and does not end with it", base))
 		}
 	}
-	if config.MaxNonces < 0 {
-		wrong = append(wrong, fmt.Errorf("nonces %d: must not be negative", config.MaxNonces))
-	}
 	return errors.Join(wrong...)
 }
 
@@ -92,9 +88,6 @@ func New(config Config) (http.Handler, error) {
 	if err := errors.Join(config.Validate(), missing); err != nil {
 		return nil, err
 	}
-	if config.MaxNonces == 0 {
-		config.MaxNonces = defaultNonces
-	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -103,18 +96,18 @@ func New(config Config) (http.Handler, error) {
 	}
 	return &handler{
 		config: config, since: config.Now().Truncate(time.Second),
-		nonces:  nonces{most: config.MaxNonces, until: map[[sha256.Size]byte]time.Time{}},
+		nonces:  nonces{most: maxNonces, until: map[[sha256.Size]byte]time.Time{}},
 		readers: slots.New(maxRequests, readShare),
 		signed:  make(chan struct{}, maxRequests),
 	}, nil
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	seal, refusal := h.readSeal(request)
-	if refusal != nil {
+	seal, err := h.readSeal(request)
+	if err != nil {
 		// Before anything is read: what has no seal costs no place.
 		w.Header().Set("Connection", "close")
-		h.answerRefusal(w, request, refusal)
+		h.answerRefusal(w, request, err)
 		return
 	}
 	body, err := h.readBody(w, request)
@@ -126,13 +119,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 		return
 	}
-	refusal, err = h.verifySeal(request, seal, body)
-	if err != nil {
+	if err := h.verifySeal(request, seal, body); err != nil {
 		h.answerRefusal(w, request, err)
-		return
-	}
-	if refusal != nil {
-		h.answerRefusal(w, request, refusal)
 		return
 	}
 	select {
@@ -250,8 +238,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, request *http.Request, path
 			h.answerRefusal(w, request, err)
 			return
 		}
-		yes := true
-		sendJSON(w, http.StatusOK, protocol.Response{Success: &yes, Message: "there is no such record any more"})
+		sendJSON(w, http.StatusOK, protocol.Response{Success: new(true), Message: "there is no such record any more"})
 		return
 	}
 	if set, err = h.config.Backend.Read(request.Context(), zone, owner, t); err != nil {
@@ -309,14 +296,13 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 	all := true
 	answer := protocol.BatchResponse{Success: &all, Results: make([]protocol.BatchResult, len(results))}
 	for at, err := range results {
-		success, status := err == nil, http.StatusOK
-		var refusal *protocol.Error
+		status, refusal := http.StatusOK, (*protocol.Error)(nil)
 		if err != nil {
 			all = false
 			refusal = h.logRefusal(request, err)
 			status = refusal.HTTPStatus()
 		}
-		answer.Results[at] = protocol.BatchResult{Status: status, Response: protocol.Response{Success: &success, Error: refusal}}
+		answer.Results[at] = protocol.BatchResult{Status: status, Response: protocol.Response{Success: new(err == nil), Error: refusal}}
 	}
 	sendJSON(w, http.StatusOK, answer)
 }
@@ -358,8 +344,7 @@ func (h *handler) answerRRset(w http.ResponseWriter, request *http.Request, set 
 		return
 	}
 	record.FQDN = withoutDot(set.Name)
-	yes := true
-	sendJSON(w, http.StatusOK, protocol.Response{Success: &yes, Record: &record, Message: message})
+	sendJSON(w, http.StatusOK, protocol.Response{Success: new(true), Record: &record, Message: message})
 }
 
 func withoutDot(n name.Name) string { return strings.TrimSuffix(n.String(), ".") }
@@ -385,8 +370,7 @@ func (h *handler) answerRefusal(w http.ResponseWriter, request *http.Request, er
 	if refusal.Code == protocol.CodeRateLimited {
 		w.Header().Set("Retry-After", strconv.Itoa(int(busyRetry/time.Second)))
 	}
-	no := false
-	sendJSON(w, refusal.HTTPStatus(), protocol.Response{Success: &no, Error: refusal})
+	sendJSON(w, refusal.HTTPStatus(), protocol.Response{Success: new(false), Error: refusal})
 }
 
 func sendJSON(w http.ResponseWriter, status int, value any) {

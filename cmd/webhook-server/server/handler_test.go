@@ -219,7 +219,8 @@ func TestServer_takesANonceOnce(t *testing.T) {
 }
 
 func TestServer_remembersNoMoreNoncesThanItMay(t *testing.T) {
-	f := startServer(t, func(c *Config) { c.MaxNonces = 3 })
+	f := startServer(t, nil)
+	f.server.Config.Handler.(*handler).nonces.most = 3
 	first := f.signRequest("GET", "/records/A/example.com/www", "")
 	replay := first.Clone(context.Background())
 	f.expectAnswer("1", first, 404, protocol.CodeRecordNotFound)
@@ -355,11 +356,11 @@ func TestServer_takesTheVectors(t *testing.T) {
 }
 
 func TestNew_reportsAllFaults(t *testing.T) {
-	_, err := New(Config{Algorithm: "MD5", BasePath: "dns/", MaxNonces: -1})
+	_, err := New(Config{Algorithm: "MD5", BasePath: "dns/"})
 	if err == nil {
 		t.Fatal("taken")
 	}
-	for _, part := range []string{"MD5", "base path", "nonces", "backend"} {
+	for _, part := range []string{"MD5", "base path", "backend"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not name %q", err, part)
 		}

@@ -119,9 +119,6 @@ func (s *Shared) hasNoted(id rrsetID, data [][]string) bool {
 
 // writeNotes writes notes down and keeps them.
 func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
-	if len(notes) == 0 {
-		return nil
-	}
 	var text bytes.Buffer
 	for id, data := range notes {
 		if s.hasNoted(id, data) {
@@ -138,10 +135,11 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := io.Copy(s.file, &text); err != nil {
-		return fmt.Errorf("what is written cannot be noted: %w", err)
+	_, err := io.Copy(s.file, &text)
+	if err == nil {
+		err = s.file.Sync()
 	}
-	if err := s.file.Sync(); err != nil {
+	if err != nil {
 		return fmt.Errorf("what is written cannot be noted: %w", err)
 	}
 	for id, data := range notes {

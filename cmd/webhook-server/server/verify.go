@@ -28,7 +28,7 @@ type seal struct {
 }
 
 // readSeal reads the headers. It needs neither the body nor the secret, so what it refuses is refused first.
-func (h *handler) readSeal(request *http.Request) (seal, *protocol.Error) {
+func (h *handler) readSeal(request *http.Request) (seal, error) {
 	now := h.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce),
 		request.Header.Get(protocol.HeaderSignature)
@@ -57,10 +57,10 @@ func (h *handler) readSeal(request *http.Request) (seal, *protocol.Error) {
 }
 
 // verifySeal says why a request is not answered; nil: it is signed with the secret, and new.
-func (h *handler) verifySeal(request *http.Request, of seal, body []byte) (*protocol.Error, error) {
+func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error {
 	secrets, err := h.config.Secrets()
 	if err != nil {
-		return nil, fmt.Errorf("secret: %w", err)
+		return fmt.Errorf("secret: %w", err)
 	}
 	signed := protocol.Signed{Method: request.Method, Path: request.URL.EscapedPath(), Timestamp: of.stamp, Nonce: of.nonce, Body: body}
 	right, asked := false, false
@@ -72,13 +72,13 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) (*prot
 		right = hmac.Equal(signed.MAC(h.config.Algorithm, secret), of.given) || right
 	}
 	if !asked {
-		return nil, fmt.Errorf("a shared secret is empty; write the one that the clients have into its file")
+		return fmt.Errorf("a shared secret is empty; write the one that the clients have into its file")
 	}
 	if !right {
-		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret"), nil
+		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret")
 	}
 	// Last, so that only a client that has the secret takes up room.
-	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now()), nil
+	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
 }
 
 // nonces are those seen, each until its timestamp is stale. Hashes are kept: one weighs the same whatever was sent.
@@ -90,7 +90,7 @@ type nonces struct {
 	swept time.Time
 }
 
-func (n *nonces) useNonce(nonce string, until, now time.Time) *protocol.Error {
+func (n *nonces) useNonce(nonce string, until, now time.Time) error {
 	key := sha256.Sum256([]byte(nonce))
 	n.mu.Lock()
 	defer n.mu.Unlock()
