@@ -47,18 +47,12 @@ func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.M
 	}
 	ctx, cancel := context.WithTimeout(ctx, messageTime)
 	defer cancel()
-	answer, err := func() (*mdns.Msg, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.config.Nameserver)
-		if err != nil {
-			return nil, err
-		}
+	var answer *mdns.Msg
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.config.Nameserver)
+	if err == nil {
 		defer conn.Close()
-		deadline, _ := ctx.Deadline()
-		if err := conn.SetDeadline(deadline); err != nil {
-			return nil, err
-		}
-		return transfer.Exchange(ctx, conn, message, &key)
-	}()
+		answer, err = transfer.Exchange(ctx, conn, message, &key)
+	}
 	var refusal *transfer.Refusal
 	switch {
 	case err == nil:
