@@ -66,7 +66,7 @@ func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
 	}
 	// measure is how long after its beginning a delivery had asked the last of the others.
 	measure := func(run string, of []Instance) (waits []time.Duration) {
-		p := w.makeProvider(t, Transfer, func() []Instance { return of })
+		p := w.makeProvider(t, byAgents, func() []Instance { return of })
 		for n := range zones {
 			plan := planOf(fmt.Sprintf("%s-%d", run, n), fmt.Sprintf("%s-%d.example.", run, n), 1)
 			plan.CallTimeout = time.Millisecond // no answer by DNS is waited for

@@ -23,17 +23,6 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Mode is how zones reach the instances.
-type Mode string
-
-// The modes of a Provider. That of an Updater is a type of its own.
-const (
-	// Catalog: instances follow the catalog zone of the class (RFC 9432).
-	Catalog Mode = "Catalog"
-	// Transfer: the agent of each instance makes each zone a secondary.
-	Transfer Mode = "Transfer"
-)
-
 // Instance is one server of the fleet.
 type Instance struct {
 	// Name is that of its row: "NAMESPACE/NAME".
@@ -71,19 +60,18 @@ func (i Instance) leavingRow() delivery.Server {
 	return delivery.Server{Name: i.Name, Note: "it is not in the class any more, and the zone is not removed there yet", At: time.Now()}
 }
 
-// Config of a Provider.
+// Config of a Provider. All fields are required but Primaries.
 type Config struct {
-	Mode Mode
 	// Instances are the servers of the class at the moment of the call, in the order of their rows. known are the names
 	// of those that may have the zone: each of them that the class does not select any more, and that still runs, is
 	// Leaving.
 	Instances func(known []string) ([]Instance, error)
-	// Signed reports whether instances have a zone from the signer; nil: of none.
+	// Signed reports whether instances have a zone from the signer.
 	Signed func(uid string) bool
-	// Signing reports whether the signer begins to sign a zone: instances may have it unsigned, or from the signer;
-	// nil: none.
+	// Signing reports whether the signer begins to sign a zone: instances may have it unsigned, or from the signer.
 	Signing func(uid string) bool
-	// Primaries are those that instances fetch from in the mode Transfer.
+	// Primaries are those from which instances fetch zones in the mode Transfer, where their agents make each zone a
+	// secondary. None: it is the mode Catalog, in which instances follow the catalog zone of the class (RFC 9432).
 	Primaries []netip.AddrPort
 	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
 	Shown transfer.Config
@@ -110,21 +98,9 @@ const agentTime = 5 * time.Second
 
 // New checks the configuration; its error is a *delivery.Error. It sends nothing.
 func New(config Config) (*Provider, error) {
-	switch {
-	case config.Mode != Catalog && config.Mode != Transfer:
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.mode: %q must be %s or %s", config.Mode, Catalog, Transfer)
-	case config.Mode == Catalog && config.Shown.Catalog.IsZero():
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone")
-	case config.Mode == Transfer && len(config.Primaries) == 0:
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that "+
-			"instances fetch from")
-	}
-	no := func(string) bool { return false }
-	if config.Signed == nil {
-		config.Signed = no
-	}
-	if config.Signing == nil {
-		config.Signing = no
+	if len(config.Primaries) == 0 && config.Shown.Catalog.IsZero() {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone, and the mode "+
+			"Transfer the address of a primary that instances fetch from")
 	}
 	shown, err := transfer.New(config.Shown)
 	if err != nil {
@@ -132,6 +108,9 @@ func New(config Config) (*Provider, error) {
 	}
 	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
 }
+
+// byAgents reports whether agents make zones at the instances: the mode Transfer.
+func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
 
 // fleet is what one call works with.
 type fleet struct {
@@ -167,8 +146,8 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 			f.waiting = append(f.waiting, instance)
 		default:
 			f.instances = append(f.instances, instance)
-			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer ||
-				instance.Signer, Signs: instance.Signer}
+			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key,
+				NoCatalog: p.byAgents() || instance.Signer, Signs: instance.Signer}
 			if !instance.Signer {
 				one.Signer, one.Unsigned = signer, !signed
 			}
@@ -206,7 +185,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	var failed map[string]*delivery.Error
 	var made map[string]bool
-	if p.config.Mode == Transfer {
+	if p.byAgents() {
 		if failed, made, err = p.makeMissing(ctx, f, plan, fence); err != nil {
 			return delivery.Report{}, err
 		}
@@ -327,12 +306,30 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent asks the agents at the same time, each within agentTime (promise 4). The fence is asked by one after the
-// other.
+// eachAgent asks the agents at the same time, each within agentTime (promise 4).
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
+	answers, err := workAtAll(ctx, instances, fence, func(instance Instance, fence delivery.Fence) error {
+		if instance.Agent == nil {
+			return &client.Error{Message: "it has no agent"}
+		}
+		return do(limited, instance, client.Fence(fence))
+	})
+	failed := map[string]*delivery.Error{}
+	for i, answer := range answers {
+		var said *client.Error
+		if errors.As(answer, &said) {
+			failed[instances[i].Name] = explainAgent(instances[i], said)
+		}
+	}
+	return failed, err
+}
+
+// workAtAll works at all of them at the same time, and returns what came of each. The fence is asked by one after the
+// other; where it is lost, or ctx has ended, that is the error.
+func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
 	ask := func(context.Context) error {
@@ -343,27 +340,16 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 		}
 		return lost
 	}
-	failed := map[string]*delivery.Error{}
-	var all sync.WaitGroup
-	for _, instance := range instances {
-		all.Go(func() {
-			err := error(&client.Error{Message: "it has no agent"})
-			if instance.Agent != nil {
-				err = do(limited, instance, ask)
-			}
-			var said *client.Error
-			if errors.As(err, &said) {
-				mu.Lock()
-				defer mu.Unlock()
-				failed[instance.Name] = explainAgent(instance, said)
-			}
-		})
+	results := make([]R, len(all))
+	var working sync.WaitGroup
+	for i, one := range all {
+		working.Go(func() { results[i] = do(one, ask) })
 	}
-	all.Wait()
+	working.Wait()
 	if lost != nil {
 		return nil, lost
 	}
-	return failed, ctx.Err()
+	return results, ctx.Err()
 }
 
 // explainAgent is what an answer of an agent means to a delivery.
@@ -400,7 +386,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		return delivery.Report{}, err
 	}
 	// A zone that got another name is in the class under that name, and at the instances under the former one too.
-	if holder := p.config.Shown.Members.Holder(plan.Zone); p.config.Mode == Transfer && (holder == "" || holder == plan.UID) {
+	if holder := p.config.Shown.Members.Holder(plan.Zone); p.byAgents() && (holder == "" || holder == plan.UID) {
 		all := f.listMade()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
 		if err != nil {
@@ -460,7 +446,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	if len(f.instances)+len(f.waiting) == 0 {
 		return noInstances()
 	}
-	if p.config.Mode == Transfer {
+	if p.byAgents() {
 		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil },
 			func(ctx context.Context, instance Instance, _ client.Fence) error { return instance.Agent.Health(ctx) })
 		if err != nil {

@@ -275,11 +275,20 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	return s
 }
 
+// The modes of a Provider.
+const byCatalog, byAgents = false, true
+
+func ofNone(string) bool { return false }
+
 // makeProvider returns one of the mode with the instances that the function returns at each call.
-func (w *world) makeProvider(t *testing.T, mode Mode, instances func() []Instance) stored {
+func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instance) stored {
 	t.Helper()
+	var primaries []netip.AddrPort
+	if mode == byAgents {
+		primaries = append(primaries, w.addr)
+	}
 	p := must.Get(New(Config{
-		Mode: mode, Primaries: []netip.AddrPort{w.addr}, Instances: func([]string) ([]Instance, error) { return instances(), nil },
+		Primaries: primaries, Instances: func([]string) ([]Instance, error) { return instances(), nil }, Signed: ofNone, Signing: ofNone,
 		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext,
 			Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
 	}))(t)
@@ -299,9 +308,9 @@ func TestProvider_passesTheExam(t *testing.T) {
 		exams["Transfer by the real bindcar"] = []string{"bindcar", "kubizone"}
 	}
 	for exam, kinds := range exams {
-		mode := Catalog
+		mode := byCatalog
 		if kinds[0] != "" {
-			mode = Transfer
+			mode = byAgents
 		}
 		t.Run(exam, func(t *testing.T) {
 			t.Parallel()
@@ -364,7 +373,7 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	one, two := w.startServer(t, "one", "0.7.3", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
 	w.openClass(t, one.Addr, two.Addr)
 	instances := []Instance{one.instance}
-	p := w.makeProvider(t, Transfer, func() []Instance { return instances })
+	p := w.makeProvider(t, byAgents, func() []Instance { return instances })
 	plan := planOf("u", "example.org.", 7)
 	w.putZone(t, plan)
 	if report := deliverPlan(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
@@ -432,7 +441,7 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
 	slow.bindcar.Limit = rate.NewLimiter(0, 0)
 	w.openClass(t, slow.Addr, fast.Addr)
-	p := w.makeProvider(t, Transfer, func() []Instance { return []Instance{slow.instance, fast.instance} })
+	p := w.makeProvider(t, byAgents, func() []Instance { return []Instance{slow.instance, fast.instance} })
 	for _, zone := range []string{"a.example.", "b.example."} {
 		plan := planOf(zone, zone, 3)
 		w.putZone(t, plan)
@@ -471,7 +480,7 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	listen := freePort(t)
 	w.openClass(t, listen)
 	s := w.startServer(t, "one", "", listen)
-	p := w.makeProvider(t, Catalog, func() []Instance { return []Instance{s.instance} })
+	p := w.makeProvider(t, byCatalog, func() []Instance { return []Instance{s.instance} })
 	plan := planOf("u", "example.org.", 7)
 	w.putZone(t, plan)
 	deliverPlan(t, p, plan)
@@ -501,7 +510,7 @@ func TestDeliver_isFenced(t *testing.T) {
 	w := beginWorld(t)
 	s := w.startServer(t, "one", "kubizone", freePort(t))
 	w.openClass(t, s.Addr)
-	p := w.makeProvider(t, Transfer, func() []Instance { return []Instance{s.instance} })
+	p := w.makeProvider(t, byAgents, func() []Instance { return []Instance{s.instance} })
 	plan := planOf("u", "example.org.", 1)
 	w.putZone(t, plan)
 	lost := errors.New("lost")
@@ -533,9 +542,9 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	w.openClass(t, s.Addr)
 	s.instance.Signer, s.instance.Primary = true, false
 	p := must.Get(New(Config{
-		Mode: Catalog, Instances: func([]string) ([]Instance, error) { return []Instance{s.instance}, nil },
-		Signed: func(string) bool { return true },
-		Shown:  shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext},
+		Instances: func([]string) ([]Instance, error) { return []Instance{s.instance}, nil },
+		Signed:    func(string) bool { return true }, Signing: ofNone,
+		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext},
 	}))(t)
 	plan := planOf("u", "example.org.", 7)
 	w.putZone(t, plan)
@@ -554,21 +563,12 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 // TestNew_namesWhatIsMissing: each mode says what it needs.
 func TestNew_namesWhatIsMissing(t *testing.T) {
 	w := beginWorld(t)
-	for _, tc := range []struct {
-		config Config
-		want   string
-	}{
-		{Config{Mode: "Update"}, "bind9.mode"},
-		{Config{Mode: Catalog}, "catalog zone"},
-		{Config{Mode: Transfer}, "address of a primary"},
-	} {
-		tc.config.Shown.Members = w
-		if _, err := New(tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%q: %v", tc.config.Mode, err)
-		}
+	if _, err := New(Config{Shown: shown.Config{Members: w}}); err == nil || !strings.Contains(err.Error(), "catalog zone") ||
+		!strings.Contains(err.Error(), "address of a primary") {
+		t.Error(err)
 	}
 	broken := errors.New("watch has ended")
-	p, err := New(Config{Mode: Catalog, Instances: func([]string) ([]Instance, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
+	p, err := New(Config{Instances: func([]string) ([]Instance, error) { return nil, broken }, Signed: ofNone, Signing: ofNone, Shown: shown.Config{Members: w, Catalog: catalog}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,37 +112,18 @@ type outcome struct {
 	err    error
 }
 
-// eachTarget works at all targets at the same time, and one after the other asks the fence.
+// eachTarget works at all targets at the same time.
 func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delivery.Fence, do func(context.Context, target,
 	delivery.Fence) outcome) ([]outcome, error) {
-	var mu sync.Mutex
-	var lost error
-	ask := func(context.Context) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if lost == nil {
-			lost = fence(ctx)
+	return workAtAll(ctx, targets, fence, func(t target, fence delivery.Fence) outcome {
+		switch {
+		case t.writer != nil:
+			return do(ctx, t, fence)
+		case t.Err != nil:
+			return outcome{err: t.Err}
 		}
-		return lost
-	}
-	outcomes := make([]outcome, len(targets))
-	var all sync.WaitGroup
-	for i, t := range targets {
-		all.Go(func() {
-			if t.writer == nil {
-				if outcomes[i].err = t.Err; t.Err == nil {
-					outcomes[i].err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", t.Name)
-				}
-				return
-			}
-			outcomes[i] = do(ctx, t, ask)
-		})
-	}
-	all.Wait()
-	if lost != nil {
-		return nil, lost
-	}
-	return outcomes, ctx.Err()
+		return outcome{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", t.Name)}
+	})
 }
 
 // checkPrimary refuses targets without a primary: secondaries alone have nowhere to transfer from.

@@ -41,11 +41,11 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 			Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
 	}
 	config, target := provider.Config{
-		Mode: provider.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
-		Signed: sources.matchZone(of.Name, transferclass.IsBySigner), Signing: sources.matchZone(of.Name, transferclass.IsBeingSigned),
+		Instances: servers.listInstances,
+		Signed:    sources.matchZone(of.Name, transferclass.IsBySigner), Signing: sources.matchZone(of.Name, transferclass.IsBeingSigned),
 	}, ""
 	var catalog name.Name
-	if config.Mode == provider.Catalog {
+	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeCatalog {
 		var err error
 		if catalog, err = name.Parse(block.CatalogZone); err != nil {
 			return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.catalogZone: %w", err)
