@@ -99,16 +99,11 @@ func (s *Server) Mounted() (map[string]string, error) {
 // Hash identifies files of ConfigDir, as the agent reckons it: name, 0, content and 0 of each, in the order of names.
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
-	var names []string
 	for _, some := range files {
-		for file, text := range some {
-			all[file] = text
-			names = append(names, file)
-		}
+		maps.Copy(all, some)
 	}
-	slices.Sort(names)
 	sum := sha256.New()
-	for _, file := range slices.Compact(names) {
+	for _, file := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(sum, "%s\x00%s\x00", file, all[file])
 	}
 	return hex.EncodeToString(sum.Sum(nil))

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -19,6 +20,7 @@ import (
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyac "k8s.io/client-go/applyconfigurations/policy/v1"
+	rbacac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
@@ -33,6 +35,9 @@ var (
 	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
+	// Roles and RoleBindings are those by which KeyReaders and AgentReaders read one Secret each.
+	Roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
+	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
 // Object is one object of the cluster as it shall be: the whole of what this program says of it.
@@ -159,6 +164,36 @@ func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform 
 	return append([]Object{transferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
 }
 
+// transferReaders are the right of the platform's KeyReaders to read the TSIG key of a group.
+func transferReaders(namespace string, owner Owner, platform *Platform) []Object {
+	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
+}
+
+// agentReaders are the right of the platform's AgentReaders to read the token of a signer's agent. Which other agents
+// the controller asks is said by the classes that name their servers.
+func (s *Server) agentReaders() []Object {
+	if s.Role != bind9.RoleSigner {
+		return nil
+	}
+	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
+}
+
+// renderReaders are the Role to read one Secret, and no other, and its RoleBinding to readers. Their maker has the
+// right itself, or the kube-apiserver refuses both.
+func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
+	if len(readers) == 0 {
+		return nil
+	}
+	role := rbacac.Role(secret, namespace).WithLabels(labels).WithAnnotations(annotations).
+		WithRules(rbacac.PolicyRule().WithAPIGroups("").WithResources("secrets").WithResourceNames(secret).WithVerbs("get", "watch"))
+	binding := rbacac.RoleBinding(secret, namespace).WithLabels(labels).WithAnnotations(annotations).
+		WithRoleRef(rbacac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(secret))
+	for _, reader := range readers {
+		binding.WithSubjects(rbacac.Subject().WithKind(rbacv1.ServiceAccountKind).WithNamespace(reader.Namespace).WithName(reader.Name))
+	}
+	return []Object{{Roles, secret, role}, {RoleBindings, secret, binding}}
+}
+
 func (s *Server) dnsService() Object {
 	spec := coreac.ServiceSpec().
 		WithType(corev1.ServiceType(cmp.Or(s.Service.Type, bind9.ServiceClusterIP))).
@@ -170,12 +205,8 @@ func (s *Server) dnsService() Object {
 			coreac.ServicePort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithPort(53).WithTargetPort(
 				intstr.FromString("dns-tcp")),
 		)
-	if policy := s.Service.ExternalTrafficPolicy; policy != "" {
-		spec.WithExternalTrafficPolicy(corev1.ServiceExternalTrafficPolicy(policy))
-	}
-	if ranges := s.Service.LoadBalancerSourceRanges; len(ranges) > 0 {
-		spec.WithLoadBalancerSourceRanges(ranges...)
-	}
+	spec.ExternalTrafficPolicy = optional(corev1.ServiceExternalTrafficPolicy(s.Service.ExternalTrafficPolicy))
+	spec.WithLoadBalancerSourceRanges(s.Service.LoadBalancerSourceRanges...)
 	service := coreac.Service(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.Service.Annotations).WithAnnotations(
 		s.owner()).WithSpec(spec)
 	return Object{Services, s.Name, service}

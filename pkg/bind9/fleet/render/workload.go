@@ -69,9 +69,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		claim.WithResources(coreac.VolumeResourceRequirements().WithRequests(
 			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
-	if storage.StorageClassName != "" {
-		claim.WithStorageClassName(storage.StorageClassName)
-	}
+	claim.StorageClassName = optional(storage.StorageClassName)
 	// Zones are transferred again; the keys of a signer cannot be made again.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
@@ -82,7 +80,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
 			WithWhenDeleted(deleted).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
 		WithVolumeClaimTemplates(&coreac.PersistentVolumeClaimApplyConfiguration{
-			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: ptr(stateVolume), Labels: s.selector()}, Spec: claim,
+			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: new(stateVolume), Labels: s.selector()}, Spec: claim,
 		})
 	return Object{StatefulSets, s.Name, appsac.StatefulSet(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
 		annotations).WithSpec(spec)}
@@ -132,15 +130,10 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 			WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(s.bindContainer(), s.agentContainer()).
 		WithVolumes(s.listVolumes()...).
-		WithTopologySpreadConstraints(s.listSpread(placement)...)
-	if len(placement.NodeSelector) > 0 {
-		spec.WithNodeSelector(placement.NodeSelector)
-	}
+		WithTopologySpreadConstraints(s.listSpread(placement)...).WithNodeSelector(placement.NodeSelector)
+	spec.PriorityClassName = optional(placement.PriorityClassName)
 	for i := range placement.Tolerations {
 		spec.WithTolerations(makeToleration(&placement.Tolerations[i]))
-	}
-	if placement.PriorityClassName != "" {
-		spec.WithPriorityClassName(placement.PriorityClassName)
 	}
 	for _, secret := range s.pullSecrets() {
 		spec.WithImagePullSecrets(coreac.LocalObjectReference().WithName(secret))
@@ -172,10 +165,20 @@ func formatImage(image *bind9.Image, fallback, tag string) string {
 	}
 }
 
-func secureContainer(of *coreac.ContainerApplyConfiguration, image *bind9.Image) *coreac.ContainerApplyConfiguration {
-	if image != nil && image.PullPolicy != "" {
-		of.WithImagePullPolicy(corev1.PullPolicy(image.PullPolicy))
+// newContainer has what both containers have.
+func newContainer(name string, image *bind9.Image, resources *bind9.Resources) *coreac.ContainerApplyConfiguration {
+	of := coreac.Container().WithName(name).
+		WithVolumeMounts(
+			coreac.VolumeMount().WithName(configVolume).WithMountPath(ConfigDir).WithReadOnly(true),
+			coreac.VolumeMount().WithName(stateVolume).WithMountPath(StateDir),
+			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
+		).
+		// Clients and balancers ask a pod that goes until they have heard of it.
+		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
+	if image != nil {
+		of.ImagePullPolicy = optional(corev1.PullPolicy(image.PullPolicy))
 	}
+	setResources(of, resources)
 	return of.WithSecurityContext(coreac.SecurityContext().WithAllowPrivilegeEscalation(false).WithReadOnlyRootFilesystem(
 		true).WithRunAsNonRoot(true).
 		WithCapabilities(coreac.Capabilities().WithDrop("ALL")).
@@ -184,26 +187,17 @@ func secureContainer(of *coreac.ContainerApplyConfiguration, image *bind9.Image)
 
 func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 	tcp := coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))
-	container := coreac.Container().WithName(BINDContainer).
+	return newContainer(BINDContainer, s.Settings.Image, &s.Resources).
 		WithImage(formatImage(s.Settings.Image, s.Platform.BINDRepository+":"+s.Settings.Version, s.Settings.Version)).
 		WithCommand("named", "-g", "-c", ConfigDir+"/"+configFile).
 		WithPorts(
 			coreac.ContainerPort().WithName("dns-udp").WithProtocol(corev1.ProtocolUDP).WithContainerPort(DNSPort),
 			coreac.ContainerPort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithContainerPort(DNSPort),
 		).
-		WithVolumeMounts(
-			coreac.VolumeMount().WithName(configVolume).WithMountPath(ConfigDir).WithReadOnly(true),
-			coreac.VolumeMount().WithName(stateVolume).WithMountPath(StateDir),
-			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
-		).
 		// BIND reads its zones before it listens.
 		WithStartupProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(300)).
 		WithLivenessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(3)).
-		WithReadinessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2)).
-		// Clients and balancers ask a pod that goes until they have heard of it.
-		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
-	setResources(container, &s.Resources)
-	return secureContainer(container, s.Settings.Image)
+		WithReadinessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2))
 }
 
 func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
@@ -213,14 +207,8 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	}
 	port := strconv.Itoa(AgentPort)
 	dns, control := strconv.Itoa(DNSPort), "127.0.0.1:"+strconv.Itoa(RNDCPort)
-	container := coreac.Container().WithName(AgentContainer).
-		WithPorts(coreac.ContainerPort().WithName("https").WithProtocol(corev1.ProtocolTCP).WithContainerPort(AgentPort)).
-		WithVolumeMounts(
-			coreac.VolumeMount().WithName(configVolume).WithMountPath(ConfigDir).WithReadOnly(true),
-			coreac.VolumeMount().WithName(stateVolume).WithMountPath(StateDir),
-			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
-		).
-		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
+	container := newContainer(AgentContainer, agent.Image, agent.Resources).
+		WithPorts(coreac.ContainerPort().WithName("https").WithProtocol(corev1.ProtocolTCP).WithContainerPort(AgentPort))
 	if s.Agent() == bind9.AgentBindcar {
 		secret := func(variable, of, key string) *coreac.EnvVarApplyConfiguration {
 			return coreac.EnvVar().WithName(variable).WithValueFrom(coreac.EnvVarSource().WithSecretKeyRef(
@@ -258,8 +246,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 			WithReadinessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/ready")).WithPeriodSeconds(5).WithTimeoutSeconds(
 				5).WithFailureThreshold(2))
 	}
-	setResources(container, agent.Resources)
-	return secureContainer(container, agent.Image)
+	return container
 }
 
 // listVolumes: configuration and keys are one volume, which changes as a whole and without a restart.
@@ -311,23 +298,18 @@ func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpread
 }
 
 func makeToleration(of *bind9.Toleration) *coreac.TolerationApplyConfiguration {
-	t := coreac.Toleration()
-	if of.Key != "" {
-		t.WithKey(of.Key)
+	return &coreac.TolerationApplyConfiguration{
+		Key: optional(of.Key), Operator: optional(corev1.TolerationOperator(of.Operator)), Value: optional(of.Value),
+		Effect: optional(corev1.TaintEffect(of.Effect)), TolerationSeconds: of.TolerationSeconds,
 	}
-	if of.Operator != "" {
-		t.WithOperator(corev1.TolerationOperator(of.Operator))
+}
+
+// optional is a text of an apply configuration, which leaves out what is empty.
+func optional[T ~string](text T) *T {
+	if text == "" {
+		return nil
 	}
-	if of.Value != "" {
-		t.WithValue(of.Value)
-	}
-	if of.Effect != "" {
-		t.WithEffect(corev1.TaintEffect(of.Effect))
-	}
-	if of.TolerationSeconds != nil {
-		t.WithTolerationSeconds(*of.TolerationSeconds)
-	}
-	return t
+	return &text
 }
 
 func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resources) {
@@ -340,18 +322,13 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 		}
 		return listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceCPU: of.CPU, corev1.ResourceMemory: of.Memory})
 	}
-	requests, limits := list(of.Requests), list(of.Limits)
-	if len(requests)+len(limits) == 0 {
-		return
-	}
 	resources := coreac.ResourceRequirements()
-	if len(requests) > 0 {
-		resources.WithRequests(requests)
+	if requests := list(of.Requests); len(requests) > 0 {
+		container.WithResources(resources.WithRequests(requests))
 	}
-	if len(limits) > 0 {
-		resources.WithLimits(limits)
+	if limits := list(of.Limits); len(limits) > 0 {
+		container.WithResources(resources.WithLimits(limits))
 	}
-	container.WithResources(resources)
 }
 
 // listAmounts leaves out what is absent. Admission has refused each quantity that cannot be read.
@@ -364,5 +341,3 @@ func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList 
 	}
 	return list
 }
-
-func ptr[T any](value T) *T { return &value }
