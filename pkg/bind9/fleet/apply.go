@@ -281,11 +281,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 
 // listSuperseded are the ReplicaSets of the Deployment that a server's stands for, which no Deployment has any more.
 func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaSet {
-	factory, ok := c.superseded[namespace]
-	if !ok {
-		factory = c.superseded[""]
-	}
-	all, _ := factory.Apps().V1().ReplicaSets().Lister().ReplicaSets(namespace).List(
+	all, _ := factoryFor(c.superseded, namespace).Apps().V1().ReplicaSets().Lister().ReplicaSets(namespace).List(
 		labels.SelectorFromSet(labels.Set{labelSuperseded: instance}))
 	return all
 }

@@ -63,12 +63,6 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-func (s *slowPods) note(server cache.ObjectName, of slowAnswers) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.by[server] = of
-}
-
 // askPods asks the agents of a server's pods, and returns the first error. A result stands for no other question,
 // and for no other pods.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
@@ -93,7 +87,9 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 	}
 	now := s.clock.Now()
 	if took := now.Sub(began); took >= slowAnswer {
-		s.note(at, slowAnswers{now.Add(restFactor * took), question, err})
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.by[at] = slowAnswers{now.Add(restFactor * took), question, err}
 	}
 	return err
 }

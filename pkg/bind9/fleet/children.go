@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -114,11 +115,7 @@ func listOwner(object any) ([]string, error) {
 
 // forgetRemoved forgets what was applied of each object that is gone: servers come and go as often as users want.
 func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) {
-	informer, err := factory.ForResource(resource)
-	if err != nil {
-		panic(err) // the resources are client-go's own
-	}
-	_, err = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+	_, err := informerOf(factory, resource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
 		if at, err := cache.DeletionHandlingObjectToName(object); err == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -142,33 +139,31 @@ func (c *children) listInformers() []cache.SharedIndexInformer {
 	var all []cache.SharedIndexInformer
 	for _, factory := range c.factories {
 		for _, resource := range append(slices.Clone(made), pods) {
-			informer, err := factory.ForResource(resource)
-			if err != nil {
-				panic(err) // the resources are client-go's own
-			}
-			all = append(all, informer.Informer())
+			all = append(all, informerOf(factory, resource).Informer())
 		}
 	}
 	return all
 }
 
-// covers reports whether objects are made in a namespace.
-func (c *children) covers(namespace string) bool { return c.factory(namespace) != nil }
-
-func (c *children) factory(namespace string) informers.SharedInformerFactory {
-	if factory, ok := c.factories[namespace]; ok {
-		return factory
+func informerOf(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) informers.GenericInformer {
+	informer, err := factory.ForResource(resource)
+	if err != nil {
+		panic(err) // the resources are client-go's own
 	}
-	return c.factories[""]
+	return informer
+}
+
+// covers reports whether objects are made in a namespace.
+func (c *children) covers(namespace string) bool { return factoryFor(c.factories, namespace) != nil }
+
+// factoryFor is the factory for a namespace, which may be that for all.
+func factoryFor(factories map[string]informers.SharedInformerFactory, namespace string) informers.SharedInformerFactory {
+	return cmp.Or(factories[namespace], factories[""])
 }
 
 // cached is the object that the informer has, nil for none.
 func (c *children) cached(resource schema.GroupVersionResource, namespace, name string) runtime.Object {
-	informer, err := c.factory(namespace).ForResource(resource)
-	if err != nil {
-		panic(err)
-	}
-	object, err := informer.Lister().ByNamespace(namespace).Get(name)
+	object, err := informerOf(factoryFor(c.factories, namespace), resource).Lister().ByNamespace(namespace).Get(name)
 	if err != nil {
 		return nil
 	}
@@ -190,11 +185,8 @@ func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
 
 // of are the objects of a resource that were made for an owner, KIND/NAME.
 func (c *children) of(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
-	informer, err := c.factory(namespace).ForResource(resource)
-	if err != nil {
-		panic(err)
-	}
-	return findByIndex[runtime.Object](informer.Informer(), indexOwner, namespace+"/"+owner)
+	informer := informerOf(factoryFor(c.factories, namespace), resource).Informer()
+	return findByIndex[runtime.Object](informer, indexOwner, namespace+"/"+owner)
 }
 
 // madeObject is an object that was made for an owner.
@@ -218,12 +210,9 @@ func (c *children) listMade(namespace, owner string) []madeObject {
 func (c *children) listOwners() (some []metav1.Object) {
 	for _, factory := range c.factories {
 		for _, resource := range made {
-			informer, err := factory.ForResource(resource)
-			if err != nil {
-				panic(err) // the resources are client-go's own
-			}
-			for _, owner := range informer.Informer().GetIndexer().ListIndexFuncValues(indexOwner) {
-				if found := findByIndex[metav1.Object](informer.Informer(), indexOwner, owner); len(found) > 0 {
+			informer := informerOf(factory, resource).Informer()
+			for _, owner := range informer.GetIndexer().ListIndexFuncValues(indexOwner) {
+				if found := findByIndex[metav1.Object](informer, indexOwner, owner); len(found) > 0 {
 					some = append(some, found[0])
 				}
 			}

@@ -26,8 +26,8 @@ func TestChildren_forgetWhatIsGone(t *testing.T) {
 	c := newChildren(cluster, []string{"team"}, "a")
 	kept, gone := childKey{render.ConfigMaps, "team", "stays"}, childKey{render.Secrets, "team", "goes"}
 	c.applied[kept], c.applied[gone] = applied{got: "1"}, applied{got: "1"}
-	c.factory("team").Start(t.Context().Done())
-	c.factory("team").WaitForCacheSync(t.Context().Done())
+	factoryFor(c.factories, "team").Start(t.Context().Done())
+	factoryFor(c.factories, "team").WaitForCacheSync(t.Context().Done())
 	must.Succeed(t, cluster.CoreV1().Secrets("team").Delete(t.Context(), "goes", metav1.DeleteOptions{}))
 	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		c.mu.Lock()

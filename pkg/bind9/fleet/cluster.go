@@ -15,6 +15,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -204,7 +205,7 @@ func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {
 	for _, instance := range w.owned {
 		count := cmp.Or(counts[instance.Spec.Role], counts[bind9.RoleSecondary])
 		count.Current++
-		if isTrue(instance.Status.Conditions, bind9.ConditionReady) && instance.DeletionTimestamp == nil {
+		if meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionReady) && instance.DeletionTimestamp == nil {
 			count.Ready++
 		}
 	}
@@ -226,7 +227,7 @@ func judgeCluster(w *clusterFacts) (*standing, bind9.Bind9ClusterStatus) {
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	changes := all.Current != all.Desired
 	for _, instance := range w.owned {
-		changes = changes || instance.DeletionTimestamp != nil || isTrue(instance.Status.Conditions, bind9.ConditionProgressing)
+		changes = changes || instance.DeletionTimestamp != nil || meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionProgressing)
 		for _, of := range instance.Status.Conditions {
 			switch {
 			case of.Type == bind9.ConditionConfigValid && of.Status == metav1.ConditionFalse:

@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -222,7 +223,7 @@ func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
 	default:
 		s.set(bind9.ConditionReady, false, ReasonNotReady, "the pod is not ready")
 	}
-	switch wasThere := s.wasTrue(bind9.ConditionReady) || wasUnavailable(s.before); {
+	switch wasThere := meta.IsStatusConditionTrue(s.before, bind9.ConditionReady) || wasUnavailable(s.before); {
 	case f.failed(doApply):
 		s.degrade(f.err)
 	case f.server.Replicas > 0 && !f.ready && wasThere:
@@ -264,9 +265,8 @@ func (f *facts) judgeProgress(s *standing) {
 }
 
 func wasUnavailable(before []metav1.Condition) bool {
-	return slices.ContainsFunc(before, func(c metav1.Condition) bool {
-		return c.Type == bind9.ConditionDegraded && c.Status == metav1.ConditionTrue && c.Reason == ReasonUnavailable
-	})
+	had := meta.FindStatusCondition(before, bind9.ConditionDegraded)
+	return had != nil && had.Status == metav1.ConditionTrue && had.Reason == ReasonUnavailable
 }
 
 // serviceAddresses are where a Service is asked: its own addresses, and those of its balancer. nil has none.

@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -170,7 +171,7 @@ func (f *Fleet) takeTurn(w *facts) string {
 		stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
 		if other.Name != w.server.Name {
 			of.others = append(of.others, otherServer{other.Name, other.DeletionTimestamp == nil && !stopped &&
-				!isTrue(other.Status.Conditions, bind9.ConditionReady)})
+				!meta.IsStatusConditionTrue(other.Status.Conditions, bind9.ConditionReady)})
 		}
 	}
 	slices.SortFunc(of.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -85,7 +86,7 @@ func judgeProvider(w *providerFacts) (*standing, bind9.ClusterBind9ProviderStatu
 		switch cluster := one.cluster; {
 		case one.err != nil:
 			row.Message = one.err.Error()
-		case isTrue(cluster.Status.Conditions, bind9.ConditionReady) && cluster.Status.ObservedGeneration == cluster.Generation:
+		case meta.IsStatusConditionTrue(cluster.Status.Conditions, bind9.ConditionReady) && cluster.Status.ObservedGeneration == cluster.Generation:
 			row.Ready, ready = true, ready+1
 		default:
 			row.Message = readyMessage(cluster)
@@ -116,10 +117,8 @@ func (f *Fleet) writeProvider(ctx context.Context, w *providerFacts) error {
 }
 
 func readyMessage(cluster *bind9.Bind9Cluster) string {
-	for _, c := range cluster.Status.Conditions {
-		if c.Type == bind9.ConditionReady && c.Message != "" {
-			return c.Message
-		}
+	if ready := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionReady); ready != nil && ready.Message != "" {
+		return ready.Message
 	}
 	return "it is being made"
 }
@@ -183,23 +182,21 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 		}
 	}
 	// The spec is the provider's as a whole: an apply configuration of it would be a copy of each field by hand.
-	controller := true
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,
 		"metadata": map[string]any{
 			"name": provider.Name, "namespace": namespace, "labels": map[string]string{bind9.LabelManagedBy: kindProvider,
 				bind9.LabelCluster: provider.Name},
 			"ownerReferences": []metav1.OwnerReference{{APIVersion: bind9.SchemeGroupVersion.String(), Kind: kindProvider,
-				Name: provider.Name, UID: provider.UID, Controller: &controller, BlockOwnerDeletion: &controller}},
+				Name: provider.Name, UID: provider.UID, Controller: new(true), BlockOwnerDeletion: new(true)}},
 		},
 	}
 	text, err := json.Marshal(desired)
 	if err != nil {
 		return nil, err
 	}
-	force := have != nil
 	applied, err := f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Patch(ctx, provider.Name, types.ApplyPatchType, text,
-		metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
+		metav1.PatchOptions{FieldManager: FieldManager, Force: new(have != nil)})
 	if err != nil {
 		return nil, fmt.Errorf("applying Bind9Cluster %s/%s: %w", namespace, provider.Name, err)
 	}

@@ -34,10 +34,6 @@ const workers = 4
 
 // New makes a Fleet. The caller starts Informers; those of the cluster are started by Run.
 func New(config Config) (*Fleet, error) {
-	if config.Client == nil || config.Informers == nil || config.Cluster == nil || len(config.Namespaces) == 0 ||
-		config.Platform.Installation == "" || config.Primaries == nil || config.Events == nil {
-		return nil, errors.New("fleet: clients, informers, namespaces, platform, primaries and events are required")
-	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}

@@ -105,15 +105,6 @@ func (s *standing) degrade(err error) {
 	s.set(bind9.ConditionDegraded, true, reason, err.Error())
 }
 
-// wasTrue reports whether a condition was True when the look began.
-func (s *standing) wasTrue(condition string) bool {
-	return meta.IsStatusConditionTrue(s.before, condition)
-}
-
-func isTrue(conditions []metav1.Condition, of string) bool {
-	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == of && c.Status == metav1.ConditionTrue })
-}
-
 // The API takes a status of 16 KiB (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 

@@ -117,21 +117,18 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 // isGone asks the API itself, past the informer, whether an owner is gone. An answer that says neither is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
+	if f.findOwner(of.namespace, of.owner) {
+		return false, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var err error
 	resource := "bind9instances"
 	switch kind {
 	case render.KindInstance:
-		if _, cached := f.instances.Bind9Instances(of.namespace).Get(name); cached == nil {
-			return false, nil
-		}
 		_, err = f.Client.Bind9V1alpha1().Bind9Instances(of.namespace).Get(ctx, name, metav1.GetOptions{})
 	case render.KindCluster:
 		resource = "bind9clusters"
-		if _, cached := f.clusters.Bind9Clusters(of.namespace).Get(name); cached == nil {
-			return false, nil
-		}
 		_, err = f.Client.Bind9V1alpha1().Bind9Clusters(of.namespace).Get(ctx, name, metav1.GetOptions{})
 	default:
 		return false, nil
