@@ -26,7 +26,7 @@ type Controller interface {
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config of an agent.
+// Config of an agent. Fields that may be empty say so.
 type Config struct {
 	Control Controller
 	// Nameserver is where named answers DNS, "127.0.0.1:53".

@@ -64,7 +64,7 @@ func newFixture(t *testing.T, change func(*rig.BINDConfig, *Config)) *fixture {
 	}
 	bind := rig.NeedServer(rig.StartBIND(t.Context(), named))(t)
 	config.Nameserver, config.ZoneDir = bind.Addr.String(), bind.Dir()
-	agent := must.Get(New(config))(t)
+	agent := New(config)
 	agent.limiter, agent.openLimiter = newLimiter(100_000, 100_000), newLimiter(100_000, 100_000)
 	server := httptest.NewServer(agent)
 	t.Cleanup(server.Close)

@@ -51,12 +51,7 @@ func (a *Agent) serveStatus(job *work) (int, any, error) {
 }
 
 // New makes an agent.
-func New(config Config) (*Agent, error) {
-	if config.Control == nil || config.TSIGKey == nil || config.Authenticate == nil || config.Nameserver == "" || config.ZoneDir == "" ||
-		config.Now == nil || config.Logger == nil {
-		return nil, errors.New("an agent needs a control channel, a name server, a key, a directory of zones, a way to authenticate, " +
-			"a log and a clock")
-	}
+func New(config Config) *Agent {
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
 		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(maxRate, maxBurst),
@@ -65,7 +60,7 @@ func New(config Config) (*Agent, error) {
 	for _, route := range routes {
 		a.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) { a.serveRoute(w, r, route) })
 	}
-	return a, nil
+	return a
 }
 
 // ServeHTTP answers a request. Of a path that is no route the mux says so.

@@ -249,7 +249,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 		}
 		return s
 	case "kubizone":
-		handler, err = agent.New(agent.Config{
+		handler = agent.New(agent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 			TSIGKey: func() (transfer.Key, error) { return *w.readKey(), nil },
 			Authenticate: func(r *http.Request) error {
@@ -259,9 +259,6 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 				return nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	default:
 		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
 		handler = s.bindcar

@@ -183,23 +183,23 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	} else if _, err := tokens.Read(); err != nil {
 		fault("--token-file", "%w", err)
 	}
+	s := &server{listen: o.listen, logger: logger, before: o.rndcServer}
+	if o.tlsCert != "" && o.tlsKey != "" {
+		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, logger: logger}
+		if _, err := s.identity.loadFiles(nil); err != nil {
+			fault("--tls-cert-file, --tls-private-key-file", "%w", err)
+		}
+	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	agent, err := agent.New(agent.Config{
+	s.agent = agent.New(agent.Config{
 		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
 		Nameserver: o.dnsServer, TSIGKey: o.readTSIGKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir,
 		CatalogsFile: o.catalogsFile, Authenticate: promoting(tokens.Authenticate),
 		Version: version.Number(), Logger: logger, Now: time.Now,
 	})
-	s := &server{listen: o.listen, agent: agent, logger: logger, before: o.rndcServer}
-	if o.tlsCert != "" && err == nil {
-		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, logger: logger}
-		if _, err = s.identity.loadFiles(); err != nil {
-			err = fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
-		}
-	}
-	return s, err
+	return s, nil
 }
 
 func isLoopback(host string) bool {

@@ -70,10 +70,8 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	scheme := "http"
 	if s.identity != nil {
 		scheme = "https"
-		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config,
-			error) {
-			return s.identity.loadFiles()
-		}}
+		// A session that is resumed would go on with an earlier certificate.
+		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetCertificate: s.identity.loadFiles}
 		go func() { ended <- web.ServeTLS(listener, "", "") }()
 	} else {
 		go func() { ended <- web.Serve(listener) }()
@@ -98,17 +96,15 @@ type identity struct {
 	certFile, keyFile string
 	logger            *slog.Logger
 
-	last atomic.Pointer[tls.Config]
+	last atomic.Pointer[tls.Certificate]
 }
 
 // loadFiles reads the files anew. Those that cannot be read leave the last ones in force (B3).
-func (i *identity) loadFiles() (*tls.Config, error) {
+func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {
-		config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-			Certificates: []tls.Certificate{certificate}}
-		i.last.Store(config)
-		return config, nil
+		i.last.Store(&certificate)
+		return &certificate, nil
 	}
 	if last := i.last.Load(); last != nil {
 		i.logger.Warn("the certificate cannot be read; the last one stays in force", "err", err)

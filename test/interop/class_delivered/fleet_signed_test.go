@@ -159,7 +159,7 @@ func (f *signingFleet) createObject(ctx context.Context, t *testing.T, object an
 func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string {
 	t.Helper()
 	keys := must.Get(primary.ParseKeys(controlKey.Statement() + signerKey.Statement()))(t)
-	handler := must.Get(agent.New(agent.Config{
+	handler := agent.New(agent.Config{
 		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
 			return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 		}},
@@ -173,7 +173,7 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 			}
 			return nil
 		},
-	}))(t)
+	})
 	agent := httptest.NewServer(handler)
 	t.Cleanup(agent.Close)
 	return agent.URL

@@ -94,7 +94,7 @@ func newServed(t *testing.T, kind string) *served {
 		return s
 	case "kubizone":
 		s.agent = true
-		handler = must.Get(agent.New(agent.Config{
+		handler = agent.New(agent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 			TSIGKey: func() (transfer.Key, error) {
 				return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil
@@ -105,7 +105,7 @@ func newServed(t *testing.T, kind string) *served {
 				}
 				return nil
 			},
-		}))(t)
+		})
 	default:
 		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
 		handler = s.bindcar
