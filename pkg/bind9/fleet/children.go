@@ -301,9 +301,10 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	if o.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	uid, background := o.GetUID(), metav1.DeletePropagationBackground
-	err := c.clientFor(resource).Delete().Namespace(o.GetNamespace()).Resource(resource.Resource).Name(o.GetName()).
-		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background}).Do(ctx).Error()
+	only := metav1.NewPreconditionDeleteOptions(string(o.GetUID()))
+	only.PropagationPolicy = new(metav1.DeletePropagationBackground)
+	err := c.clientFor(resource).Delete().Namespace(o.GetNamespace()).Resource(resource.Resource).Name(o.GetName()).Body(only).
+		Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) 
 	}
 	surplus := slices.DeleteFunc(f.listOwned(cluster), func(i *bind9.Bind9Instance) bool { return wanted[i.Name] })
 	slices.SortFunc(surplus, func(x, y *bind9.Bind9Instance) int { return indexOf(y.Name) - indexOf(x.Name) })
-	return errors.Join(append(wrong, deleteEach(surplus, func(one *bind9.Bind9Instance) error { return f.deleteInstance(ctx, one) }))...)
+	return errors.Join(append(wrong, deleteEach(ctx, surplus, f.Client.Bind9V1alpha1().Bind9Instances))...)
 }
 
 func indexOf(name string) int {
@@ -134,10 +134,6 @@ func indexOf(name string) int {
 		return 0
 	}
 	return index
-}
-
-func (f *Fleet) deleteInstance(ctx context.Context, one *bind9.Bind9Instance) error {
-	return f.Client.Bind9V1alpha1().Bind9Instances(one.Namespace).Delete(ctx, one.Name, onlyThis(one))
 }
 
 // makeInstance applies one instance. Its settings are the cluster's: it says none of its own, so that a change of the
@@ -265,10 +261,8 @@ func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
 	return finishObject(ctx, f, leaver[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * leaveAfter, children: len(owned),
-		patch: f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch,
-		deleteChildren: func() error {
-			return deleteEach(owned, func(one *bind9.Bind9Instance) error { return f.deleteInstance(ctx, one) })
-		},
+		patch:          f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch,
+		deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Instances) },
 		removeObjects: func() (int, error) {
 			return f.children.removeAll(ctx, cluster.Namespace, render.KindCluster+"/"+cluster.Name)
 		}})

@@ -107,24 +107,24 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
+// deleter is the client of a kind in a namespace.
+type deleter interface {
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
 // deleteEach deletes objects that do not go already. One that is gone, or another by now, is no failure.
-func deleteEach[T metav1.Object](objects []T, remove func(T) error) error {
+func deleteEach[T metav1.Object, C deleter](ctx context.Context, objects []T, clientOf func(namespace string) C) error {
 	var wrong []error
 	for _, one := range objects {
 		if one.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if err := remove(one); !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		err := clientOf(one.GetNamespace()).Delete(ctx, one.GetName(), *metav1.NewPreconditionDeleteOptions(string(one.GetUID())))
+		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			wrong = append(wrong, err)
 		}
 	}
 	return errors.Join(wrong...)
-}
-
-// onlyThis has an object deleted, and none that was made by its name since.
-func onlyThis(object metav1.Object) metav1.DeleteOptions {
-	uid := object.GetUID()
-	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 }
 
 type held interface {

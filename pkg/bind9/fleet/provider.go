@@ -57,7 +57,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 		}
 	}
 	surplus := slices.DeleteFunc(owned, func(c *bind9.Bind9Cluster) bool { return slices.Contains(namespaces, c.Namespace) })
-	w.err = errors.Join(append(wrong, deleteEach(surplus, func(one *bind9.Bind9Cluster) error { return f.deleteCluster(ctx, one) }))...)
+	w.err = errors.Join(append(wrong, deleteEach(ctx, surplus, f.Client.Bind9V1alpha1().Bind9Clusters))...)
 	return 0, errors.Join(w.err, f.writeProvider(ctx, w))
 }
 
@@ -203,15 +203,9 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 	return applied, nil
 }
 
-func (f *Fleet) deleteCluster(ctx context.Context, one *bind9.Bind9Cluster) error {
-	return f.Client.Bind9V1alpha1().Bind9Clusters(one.Namespace).Delete(ctx, one.Name, onlyThis(one))
-}
-
 func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider,
 	owned []*bind9.Bind9Cluster) (time.Duration, error) {
 	return finishObject(ctx, f, leaver[*bind9.ClusterBind9Provider]{object: provider, timeout: 3 * leaveAfter, children: len(owned),
-		patch: f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
-		deleteChildren: func() error {
-			return deleteEach(owned, func(one *bind9.Bind9Cluster) error { return f.deleteCluster(ctx, one) })
-		}})
+		patch:          f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
+		deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Clusters) }})
 }

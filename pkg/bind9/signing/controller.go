@@ -92,10 +92,8 @@ func New(config Config) (*Controller, error) {
 			time.Minute)),
 	}
 	c.places = places{wake: c.queue.Add, taken: map[place]int{}, held: map[cache.ObjectName][]place{}}
-	if err := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned}); err != nil {
-		return nil, fmt.Errorf("informers: %w", err)
-	}
-	zones, err := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	indexed := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned})
+	zones, handled := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.zoneChanged,
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
@@ -107,10 +105,7 @@ func New(config Config) (*Controller, error) {
 		},
 		DeleteFunc: c.forgetZone,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("informers: %w", err)
-	}
-	_, err = c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, delivered := c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.deliveryChanged,
 		UpdateFunc: func(before, after any) {
 			if before.(*v1alpha1.Delivery).Status.FQDN == "" {
@@ -119,7 +114,7 @@ func New(config Config) (*Controller, error) {
 		},
 		DeleteFunc: c.deliveryChanged,
 	})
-	if err != nil {
+	if err := errors.Join(indexed, handled, delivered); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
 	c.synced = []cache.InformerSynced{zones.HasSynced, c.Deliveries.Informer().HasSynced, c.Classes.Informer().HasSynced}
