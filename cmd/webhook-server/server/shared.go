@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +30,6 @@ type Shared struct {
 	file   *os.File
 	wrote  map[rrsetID][][]string
 	inZone map[name.Name]*sync.Mutex
-	began  bool // the file has all of wrote
 }
 
 var _ Backend = (*Shared)(nil)
@@ -59,6 +57,7 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
+	notes := map[rrsetID][][]string{}
 	for n, line := range bytes.SplitAfter(text, []byte{'\n'}) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
 			break // It was cut off: its write never began.
@@ -71,20 +70,19 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n+1, err)
 		}
-		s.keepNote(id, one.Data)
+		notes[id] = one.Data
 	}
 	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
 	s.file = fresh
-	if err = s.writeNotes(maps.Clone(s.wrote)); err == nil {
+	if err = s.writeNotes(notes); err == nil {
 		err = os.Rename(fresh.Name(), path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, fresh.Close(), os.Remove(fresh.Name()))
 	}
-	s.began = true
 	return s, nil
 }
 
@@ -101,20 +99,11 @@ func (line note) id() (rrsetID, error) {
 	return rrsetID{zone, owner, t}, err
 }
 
-// keepNote is called with mu held, or before s is returned by NewShared.
-func (s *Shared) keepNote(id rrsetID, data [][]string) {
-	if len(data) == 0 {
-		delete(s.wrote, id)
-	} else {
-		s.wrote[id] = data
-	}
-}
-
-// hasNoted: the file says so already.
+// hasNoted reports whether the file says so already.
 func (s *Shared) hasNoted(id rrsetID, data [][]string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.began && slices.EqualFunc(s.wrote[id], data, slices.Equal)
+	return slices.EqualFunc(s.wrote[id], data, slices.Equal)
 }
 
 // writeNotes writes notes down and keeps them.
@@ -143,7 +132,9 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 		return fmt.Errorf("what is written cannot be noted: %w", err)
 	}
 	for id, data := range notes {
-		s.keepNote(id, data)
+		if s.wrote[id] = data; len(data) == 0 {
+			delete(s.wrote, id)
+		}
 	}
 	return nil
 }
