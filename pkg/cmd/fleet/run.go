@@ -16,15 +16,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
-	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/client/clientset/versioned/scheme"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
@@ -62,18 +60,12 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, bind9.AddToScheme} {
-		if err := add(kinds); err != nil {
-			return err
-		}
-	}
 	recorder := events.NewBroadcaster(&events.EventSinkImpl{Interface: cluster.EventsV1()})
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, err := fleet.New(fleet.Config{
 		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform,
 		Primaries: (&primaries{of: c, cluster: cluster}).findAddresses,
-		Events:    recorder.NewRecorder(kinds, fleet.FieldManager),
+		Events:    recorder.NewRecorder(scheme.Scheme, fleet.FieldManager),
 		Answers:   askCatalog,
 	})
 	if err != nil {
