@@ -33,7 +33,7 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	}
 	entries := []dns.Entry{soa}
 	served := 0
-	add := func(field, owner string, t rdata.Type, ttl *uint32, value string) error {
+	add := func(field, owner string, t rdata.Type, ttl uint32, value string) error {
 		entry, err := readRecord(field, zone, owner, t, ttl, value)
 		if err == nil && t == rdata.NS && entry.Name == zone {
 			served++
@@ -42,7 +42,7 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 		return err
 	}
 	for i, server := range config.NameServers {
-		if err := add(fmt.Sprintf("zoneConfig.nameServers[%d]", i), "@", rdata.NS, config.TTL, server); err != nil {
+		if err := add(fmt.Sprintf("zoneConfig.nameServers[%d]", i), "@", rdata.NS, *config.TTL, server); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +52,7 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add(field, record.Name, t, cmp.Or(record.TTL, config.TTL), record.Value); err != nil {
+		if err := add(field, record.Name, t, *cmp.Or(record.TTL, config.TTL), record.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -95,8 +95,8 @@ func readType(field, text string) (rdata.Type, error) {
 }
 
 // readRecord reads a record as it would stand in a file of the zone.
-func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl *uint32, value string) (dns.Entry, error) {
-	entry := dns.Entry{Type: t}
+func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl uint32, value string) (dns.Entry, error) {
+	entry := dns.Entry{Type: t, TTL: ttl}
 	var err error
 	if entry.Name, err = name.ParseIn(owner, zone); err != nil {
 		return entry, refuse(http.StatusBadRequest, "%s.name: %v", field, err)
@@ -105,10 +105,8 @@ func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl *u
 		return entry, refuse(http.StatusBadRequest, "%s.name %q: is not in zone %s; a name without a dot at its end is relative to "+
 			"the zone", field, owner, showName(zone))
 	}
-	if ttl != nil {
-		if entry.TTL = *ttl; *ttl > maxTTL {
-			return entry, refuse(http.StatusBadRequest, "%s.ttl %d: must be at most %d", field, *ttl, maxTTL)
-		}
+	if ttl > maxTTL {
+		return entry, refuse(http.StatusBadRequest, "%s.ttl %d: must be at most %d", field, ttl, maxTTL)
 	}
 	if entry.Data, err = rdata.FromRR(t, value, zone); err != nil {
 		return entry, refuse(http.StatusBadRequest, "%s.value: %v", field, err)

@@ -359,7 +359,7 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 			}
 			defer conn.Close()
 			for zone := range next {
-				if askForZone(conn, zone) {
+				if askForZone(ctx, conn, zone) {
 					mu.Lock()
 					loaded[zone.name] = true
 					mu.Unlock()
@@ -379,34 +379,20 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 
 // askForZone reports whether the server at conn answers for the zone with authority, or, where no catalog lists the
 // zone, has none of this name. A zone that is not loaded yet, was never transferred or has expired is SERVFAIL.
-func askForZone(conn net.Conn, zone expectedZone) bool {
+func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)
 	question.RecursionDesired = false
-	packed, err := question.Pack()
-	if err != nil {
-		return false
-	}
 	if err := conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return false
 	}
-	if _, err := conn.Write(packed); err != nil {
+	answer, err := transfer.Exchange(ctx, conn, question, nil)
+	switch {
+	case err != nil:
 		return false
+	case !zone.listed:
+		return answer.Rcode != mdns.RcodeServerFailure
 	}
-	buffer := make([]byte, mdns.MaxMsgSize)
-	for {
-		n, err := conn.Read(buffer)
-		if err != nil {
-			return false
-		}
-		answer := new(mdns.Msg)
-		if answer.Unpack(buffer[:n]) != nil || answer.Id != question.Id {
-			continue // that of an earlier question, which came too late
-		}
-		if !zone.listed {
-			return answer.Rcode != mdns.RcodeServerFailure
-		}
-		return answer.Rcode == mdns.RcodeSuccess && answer.Authoritative &&
-			slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })
-	}
+	return answer.Rcode == mdns.RcodeSuccess && answer.Authoritative &&
+		slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })
 }
