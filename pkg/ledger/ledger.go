@@ -131,7 +131,7 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 // HeldSteps returns all steps of a zone's journal up to step n, as Steps does: from the oldest serial with a known
 // content state, or from the serial at which the zone was made. ErrTrimmed: it has none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
-	return l.jr.HeldSteps(ctx, zone, n)
+	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
 // Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name

@@ -325,15 +325,10 @@ func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, 
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// HeldSteps returns all steps of a zone's journal up to step n, as Steps does: from the oldest serial with a known
-// content state, or from the serial at which the zone was made. ErrTrimmed: it has none.
-func (jr *Journal) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
-	return jr.StepsFrom(ctx, zone, 0, n, true, 0)
-}
-
 // StepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a
 // step could have gone from the one before it has come into the other. At the revision at which the zone stood at
-// step n they always fit.
+// step n they always fit. all: whatever since is, all steps up to step n, from the oldest serial with a known content
+// state, or from the serial at which the zone was made.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
