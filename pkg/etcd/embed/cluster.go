@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -107,14 +108,7 @@ func (c *Cluster) parseMembers() (types.URLsMap, error) {
 	return members, nil
 }
 
-func memberNames(members types.URLsMap) []string {
-	var out []string
-	for member := range members {
-		out = append(out, member)
-	}
-	slices.Sort(out)
-	return out
-}
+func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Keys(members)) }
 
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
@@ -129,14 +123,8 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	members, err := c.parseMembers()
-	if err != nil {
-		return err
-	}
-	listen, err := url.Parse(c.ListenPeer)
-	if err != nil {
-		return err
-	}
+	members, _ := c.parseMembers() // both are valid
+	listen, _ := url.Parse(c.ListenPeer)
 	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
 	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
 	to.PeerTLSInfo = c.tls()

@@ -39,8 +39,7 @@ type Dir struct {
 // OpenDir makes the directory (mode 0700) if it does not exist, locks it and checks its format. minFree is in octets,
 // 0 means DefaultMinFreeBytes.
 //
-// Errors: *InUseError when another process has it, *NewerFormatError, *FullError, and the operating system's error
-// with the directory's name when it cannot be written.
+// Errors: *InUseError when another process has it, and others that name the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")
@@ -68,14 +67,7 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 func (d *Dir) Path() string { return d.path }
 
 // Close releases the lock. The lock file stays: removing it would let two processes lock two files of one name.
-func (d *Dir) Close() error {
-	if d.lock == nil {
-		return nil
-	}
-	lock := d.lock
-	d.lock = nil
-	return lock.Close()
-}
+func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
@@ -116,7 +108,8 @@ func (d *Dir) checkDir(minFree uint64) error {
 		return fmt.Errorf("data-dir %s: %w", d.path, err)
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); free < minFree {
-		return &FullError{Dir: d.path, FreeBytes: free, NeedBytes: minFree}
+		return fmt.Errorf("data-dir %s: the disk is full: %d MiB are free, %d MiB are needed; free some space and start again", d.path,
+			free>>20, minFree>>20)
 	}
 	return nil
 }
@@ -136,7 +129,8 @@ func (d *Dir) checkFormat() error {
 			"is this a directory of kubizone? name another one, or an empty one", d.path, name, strings.TrimSpace(string(text)))
 	}
 	if found > Format {
-		return &NewerFormatError{Dir: d.path, Found: found}
+		return fmt.Errorf("data-dir %s has format %d, this kubizone knows formats up to %d; run the newer kubizone that wrote it, "+
+			"or name another directory", d.path, found, Format)
 	}
 	return nil
 }
@@ -153,9 +147,10 @@ func (d *Dir) writeLine(name, line string) error {
 	return nil
 }
 
+// unwritable is the error for a write into the directory that failed.
 func unwritable(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &FullError{Dir: path, Err: err}
+		return fmt.Errorf("data-dir %s: the disk is full (%w); free some space and start again, what was answered is kept", path, err)
 	}
 	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
 }
@@ -173,32 +168,3 @@ func (e *InUseError) Error() string {
 	}
 	return fmt.Sprintf("data-dir %s is in use by %s; stop that one first, or name another directory", e.Dir, holder)
 }
-
-// NewerFormatError says that a newer kubizone wrote the directory.
-type NewerFormatError struct {
-	Dir   string
-	Found int
-}
-
-func (e *NewerFormatError) Error() string {
-	return fmt.Sprintf("data-dir %s has format %d, this kubizone knows formats up to %d; run the newer kubizone that wrote it, "+
-		"or name another directory", e.Dir, e.Found, Format)
-}
-
-// FullError says that the disk below the directory is full, or too full to begin. FreeBytes and NeedBytes are 0 when
-// a write already failed; Err is that failure.
-type FullError struct {
-	Dir                  string
-	FreeBytes, NeedBytes uint64
-	Err                  error
-}
-
-func (e *FullError) Error() string {
-	if e.NeedBytes > 0 {
-		return fmt.Sprintf("data-dir %s: the disk is full: %d MiB are free, %d MiB are needed; free some space and start again", e.Dir,
-			e.FreeBytes>>20, e.NeedBytes>>20)
-	}
-	return fmt.Sprintf("data-dir %s: the disk is full (%v); free some space and start again, what was answered is kept", e.Dir, e.Err)
-}
-
-func (e *FullError) Unwrap() error { return e.Err }

@@ -74,8 +74,8 @@ type Member struct {
 // Start starts etcd and returns when it takes writes: one of several members needs more than half of them for that. It
 // returns early with ctx's error.
 //
-// Errors: *FullError, *LostMemberError, and others that name the flag or the directory and the next step.
-func Start(ctx context.Context, cfg Config) (*Member, error) {
+// Errors: *LostMemberError, and others that name the flag or the directory and the next step.
+func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
 		return nil, err
@@ -92,6 +92,11 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			m.removeEphemeral()
+		}
+	}()
 	m.endpoint = "unix://" + socket
 	config := m.etcdConfig(cfg, dir)
 	if cfg.Cluster != nil {
@@ -101,7 +106,6 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 		err = cfg.Dir.SetMember(cfg.memberName())
 	}
 	if err != nil {
-		m.removeEphemeral()
 		return nil, err
 	}
 
@@ -119,12 +123,10 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 	select {
 	case r := <-result:
 		if r.err != nil {
-			m.removeEphemeral()
 			return nil, m.failure.explainFailure(r.err)
 		}
 		m.server = r.server
 	case <-m.failure.done:
-		m.removeEphemeral()
 		return nil, m.failure.err
 	}
 	select {
@@ -133,7 +135,6 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 		go m.relayFailure()
 		return m, nil
 	case <-m.failure.done:
-		m.removeEphemeral()
 		return nil, m.failure.err
 	case <-ctx.Done():
 		m.Stop()
@@ -283,26 +284,20 @@ func (m *Member) newLogger(cfg Config) *zap.Logger {
 	}
 	format := zap.NewProductionEncoderConfig()
 	format.TimeKey = ""
-	core := zapcore.NewCore(zapcore.NewConsoleEncoder(format), lines(func(line string) {
+	core := zapcore.NewCore(zapcore.NewConsoleEncoder(format), zapcore.AddSync(lines(func(line string) {
 		if cfg.Log != nil && !m.stopping.Load() && (cfg.Verbose || !strings.Contains(line, noEntryYet)) {
 			cfg.Log(line)
 		}
-	}), level)
+	})), level)
 	return zap.New(core, zap.WithFatalHook(m.failure), zap.WithPanicHook(m.failure))
 }
 
 type lines func(string)
 
 func (l lines) Write(p []byte) (int, error) {
-	end := len(p)
-	for end > 0 && p[end-1] == '\n' {
-		end--
-	}
-	l(string(p[:end]))
+	l(strings.TrimRight(string(p), "\n"))
 	return len(p), nil
 }
-
-func (lines) Sync() error { return nil }
 
 // failure keeps the first thing that etcd could not survive.
 type failure struct {
@@ -339,12 +334,9 @@ func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 
 func (f *failure) explainFailure(err error) error {
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return &FullError{Dir: f.dir, Err: err}
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		return unwritable(f.dir, err)
-	}
-	if !f.ready.Load() {
+	case !f.ready.Load():
 		return fmt.Errorf("data-dir %s: etcd does not start: %w; where a file is damaged starting again does not help: "+
 			"keep a copy of the directory, put back one from before, or name another directory", f.dir, err)
 	}

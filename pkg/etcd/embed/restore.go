@@ -4,7 +4,6 @@
 package embed
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,10 +34,8 @@ type Snapshot struct {
 // Restore puts a snapshot into a directory that has no data. It is there whole or not at all.
 func (d *Dir) Restore(from Snapshot) error {
 	target := filepath.Join(d.path, etcdDir)
-	if _, err := os.Stat(target); err == nil {
+	if d.HasData() {
 		return fmt.Errorf("data-dir %s has data; restore into another one, or move %s away first", d.path, target)
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return unwritable(d.path, err)
 	}
 	partial := target + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
@@ -79,18 +76,13 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves the data of another directory of the same file system into this one, which has none. Both are stopped.
+// Adopt moves the data of a sole member from another directory of the same file system into this one, which has none.
+// Both are stopped.
 func (d *Dir) Adopt(other *Dir) error {
-	member, err := os.ReadFile(filepath.Join(other.path, memberFile))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(d.path, memberFile), member, 0o600)
-	} else if errors.Is(err, os.ErrNotExist) {
-		err = nil
+	if err := d.SetMember(""); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(filepath.Join(other.path, etcdDir), filepath.Join(d.path, etcdDir))
-	}
-	if err != nil {
+	if err := os.Rename(filepath.Join(other.path, etcdDir), filepath.Join(d.path, etcdDir)); err != nil {
 		return unwritable(d.path, err)
 	}
 	return nil
