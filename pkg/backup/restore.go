@@ -153,3 +153,16 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	}
 	return &report, nil
 }
+
+// Check recomputes what the ledger keeps, from the objects stored there. It writes nothing and may run beside a server.
+func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
+	client, codecOf, err := source.Open(ctx)
+	if err != nil {
+		return fsck.Report{}, err
+	}
+	defer client.Close()
+	return fsck.Run(ctx, fsck.Config{
+		Client: client.Client, Prefix: apiserver.Prefix, Zones: codecOf("zones"), Records: codecOf("records"),
+		Delegations: codecOf("delegations"), Further: codecOf,
+	})
+}
