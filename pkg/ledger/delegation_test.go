@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
@@ -279,7 +280,7 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 		d := store.Delegation("infra", fmt.Sprint("empty-", empty), "example", []string{"c"})
 		_, refused = s.CreateDelegation(d)
 	}
-	c := store.Must(st.Client.Client.Get(t.Context(), keys.Rules(string(s.Zone("infra", "example").UID))+"c")).Kvs[0].Value
+	c := store.Must(st.Client.Client.Get(t.Context(), keys.Key(law.RulesKey(string(s.Zone("infra", "example").UID), "c")))).Kvs[0].Value
 	if !apierrors.IsInvalid(refused) || len(c) > 64<<10 {
 		t.Errorf("%d Delegations that allow nothing take %d octets: %v", empty, len(c), refused)
 	}

@@ -35,9 +35,6 @@ func (k Keys) Delegation(namespace, object string) string {
 	return k.Object("delegations", namespace, object)
 }
 
-// Rules is the prefix of what Delegations give in a zone (law.NamespaceRules).
-func (k Keys) Rules(zone string) string { return k.Room("rules") + zone + "/" }
-
 // Zone is the key of a Zone object.
 func (k Keys) Zone(namespace, object string) string { return k.Object("zones", namespace, object) }
 

@@ -66,12 +66,9 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
 			continue
 		}
-		var names []string
-		if s.Work.Purge != "" {
-			var err error
-			if names, err = box.delegationsOf(ctx, s.Work.Purge, ""); err != nil {
-				return err
-			}
+		names, err := box.delegationsOf(ctx, s.Work.Purge, "") // none where no zone goes
+		if err != nil {
+			return err
 		}
 		waiting := box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
 		if _, err := etcd.Scan(ctx, box.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -102,27 +99,25 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 }
 
 // delegationsOf returns the names of the Delegations that give a namespace its rules in the zone with that uid; "":
-// those of all namespaces, of which one may come more than once.
+// those of all namespaces.
 func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
-	add := func(v any) {
-		if rules, _ := v.(*law.NamespaceRules); rules != nil {
+	key := law.RulesKey(zone, namespace)
+	prefix := box.mem.Layout.Key(key)
+	var opts []clientv3.OpOption
+	if namespace != "" {
+		opts = append(opts, clientv3.WithRange(prefix+"\x00")) // that key alone
+	}
+	_, err = etcd.Scan(ctx, box.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+		v, err := layout.DecodeFact(key, kv.Value)
+		if rules, _ := v.(*law.NamespaceRules); err == nil {
 			for _, r := range rules.List {
 				names = append(names, r.Name)
 			}
 		}
-	}
-	key := law.RulesKey(zone, namespace)
-	if namespace != "" {
-		v, err := box.readFact(ctx, key)
-		add(v)
-		return names, err
-	}
-	_, err = etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Rules(zone), "", 0, func(kv *mvccpb.KeyValue) error {
-		v, err := layout.DecodeFact(key, kv.Value)
-		add(v)
 		return err
-	})
-	return names, err
+	}, opts...)
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // reconsiderDelegation decides a Delegation anew, in a transaction of its own. covered says that what its rules may

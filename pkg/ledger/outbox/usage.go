@@ -6,15 +6,11 @@ package outbox
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // The status of a Delegation has the number of Records that its namespaces have in its zone (S4.3). A write of a
@@ -28,14 +24,11 @@ const (
 	usageAtOnce = 500
 )
 
-// hasDelegations reports whether Delegations are in force in the zone.
-func hasDelegations(h *law.Holding) bool { return h.Delegations > 0 }
-
 // sweepUsage writes into Delegations how many Records their namespaces have, where that has changed. The first sweep
 // counts all zones: no server may have noted what was written before this one started.
 func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
-	for _, h := range box.mem.Holdings(hasDelegations) {
+	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {
 		if delegated[h.UID] = h; last == nil {
 			box.com.Usage.Add(law.CountKey(h.UID, ""))
 		}
@@ -46,8 +39,7 @@ func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			continue
 		}
 		names, err := box.delegationsOf(ctx, k.Zone, k.Namespace)
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
+		for _, name := range names {
 			err = cmp.Or(box.countUsage(ctx, k.Zone, h.Namespace, name), err)
 		}
 		if err != nil {
@@ -65,23 +57,15 @@ func (box *Outbox) countUsage(ctx context.Context, uid, namespace, name string) 
 		if err != nil || o == nil || o.Status.ZoneRef == nil || string(o.Status.ZoneRef.UID) != uid {
 			return err
 		}
-		var ops []clientv3.Op
-		for _, ns := range o.Spec.Namespaces {
-			ops = append(ops, clientv3.OpGet(box.mem.Layout.Key(law.CountKey(uid, ns))))
-		}
-		counts, err := box.mem.Client.Txn(ctx).Then(ops...).Commit()
-		if err != nil {
-			return err
-		}
 		records := int64(0)
-		for _, x := range counts.Responses {
-			var c law.Count
-			if kv := etcd.One(x); kv == nil {
-				continue
-			} else if err := layout.Decode(kv.Value, &c); err != nil {
-				return layout.Unreadable(string(kv.Key), err)
+		for _, ns := range o.Spec.Namespaces {
+			v, err := box.readFact(ctx, law.CountKey(uid, ns))
+			if err != nil {
+				return err
 			}
-			records += c.Records
+			if c, _ := v.(*law.Count); c != nil {
+				records += c.Records
+			}
 		}
 		if o.Status.Records == records {
 			return nil
