@@ -3,7 +3,7 @@
 
 // Package outbox carries out what writes owe to other objects (I4): cascades (cascade.go, window.go, steps.go,
 // zones.go, delegations.go), cuts that a parent has to count (cuts.go), ends of withdrawn zones (withdrawal.go), and
-// sweeps of what no decision looks at any more (forget.go, serials.go).
+// sweeps of what no decision looks at any more (forget.go).
 //
 // Promises. (1) Each step is a write as a client's is: decided by the law, proved by the same compares (package
 // commit). So it is worth nothing the second time, and two servers may carry out one item. (2) An item is consumed in

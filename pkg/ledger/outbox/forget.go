@@ -4,8 +4,11 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,71 +19,101 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// SweepCondensed removes what is condensed of zones that have settled since, or are gone, and parts that no key names.
-// A step that is condensed meanwhile has another revision.
+const (
+	// SerialsEvery is the time between two sweeps of the last serials of names without a zone.
+	SerialsEvery = time.Hour
+	// KeepsFor is the time after which a server writes down that it kept a last serial: a server that runs for a day
+	// counts most of it, and a serial that is kept for sixty days is written 240 times.
+	KeepsFor = 6 * time.Hour
+	// MaxLeftBy bounds the names that are remembered of one namespace's zones. A name costs the namespace two writes
+	// and the store some 300 octets, which is 3 MiB for each namespace. Beyond that, the names with the least time
+	// left go first.
+	MaxLeftBy = 10000
+	// sweptAtOnce are written in one transaction.
+	sweptAtOnce = 100
+)
+
+// forgettable is a last serial of a namespace's.
+type forgettable struct {
+	key  string
+	mod  int64
+	left int64
+}
+
+// sweepSerials removes serials that no secondary can remember (S6.8). It counts the time that servers ran, which no
+// clock moves: with clocks, one that is ahead by a year for a minute would remove all of them, and a zone that is
+// made again later would begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts
+// that from the time left, and the others begin anew at its revision. Together they never count more than passed, and
+// less where servers end sooner.
+func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
+	by := map[string][]forgettable{}
+	var cmps []clientv3.Cmp
+	var ops []clientv3.Op
+	write := func(key string, mod int64, op clientv3.Op) {
+		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
+	}
+	seen := box.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+		var last law.LastSerial
+		if layout.Decode(kv.Value, &last) != nil {
+			return // fsck says so
+		}
+		key := string(kv.Key)
+		switch next, due := Keep(last, known); {
+		case due && next == nil:
+			write(key, kv.ModRevision, clientv3.OpDelete(key))
+		case due:
+			write(key, kv.ModRevision, etcd.OpPut(key, layout.Encode(next)))
+		case last.By != "":
+			by[last.By] = append(by[last.By], forgettable{key, kv.ModRevision, last.Left})
+		}
+	})
+	for _, left := range by {
+		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
+		for _, f := range left[:max(0, len(left)-box.maxLeftBy)] {
+			write(f.key, f.mod, clientv3.OpDelete(f.key))
+		}
+	}
+	for n := 0; n < len(ops); n += sweptAtOnce { // where one has changed meanwhile they have their turn in an hour
+		end := min(len(ops), n+sweptAtOnce)
+		_, _ = box.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
+	}
+	return seen
+}
+
+// Keep subtracts the time that a server has kept a last serial; nil: the serial may go. due says that the result is
+// to be written.
+func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
+	passed := int64(d.Seconds())
+	if passed >= last.Left {
+		return nil, true
+	}
+	last.Left -= passed
+	return &last, d >= KeepsFor
+}
+
+// SweepCondensed removes what is condensed of zones that have settled since, with parts that no key names. That of a
+// zone which is gone its work purges. Where more is condensed of a zone meanwhile, it has its turn in an hour.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
-	found := map[string][]*mvccpb.KeyValue{} // by uid, the key that names the parts first
+	newest := map[string]int64{} // the last revision of the keys, by uid
 	room := box.mem.Layout.Room("condensed")
 	_, err := etcd.Scan(ctx, box.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
-		found[uid] = append(found[uid], kv)
+		newest[uid] = max(newest[uid], kv.ModRevision)
 		return nil
 	}, clientv3.WithKeysOnly())
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	standing, purged, err := box.zonesInStore(ctx)
 	if err != nil {
 		return err
 	}
-	for uid, keys := range found {
-		if purged[uid] {
-			continue
+	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
+		z, _, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
+		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.Unsettled(z) {
+			continue // it has just gone or ended, or is needed
 		}
-		if ref, stands := standing[uid]; stands {
-			z, _, err := box.mem.ReadZone(ctx, ref.Namespace, ref.Name)
-			if err != nil || z == nil || string(z.UID) != uid || journal.Unsettled(z) {
-				continue // it has just gone, or is needed
-			}
-		}
-		names := box.mem.Layout.Condensed(uid)
-		for _, kv := range keys {
-			cmps := []clientv3.Cmp{etcd.RevisionIs(string(kv.Key), kv.ModRevision)}
-			if string(kv.Key) != names {
-				cmps = append(cmps, etcd.Absent(names))
-			}
-			done, err := box.mem.Client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(string(kv.Key))).Commit()
-			if err != nil {
-				return err
-			}
-			if !done.Succeeded {
-				break
-			}
+		key := box.mem.Layout.Condensed(h.UID)
+		if _, err := box.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).
+			Then(clientv3.OpDelete(key, clientv3.WithPrefix())).Commit(); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// zonesInStore returns the zones that stand, by uid, and those whose keys a work is to purge. It reads the store,
-// since the index may lack the newest.
-func (box *Outbox) zonesInStore(ctx context.Context) (standing map[string]law.Ref, purged map[string]bool, err error) {
-	standing, purged = map[string]law.Ref{}, map[string]bool{}
-	var rev int64
-	err = etcd.Each(ctx, box.mem.Client, box.mem.Layout.Room("names"), &rev, func(key string, data []byte, _ int64) error {
-		_, h, err := box.mem.Layout.DecodeName(key, data)
-		if err == nil {
-			standing[h.UID] = h.Ref
-		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	err = etcd.Each(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), &rev, func(_ string, data []byte, _ int64) error {
-		var w law.Work
-		err := layout.Decode(data, &w)
-		purged[w.Purge] = true
-		return err
-	})
-	return standing, purged, err
 }
