@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -211,13 +212,30 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	return l.jr.Condense(ctx, z, math.MaxInt64, n)
 }
 
-func (l *Ledger) SweepCondensed(ctx context.Context) error    { return l.box.SweepCondensed(ctx) }
-func (l *Ledger) SetLanes(n int, slice time.Duration)         { l.box.SetLanes(n, slice) }
-func (l *Ledger) CarryOut(ctx context.Context)                { l.box.CarryOut(ctx) }
-func (l *Ledger) Tried() int64                                { return l.mem.Stats.Tried.Load() }
-func (l *Ledger) TryWaiting(ctx context.Context) (int, error) { return l.box.TryWaiting(ctx) }
-func (l *Ledger) DrawWaiting(ctx context.Context) (map[string][]string, error) {
-	return l.box.DrawWaiting(ctx)
+func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }
+func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
+func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
+
+// CarryOut carries out all that is in the outbox, and then what waits and would come in (S2.7).
+func (l *Ledger) CarryOut(ctx context.Context) {
+	for owed := 1; owed > 0; owed, _ = l.TryWaiting(ctx) {
+		l.box.CarryOut(ctx)
+	}
+}
+
+// TryWaiting makes a round, and returns how many cascades it owes. Nothing else writes to the outbox meanwhile.
+func (l *Ledger) TryWaiting(ctx context.Context) (owed int, err error) {
+	count := func() int {
+		r, failed := l.mem.Client.Get(ctx, l.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if failed != nil {
+			err = failed
+			return 0
+		}
+		return int(r.Count)
+	}
+	before := count()
+	err = cmp.Or(l.box.TryWaiting(ctx), err)
+	return count() - before, err
 }
 
 // WriteTwice writes a Record that is in no zone twice in one transaction, and says how often it was written, and told

@@ -6,6 +6,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,25 +125,64 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	s := st.Server(setTryEvery(time.Hour))
+	line := &recordReads{}
+	s := st.Server(setTryEvery(time.Hour), func(c *ledger.Config) {
+		line.KV = c.Client.KV
+		client := clientv3.NewCtxClient(c.Client.Ctx())
+		client.KV, client.Lease, client.Watcher = line, c.Client.Lease, c.Client.Watcher
+		c.Client = client
+	})
 	ctx := context.WithoutCancel(t.Context())
 	for i := range 300 {
 		store.Must(s.CreateRecord(ctx, store.Record("flood", fmt.Sprint("r", i), fmt.Sprintf("a%d.example.org.", i), "A", "192.0.2.1")))
 	}
 	store.Must(s.CreateRecord(ctx, store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
-	drawn := map[string]int{}
+	drawn := map[string]bool{}
 	for range 20 {
-		of := must.Get(s.Ledger.DrawWaiting(ctx))(t)
-		if len(of["team"]) != 1 || len(of["flood"]) != 100 {
-			t.Fatalf("drawn: %v", of)
+		line.keys = nil
+		must.Get(s.Ledger.TryWaiting(ctx))(t)
+		team := 0
+		for _, key := range line.keys {
+			if strings.Contains(key, "/team/") {
+				team++
+			} else {
+				drawn[key] = true
+			}
 		}
-		for _, object := range of["flood"] {
-			drawn[object]++
+		if team != 1 || len(line.keys) != 101 {
+			t.Fatalf("tried: %v", line.keys)
 		}
 	}
 	if len(drawn) < 290 { // each is left out of 20 draws with a probability of (2/3)^20
 		t.Errorf("in 20 rounds %d of 300 were tried", len(drawn))
 	}
+}
+
+// recordReads are the keys of Records that a round has read.
+type recordReads struct {
+	clientv3.KV
+	keys []string
+}
+
+func (l *recordReads) Txn(ctx context.Context) clientv3.Txn { return &recordsTxn{l.KV.Txn(ctx), l} }
+
+type recordsTxn struct {
+	clientv3.Txn
+	line *recordReads
+}
+
+func (x *recordsTxn) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	x.Txn = x.Txn.If(cmps...)
+	return x
+}
+
+func (x *recordsTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	for _, op := range ops {
+		if op.IsGet() && strings.Contains(string(op.KeyBytes()), "/records/") {
+			x.line.keys = append(x.line.keys, string(op.KeyBytes()))
+		}
+	}
+	return x.Txn.Then(ops...)
 }
 
 // replaceLater has a CNAME wait at a name until the other data there goes (S2.14).

@@ -139,12 +139,13 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
 	rest, w := box.nextEnd(s)
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
+	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // the next round tries that which the trial left out
 	if last {
 		rest = s.remainder()
 	}
 	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		op := clientv3.OpDelete(w.Key)
-		if !last || len(s.damaged) > 0 {
+		if !last || leaves {
 			op = etcd.OpPut(w.Key, layout.Encode(rest))
 		}
 		return &op, nil, nil
@@ -156,7 +157,7 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 		return false, err
 	case !out.OK:
 		return false, s.Refresh(ctx, box.mem)
-	case last && len(s.damaged) > 0:
+	case last && leaves:
 		return false, fmt.Errorf("%d records are left out: %w", len(s.damaged), facts.ErrDamaged)
 	}
 	s.Work, s.Mod = rest, out.Rev

@@ -42,13 +42,15 @@ const (
 	maxBelow  = 2_000
 	// idleShare is how many times as long as it works a round rests, so that clients have the server.
 	idleShare = 3
+	// countRest is the time between two looks whether anything waits.
+	countRest = 500 * time.Millisecond
 )
 
 // followRounds tries what waits, each tryEvery, until ctx ends.
 func (box *Outbox) followRounds(ctx context.Context) {
 	for next := ""; etcd.Pause(ctx, box.tryEvery); {
 		var err error
-		_, next, err = box.tryRange(ctx, box.mem.Layout.Room("orphans"), next, maxListed, idleShare)
+		next, err = box.tryRange(ctx, box.mem.Layout.Room("orphans"), next, maxListed, idleShare)
 		box.logUntried(ctx, err)
 	}
 }
@@ -66,16 +68,13 @@ func (box *Outbox) followFreed(ctx context.Context) {
 			}
 			waited = time.Now()
 		}
-		_, _, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
+		_, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
 		if !at.Apex && err == nil {
-			_, _, err = box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
+			_, err = box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
 		}
 		box.logUntried(ctx, err)
 	}
 }
-
-// countRest is the time between two looks whether anything waits.
-const countRest = 500 * time.Millisecond
 
 func (box *Outbox) logUntried(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
@@ -83,33 +82,27 @@ func (box *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries what waits under a prefix, from a key on, and owes a cascade for what would come in: owed of them.
-// next is the key to go on with, "" at the end of the prefix. rest is how many times as long it rests as it works.
-func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (owed int, next string, err error) {
+// tryRange tries what waits under a prefix, from a key on, and owes a cascade for what would come in. next is the key
+// to go on with, "" at the end of the prefix. rest is how many times as long it rests as it works.
+func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
-		return 0, next, err
+		return next, err
 	}
 	for _, c := range chosen {
 		began := time.Now()
 		w, err := box.tryCandidate(ctx, c)
+		if err == nil && w != nil {
+			err = box.oweTrial(ctx, w, c.Namespace)
+		}
 		if err != nil {
 			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.Namespace, "name", c.Name, "why", err.Error())
 		}
-		if w != nil {
-			is, err := box.oweTrial(ctx, w, c.Namespace)
-			if err != nil {
-				return owed, next, err
-			}
-			if is {
-				owed++
-			}
-		}
 		if !etcd.Pause(ctx, time.Duration(rest)*time.Since(began)) {
-			return owed, next, ctx.Err()
+			return next, ctx.Err()
 		}
 	}
-	return owed, next, nil
+	return next, nil
 }
 
 // hasRulesDue reports whether the cascade of a Delegation of the zone that a work takes a namespace's names into has
@@ -130,33 +123,17 @@ func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace strin
 	}), nil
 }
 
-// oweTrial owes a cascade for what a namespace has waiting, where none with its id stands. One that stands for Records
-// alone that cannot be read (work.go) gets the scans. It reports whether it is owed by this call.
-func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) (owed bool, err error) {
+// oweTrial owes a cascade for what a namespace has waiting, where none with its id stands.
+func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) error {
 	if due, err := box.hasRulesDue(ctx, w, namespace); err != nil || due {
-		return false, err
+		return err
 	}
 	key := box.mem.Layout.Outbox(w.ID)
-	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).
-		Else(clientv3.OpGet(key)).Commit()
-	if err != nil {
-		return false, err
+	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
+	if err == nil && r.Succeeded {
+		box.com.Own(w.ID)
 	}
-	if !r.Succeeded {
-		var standing law.Work
-		kv := etcd.One(r.Responses[0])
-		if kv == nil || layout.Decode(kv.Value, &standing) != nil || len(standing.Scans) > 0 {
-			return false, nil // it is owed already
-		}
-		next := *w
-		next.Damaged, next.Times = standing.Damaged, standing.Times+1
-		r, err = box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, kv.ModRevision)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
-		if err != nil || !r.Succeeded {
-			return false, err
-		}
-	}
-	box.com.Own(w.ID)
-	return true, nil
+	return err
 }
 
 // drawWaiting reads the waiting keys under a prefix from a key on, about so many as most, and draws at most maxTried of

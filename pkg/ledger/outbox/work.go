@@ -133,8 +133,9 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 }
 
 // A record that cannot be read does not stop a cascade. The cascade leaves it out and notes it in its item, and takes
-// its marks from the zones as if the record had been decided. The item stays with what was left out alone. A server
-// that can read the record again, or finds it gone, ends the item.
+// its marks from the zones as if the record had been decided. The item stays with what was left out alone, but
+// that of a round: the next one tries what waits. A server that can read the record again, or finds it gone, ends the
+// item.
 
 // MaxDamaged bounds the records that an item notes. With more of them the store is damaged, or the encryption
 // configuration is wrong, and the cascade waits for a repair.
