@@ -87,7 +87,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 // cutWrite is the write of a pending cut, as it was counted for parent. Error: commit.ErrThrough, where the parent has
 // another name meanwhile.
 func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
-	d, moved := ask.Owed, false
+	d := ask.Owed
 	w := &commit.Write{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name,
 		Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
 	w.Ask = func(seen *law.Seen) law.Outcome {
@@ -96,15 +96,13 @@ func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write 
 		if !ok {
 			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 		}
-		ask.Parent, _ = p.(*law.Zone)
-		stands := parentStands(ask.Parent, d) // else its keys go with it
-		if moved = stands && (parent == nil || parent.FQDN() != ask.Parent.FQDN()); moved || !stands {
-			return law.Outcome{Plan: &law.Plan{}}
+		if ask.Parent, _ = p.(*law.Zone); !parentStands(ask.Parent, d) {
+			return law.Outcome{Plan: &law.Plan{}} // its keys go with it
 		}
 		return records.DecideCut(seen, ask)
 	}
 	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if moved {
+		if parentStands(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
 			return nil, nil, commit.ErrThrough
 		}
 		op := clientv3.OpDelete(w.Key)
@@ -121,22 +119,20 @@ func parentStands(parent *law.Zone, d law.PendingCut) bool {
 // findGaining returns the item of the cascade that brings records of the parent of a pending cut to its child, nil for
 // none.
 func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
-	item := &commit.Item{}
-	if h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN)); h != nil && h.UID == d.Child.UID {
-		for _, w := range h.Works {
-			if w.Losing == d.Parent.UID {
-				item.Work.ID = w.ID
-			}
+	h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
+	if h == nil || h.UID != d.Child.UID {
+		return nil, nil
+	}
+	for _, w := range h.Works {
+		item := &commit.Item{Work: law.Work{ID: w.ID}}
+		if w.Losing != d.Parent.UID {
+			continue
+		}
+		if err := item.Refresh(ctx, box.mem); !errors.Is(err, commit.ErrThrough) {
+			return item, err
 		}
 	}
-	if item.Work.ID == "" {
-		return nil, nil
-	}
-	err := item.Refresh(ctx, box.mem)
-	if errors.Is(err, commit.ErrThrough) {
-		return nil, nil
-	}
-	return item, err
+	return nil, nil
 }
 
 // countCut looks up what the child of a pending cut has that its parent is to count. It returns that parent, nil

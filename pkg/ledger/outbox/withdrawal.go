@@ -54,7 +54,10 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		}
 		written++
 		if zones == nil {
-			zones = box.listPlaces()
+			zones = map[string]law.Place{} // by uid, as far as the memory of this server goes
+			for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
+				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+			}
 		}
 		place, ok := zones[k.Object]
 		if !ok {
@@ -64,15 +67,6 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
 		}
 	})
-}
-
-// listPlaces returns where zones stand, by uid, as far as the memory of this server goes.
-func (box *Outbox) listPlaces() map[string]law.Place {
-	places := map[string]law.Place{}
-	for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
-		places[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-	}
-	return places
 }
 
 // countWithdrawal notes how long servers ran since a withdrawal, and owes the release when its period is over.
