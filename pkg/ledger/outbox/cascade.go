@@ -58,7 +58,9 @@ func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 			}
 			for _, place := range s.Work.Zones {
 				box.mem.Fault("cascade-unlock")
-				if err := box.decideMark(ctx, &s.Item, place, s.Work.ID, zones.DecideUnlocked); err != nil {
+				if err := box.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+					return func(seen *law.Seen) law.Outcome { return zones.DecideUnlocked(seen, place, s.Work.ID) }, nil
+				}); err != nil {
 					return err
 				}
 			}
@@ -87,7 +89,7 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 			if found[0].letter == layout.WaitingZone {
 				box.mem.Fault("cascade-step")
 				box.mem.Stats.CascadeSteps.Add(1)
-				err = box.reconsiderZone(ctx, s, found[0])
+				err = box.decideZone(ctx, &s.Item, found[0].Ref, box.askPending)
 			} else {
 				n = min(len(found), box.stepsAtOnce(&s.Work))
 				err = box.decideRecords(ctx, s, found[:n])
@@ -108,20 +110,11 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// decideMark decides about the mark that a work has left at a zone.
-func (box *Outbox) decideMark(ctx context.Context, item *commit.Item, place law.Place, id string,
-	decide func(*law.Seen, law.Place, string) law.Outcome) error {
-	_, err := box.decideZone(ctx, item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-		return func(seen *law.Seen) law.Outcome { return decide(seen, place, id) }, nil
-	})
-	return err
-}
-
 // finishWork ends what the item of a work names, each part in a transaction: withdrawals, then the marks at the zones,
 // then the keys that it purges. The item goes with the last part (I4). It is not through where the item was extended.
 func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, err error) {
-	purges := s.Work.Purge != ""
 	for s.Work.Times == s.cursor.Times {
+		purges := s.Work.Purge != ""
 		if purges && len(s.Work.Zones) == 0 && len(s.Work.Releases) == 0 {
 			if err := box.purgeKeys(ctx, s); err != nil {
 				return false, err
@@ -137,7 +130,24 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 
 // endPart commits the next part of the end of a work. purges says that the last part is not to come yet.
 func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
-	rest, w := box.nextEnd(s)
+	rest := s.Work
+	w := &commit.Write{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID), Expected: s.Mod}
+	var at *law.Place
+	switch n := len(rest.Zones); {
+	case len(rest.Releases) > 0:
+		rest.Releases = rest.Releases[min(len(rest.Releases), records.MaxReleases):]
+		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideReleased(seen, &s.Work) }
+	case n > 0:
+		at, rest.Zones = &s.Work.Zones[n-1], slices.Clone(rest.Zones[:n-1])
+		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideThrough(seen, *at, s.Work.ID) }
+	case rest.Ended != nil:
+		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideEnded(seen, &s.Work, box.mem.Now().Unix()) }
+	default:
+		w.Ask = func(*law.Seen) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
+	}
+	if at = cmp.Or(at, s.Work.Ended); at != nil {
+		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, box.mem.Layout.Zone(at.Namespace, at.Name)
+	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
 	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // the next round tries that which the trial left out
 	if last {
@@ -162,29 +172,6 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 	}
 	s.Work, s.Mod = rest, out.Rev
 	return last, nil
-}
-
-// nextEnd is the write of the next part of the end of a work, and the work without it.
-func (box *Outbox) nextEnd(s *standing) (rest law.Work, w *commit.Write) {
-	rest = s.Work
-	w = &commit.Write{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID), Expected: s.Mod}
-	var at *law.Place
-	switch n := len(rest.Zones); {
-	case len(rest.Releases) > 0:
-		rest.Releases = rest.Releases[min(len(rest.Releases), records.MaxReleases):]
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideReleased(seen, &s.Work) }
-	case n > 0:
-		at, rest.Zones = &s.Work.Zones[n-1], slices.Clone(rest.Zones[:n-1])
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideThrough(seen, *at, s.Work.ID) }
-	case rest.Ended != nil:
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideEnded(seen, &s.Work, box.mem.Now().Unix()) }
-	default:
-		w.Ask = func(*law.Seen) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
-	}
-	if at = cmp.Or(at, s.Work.Ended); at != nil {
-		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, box.mem.Layout.Zone(at.Namespace, at.Name)
-	}
-	return rest, w
 }
 
 // purgeKeys deletes the internal keys of a removed zone, page by page, and rests between the pages. The work marks no
@@ -214,11 +201,10 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 				return err
 			}
 			box.mem.Fault("purge-page")
-			clients := int64(0) // it rests whether clients write or not
 			if !more {
-				clients = box.com.Clients.Load()
+				break
 			}
-			if _, err := box.betweenGoes(ctx, s, began, clients); err != nil {
+			if _, err := box.betweenGoes(ctx, s, began, 0); err != nil { // it rests whether clients write or not
 				return err
 			}
 		}

@@ -26,15 +26,13 @@ type lanes struct {
 	places  chan struct{} // those that are taken; a channel serves its senders in the order in which they came
 	waiting atomic.Int32  // lanes that have no place
 	slice   time.Duration
-
-	mu   sync.Mutex
-	busy map[string]bool
+	busy    sync.Map // by namespace
 	// missed says that a work was due while its lane was busy.
-	missed bool
+	missed atomic.Bool
 }
 
 func newLanes(most int, slice time.Duration) *lanes {
-	return &lanes{places: make(chan struct{}, most), slice: slice, busy: map[string]bool{}}
+	return &lanes{places: make(chan struct{}, most), slice: slice}
 }
 
 // place is what a lane has while it runs: since when, zero for none.
@@ -42,24 +40,17 @@ type place struct{ since time.Time }
 
 // takeLane takes a lane until leaveLane, and reports whether it was free.
 func (p *lanes) takeLane(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.busy[name] {
-		p.missed = true
-		return false
+	_, busy := p.busy.LoadOrStore(name, true)
+	if busy {
+		p.missed.Store(true)
 	}
-	p.busy[name] = true
-	return true
+	return !busy
 }
 
-// leaveLane frees a lane, and reports whether a work waits for it.
+// leaveLane frees a lane, and reports whether a work waits for one.
 func (p *lanes) leaveLane(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.busy, name)
-	missed := p.missed
-	p.missed = false
-	return missed
+	p.busy.Delete(name)
+	return p.missed.Swap(false)
 }
 
 // takePlace waits for a place behind the lanes that wait already.

@@ -6,6 +6,7 @@ package outbox
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -35,7 +36,7 @@ type Outbox struct {
 	announce                           Announce
 	listed                             sightings // items as the last sweep met them
 	lanes                              *lanes
-	failed                             retries
+	failed                             sync.Map // retry by id
 }
 
 // Announce is called for each Record and Zone that the rules allow no more since a cascade came to it, with the time at
@@ -46,9 +47,12 @@ type Announce func(o metav1.Object, endsAt int64, message string)
 // announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int) *Outbox {
+	if announce == nil {
+		announce = func(metav1.Object, int64, string) {}
+	}
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxLeftBy: maxLeftBy,
 		serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
-		lanes: newLanes(maxLanes, laneSlice), failed: retries{of: map[string]retry{}}}
+		lanes: newLanes(maxLanes, laneSlice)}
 }
 
 const (
@@ -85,20 +89,19 @@ func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// zoneAsk makes the question to the law about a Zone as it stands; nil: there is nothing to decide.
-type zoneAsk func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)
-
 // decideZone decides about a Zone that no client writes, again until that is committed or has become needless. item is
-// that of the cascade, nil for none. plan is nil where nothing was decided.
-func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref, ask zoneAsk) (plan *law.Plan, err error) {
+// that of the cascade, nil for none. ask makes the question about the Zone as it stands; nil: there is nothing to
+// decide.
+func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
+	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {
 		o, mod, err := box.mem.ReadZone(ctx, ref.Namespace, ref.Name)
 		if err != nil || o == nil || string(o.UID) != ref.UID {
-			return nil, err
+			return err
 		}
 		decide, err := ask(o)
 		if err != nil || decide == nil {
-			return nil, err
+			return err
 		}
 		w := box.com.WriteOf("zones", o, mod)
 		w.Was, w.Hint, w.Item, w.Ask = o, w.Key, item, decide
@@ -117,29 +120,14 @@ func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Re
 			return &op, placed, err
 		}
 		if out, err := box.com.Commit(ctx, w); err != nil {
-			return nil, err
+			return err
 		} else if out.OK {
-			box.announceZone(o, w.Plan)
+			c := w.Plan.Zone
+			if c != nil && !c.Zone.Pending && c.Delegated != nil && (c.Holding.Withdrawn != "") != (o.Status.EndsAt != nil) {
+				box.announce(o, c.EndsAt, c.Delegated.Message)
+			}
 			box.PayNow(ctx, w.Plan.PendingCuts)
-			return w.Plan, nil
+			return nil
 		}
 	}
-}
-
-// announceZone announces what a committed plan says of a Zone; o is the Zone before it.
-func (box *Outbox) announceZone(o *v1alpha1.Zone, plan *law.Plan) {
-	c := plan.Zone
-	if box.announce == nil || c == nil || c.Zone.Pending || c.Delegated == nil || (c.Holding.Withdrawn != "") == (o.Status.EndsAt != nil) {
-		return
-	}
-	box.announce(o, c.EndsAt, c.Delegated.Message)
-}
-
-// announceRecord is announceZone for a Record.
-func (box *Outbox) announceRecord(o *v1alpha1.Record, plan *law.Plan) {
-	p := plan.Record
-	if box.announce == nil || p == nil || p.Zone == nil || (p.EndsAt != 0) == (o.Status.EndsAt != nil) {
-		return
-	}
-	box.announce(o, p.EndsAt, p.Message)
 }

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -48,7 +49,11 @@ func (box *Outbox) Run(ctx context.Context) error {
 				return nil
 			}},
 	} {
-		duties.Go(func() { repeatDuty(ctx, duty.every, duty.do) })
+		duties.Go(func() {
+			for seen := duty.do(ctx, nil); etcd.Pause(ctx, duty.every); {
+				seen = duty.do(ctx, seen)
+			}
+		})
 	}
 	duties.Go(func() { box.followRounds(ctx) })
 	duties.Go(func() { box.followFreed(ctx) })
@@ -95,47 +100,48 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 // listDue returns the works that this server is to carry out, oldest first: its own, those of which another server
 // has said nothing for foreignAfter, and with all also those that no server carries out yet.
 func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
-	known := map[string]bool{}
 	box.listed = box.sweepRoom(ctx, "outbox", box.listed, func(kv *mvccpb.KeyValue, quiet time.Duration) {
 		s := &standing{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision}
 		if err := layout.Decode(kv.Value, &s.Work); err != nil {
 			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
 			return
 		}
-		known[s.Work.ID] = true
 		own := box.com.Owns(s.Work.ID)
-		failed, rests := box.failed.isResting(s.Work.ID)
+		last, failed := box.failed.Load(s.Work.ID)
+		rests := failed && time.Now().Before(last.(retry).until)
 		if s.again = failed || !own; !rests && (own || all && s.Work.Runner == "" || quiet >= foreignAfter) {
 			works = append(works, s)
 		}
 	})
-	box.failed.keepOnly(known)
+	box.failed.Range(func(id, _ any) bool {
+		if _, stands := box.listed[box.mem.Layout.Outbox(id.(string))]; !stands {
+			box.failed.Delete(id)
+		}
+		return true
+	})
 	slices.SortStableFunc(works, func(x, y *standing) int { return cmp.Compare(x.since, y.since) })
 	return works
 }
 
 // takeUp carries a work out if it is still due: it may have ended after the outbox was read.
 func (box *Outbox) takeUp(ctx context.Context, s *standing) {
-	if ctx.Err() != nil {
-		return
-	}
-	switch err := box.tryWork(ctx, s); {
+	s.beaten = time.Now()
+	err := func() (err error) {
+		defer box.com.Recover(ctx, nil, &err)
+		if err := s.Refresh(ctx, box.mem); err != nil {
+			return err
+		}
+		return box.carryOut(ctx, s)
+	}()
+	switch {
 	case err == nil, errors.Is(err, commit.ErrThrough), errors.Is(err, commit.ErrElsewhere):
 		box.com.Disown(s.Work.ID)
 	case errors.Is(err, journal.ErrDelivered):
-		box.failed.countFailure(s.Work.ID, longestWait)
+		box.countFailure(s.Work.ID, longestWait)
 	case ctx.Err() == nil:
 		klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason,
-			"in", box.failed.countFailure(s.Work.ID, longestRest))
+			"in", box.countFailure(s.Work.ID, longestRest))
 	}
-}
-
-func (box *Outbox) tryWork(ctx context.Context, s *standing) (err error) {
-	defer box.com.Recover(ctx, nil, &err)
-	if err := s.Refresh(ctx, box.mem); err != nil {
-		return err
-	}
-	return box.carryOut(ctx, s)
 }
 
 // sweepMarks has zones delivered that their cascades held back too long (S7.2). It takes away the marks of works whose
@@ -148,13 +154,18 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		var err error
 		for _, mark := range h.Works {
-			r, failed := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
-			if err = failed; err == nil && len(r.Kvs) == 0 {
-				err = box.decideMark(ctx, nil, place, mark.ID, decideLost)
-			}
+			failed := box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+				// Where a work with its id is owed anew after this, it marks the zone by a write of that, and this one fails.
+				r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
+				if err != nil || len(r.Kvs) > 0 {
+					return nil, err
+				}
+				return func(seen *law.Seen) law.Outcome { return zones.DecideThrough(seen, place, mark.ID) }, nil
+			})
+			err = cmp.Or(err, failed)
 		}
 		if err == nil && h.OverdueAt(now) {
-			_, err = box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+			err = box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 				return func(seen *law.Seen) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
 			})
 		}
@@ -165,15 +176,57 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	return nil
 }
 
-// decideLost takes away the mark of a work whose item is lost. Where there is an item by now, as of another work with
-// its id, the mark stays.
-func decideLost(seen *law.Seen, place law.Place, id string) law.Outcome {
-	item, ok := seen.Get(law.WorkKey(id))
-	if !ok {
-		return law.Outcome{Need: []law.Key{law.WorkKey(id)}}
+// A duty goes through a room of keys again and again and acts on those that are due. It remembers nothing else than
+// since when it knows each key as it stands. So a key that a server does not change may be due, by the clock of this
+// server alone: none of a client or of another server counts.
+
+// sightings are the keys of a room as a duty met them last.
+type sightings map[string]sighting
+
+// sighting is the revision of a key, and the time at which this server first met the key at it.
+type sighting struct {
+	mod int64
+	at  time.Time
+}
+
+// sweepRoom hands over what stands in a room, and for how long this server knows it so. It returns the sightings for
+// the next sweep, which are those of the last one where the room could not be read to its end.
+func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
+	now := sightings{}
+	if _, err := etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {
+		key := string(kv.Key)
+		seen, ok := last[key]
+		if !ok || seen.mod != kv.ModRevision {
+			seen = sighting{kv.ModRevision, time.Now()}
+		}
+		now[key] = seen
+		f(kv, time.Since(seen.at))
+		return ctx.Err()
+	}); err != nil {
+		return last
 	}
-	if work, _ := item.(*law.Work); work != nil {
-		return law.Outcome{Plan: &law.Plan{}}
-	}
-	return zones.DecideThrough(seen, place, id)
+	return now
+}
+
+const (
+	// A work that failed rests before it is tried again, each time twice as long. longestWait is the longest rest of
+	// one that has not failed, and waits for Delivery.
+	firstRest   = time.Second
+	longestRest = 5 * time.Minute
+	longestWait = 10 * time.Second
+)
+
+// retry is the rest of a work that failed at this server and has not gone through since.
+type retry struct {
+	rest  time.Duration
+	until time.Time
+}
+
+// countFailure counts one more failure of a work, and returns how long it rests.
+func (box *Outbox) countFailure(id string, longest time.Duration) time.Duration {
+	last, _ := box.failed.Load(id)
+	failed, _ := last.(retry)
+	rest := max(firstRest, min(2*failed.rest, longest))
+	box.failed.Store(id, retry{rest, time.Now().Add(rest)})
+	return rest
 }

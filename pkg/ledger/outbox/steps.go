@@ -4,6 +4,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,36 +58,33 @@ type step struct {
 	// w is its write, and o the record as it was read.
 	w *commit.Write
 	o *v1alpha1.Record
-	// zone is the key of the zone that the step probably changes, "" for none. stands says that the record is in that
-	// zone.
-	zone   string
+	// stands says that the record is in the zone that the step probably changes.
 	stands bool
 }
 
 // stepOf returns the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
 func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
-	if err != nil {
+	before, waits, unread := objects.Adopted(o)
+	if err = cmp.Or(err, unread); err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
 	}
 	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
-	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.markID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
+	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, Waits: waits, After: r, Cascade: true,
+		Stood: before != nil || objects.Moving(o), Now: box.mem.Now(), WorkID: etcd.NewID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
 		Yields: s.Work.Yields, ByRules: s.Work.RulesChanged(),
 		Uncounted: box.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
-	if ask.Before, ask.Waits, err = objects.Adopted(o); err != nil {
-		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
-	}
-	ask.Stood = ask.Before != nil || objects.Moving(o)
-	var payer string
-	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
-	}
-	if isTrial(&s.Work) {
-		payer = o.Namespace
+	if !s.Work.Unmarked {
+		ask.Work = s.Work.ID
 	}
 	w := box.com.WriteOf("records", o, mod)
-	w.Hint, w.Item, w.Payer = box.mem.GuessZone(r), &s.Item, payer
+	w.Hint, w.Item = box.mem.GuessZone(r), &s.Item
+	if isTrial(&s.Work) {
+		w.Payer = o.Namespace
+	}
+	if ask.Waits != nil && c.keptOut != "" {
+		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
+	}
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if isUnchanged(o, plan) {
@@ -107,22 +105,21 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 
 // isUnchanged reports whether the decision is what the object says already.
 func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
-	if plan.Zone != nil || len(plan.Writes) > 0 || plan.Record == nil {
+	p, is := plan.Record, &o.Status
+	have := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted)
+	switch {
+	case p == nil || plan.Zone != nil || len(plan.Writes) > 0 || have == nil || have.Reason != p.Reason:
 		return false
-	}
-	p := plan.Record
-	have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
-	if have == nil || o.Status.FQDN != p.FQDN.String() || o.Status.View != p.View || (p.Zone == nil) != (o.Status.ZoneRef == nil) {
+	case is.FQDN != p.FQDN.String() || is.View != p.View || (p.Zone == nil) != (is.ZoneRef == nil):
 		return false
-	}
-	if p.Zone == nil {
-		return have.Reason == p.Reason && have.Message == p.Message
+	case p.Zone == nil:
+		return have.Message == p.Message
 	}
 	var endsAt int64
-	if o.Status.EndsAt != nil {
-		endsAt = o.Status.EndsAt.Unix()
+	if is.EndsAt != nil {
+		endsAt = is.EndsAt.Unix()
 	}
-	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && have.Reason == p.Reason && endsAt == p.EndsAt
+	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
 // decideRecords decides candidates anew, in order, at most maxSteps. Those that stand in a zone stay or leave first.
@@ -158,9 +155,9 @@ func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidat
 func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
-		zone := steps[0].zone
+		zone := steps[0].w.Hint
 		var writes []*commit.Write
-		group := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.zone != zone })
+		group := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.w.Hint != zone })
 		for _, st := range group {
 			writes = append(writes, st.w)
 		}
@@ -207,10 +204,12 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 // noteStep tells what a committed step says, and pays what it owes. It reports whether the step releases the record for
 // another zone to take it in (I1).
 func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
-	plan := st.w.Plan
-	box.announceRecord(st.o, plan)
-	box.PayNow(ctx, plan.PendingCuts)
-	return plan.Record != nil && plan.Record.Reason == law.ReasonMoving
+	p := st.w.Plan.Record
+	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
+		box.announce(st.o, p.EndsAt, p.Message)
+	}
+	box.PayNow(ctx, st.w.Plan.PendingCuts)
+	return p != nil && p.Reason == law.ReasonMoving
 }
 
 // decideMended decides the records that the work left out and that can be read again.
@@ -223,7 +222,8 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 		s.damaged = slices.DeleteFunc(slices.Clone(s.damaged), func(r law.Ref) bool { return r == record })
 		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
 			var c candidate
-			if c, err = box.recordCandidate(ctx, o); err == nil {
+			_, waits, _ := objects.Adopted(o) // what cannot be read is left out again
+			if c, err = box.recordCandidate(ctx, o, waits); err == nil {
 				_, err = box.reconsiderRecord(ctx, s, c, false)
 			}
 		}
@@ -280,7 +280,6 @@ func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *m
 	if st.w, err = box.stepOf(s, c, st.o, kv.ModRevision); err != nil {
 		return nil, err
 	}
-	st.zone = st.w.Hint
 	if ref := st.o.Status.ZoneRef; ref != nil {
 		home := box.mem.Layout.Zone(ref.Namespace, ref.Name)
 		zone, err := box.mem.ZoneAt(ctx, home)
@@ -288,7 +287,7 @@ func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *m
 			return nil, err
 		}
 		if st.stands = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.stands {
-			st.zone = home
+			st.w.Hint = home
 		}
 	}
 	return st, nil

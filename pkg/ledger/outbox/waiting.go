@@ -180,7 +180,7 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 	if err != nil || waits == nil || box.isGaining(waits.View, waits.FQDN) { // the cascade that brings Records there decides first
 		return nil, err
 	}
-	if c, err = box.recordCandidate(ctx, o); err != nil {
+	if c, err = box.recordCandidate(ctx, o, waits); err != nil {
 		return nil, err
 	}
 	w, err := box.stepOf(&standing{}, c, o, mod)
@@ -232,8 +232,12 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	if err != nil || o == nil {
 		return nil, err
 	}
-	decide, ask, err := box.askPending(o)
+	decide, err := box.askPending(o)
 	if err != nil || decide == nil {
+		return nil, err
+	}
+	spec, err := objects.ZoneSpec(o)
+	if err != nil {
 		return nil, err
 	}
 	w := box.com.WriteOf("zones", o, mod)
@@ -244,7 +248,7 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	}
 	z := out.Plan.Zone.Zone
 	scan := law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN(), Exact: true}
-	if target := ask.After.ZoneRef; target != nil {
+	if target := spec.ZoneRef; target != nil {
 		scan = law.Scan{Kind: law.ScanPending, Target: target}
 	}
 	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.Namespace,

@@ -211,20 +211,14 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 		}
 		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
-			if err := box.mem.Zones.Decode(ctx, key, data, mod, o); err != nil {
-				return fmt.Errorf("%s cannot be read: %w", key, err)
-			}
-			if o.Status.FQDN != "" {
-				return nil
+			if err := box.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
+				return err
 			}
 			spec, err := objects.ZoneSpec(o)
-			if err != nil {
-				return fmt.Errorf("%s cannot be read: %w", key, err)
-			}
-			if spec.Waiting().For(&scan) {
+			if err == nil && spec.Waiting().For(&scan) {
 				found(candidate{Ref: spec.Ref, letter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
 			}
-			return nil
+			return err // with its key
 		}); err != nil {
 			return err
 		}
@@ -246,19 +240,18 @@ func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string
 	if in != nil && in.Zone.UID != scan.Zone || in == nil && !waits.For(scan) {
 		return c, false, nil
 	}
-	c, err = box.recordCandidate(ctx, o)
+	c, err = box.recordCandidate(ctx, o, waits)
 	c.stands = in != nil
 	return c, err == nil, err
 }
 
 // recordCandidate is a record to decide anew that was found by its object. Where it waits, its key says which
 // namespace kept it out (S2.14).
-func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record) (candidate, error) {
+func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}
-	_, waits, err := objects.Adopted(o)
-	if err != nil || waits == nil || waits.FQDN.IsZero() {
-		return c, nil // what cannot be read is left out later
+	if waits == nil || waits.FQDN.IsZero() {
+		return c, nil
 	}
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
 	if err != nil || len(r.Kvs) == 0 {

@@ -36,15 +36,6 @@ type standing struct {
 	beaten time.Time
 }
 
-// markID is the id of the mark that the steps of a work leave at the zones that they change; "" where the zones stay
-// settled (law.Work.Unmarked).
-func (s *standing) markID() string {
-	if s.Work.Unmarked {
-		return ""
-	}
-	return s.Work.ID
-}
-
 // beginWork takes over how far the work has come, as its item says. An item that was extended since begins anew.
 func (s *standing) beginWork() {
 	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damaged == nil {
@@ -83,9 +74,6 @@ const (
 // start or when one stood still: the first to say so goes on, and the other looks on. Only time rests on it, since each
 // step is guarded.
 func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
-	if s.beaten.IsZero() {
-		s.beaten = time.Now()
-	}
 	if time.Since(s.beaten) < beatEvery {
 		return nil
 	}

@@ -19,13 +19,13 @@ import (
 
 // askPending makes the question whether a pending zone may stand, as a new child (S3.2); nil: it is not to be decided.
 // No zone takes in what terminates (S2.6).
-func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, *zones.ZoneAsk, error) {
+func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(o.Namespace) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	ask, err := objects.ZoneAsk(o, o)
 	ask.Cascade, ask.Now, ask.WorkID = true, box.mem.Now(), etcd.NewID()
-	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, &ask, err
+	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
 // reparentZones decides anew which zone is the parent of each zone that the scans of a work go through: of those below
@@ -73,18 +73,15 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	if err != nil {
 		return nil, err
 	}
-	var above []*law.ZoneBelow
+	above := []*law.ZoneBelow{nil} // those that enclose the last one, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
 		if below.FQDN == scan.Name {
 			continue
 		}
-		for len(above) > 0 && !above[len(above)-1].FQDN.Encloses(below.FQDN) {
+		nearest := above[len(above)-1]
+		for ; nearest != nil && !nearest.FQDN.Encloses(below.FQDN); nearest = above[len(above)-1] {
 			above = above[:len(above)-1]
-		}
-		var nearest *law.ZoneBelow
-		if len(above) > 0 {
-			nearest = above[len(above)-1]
 		}
 		if above = append(above, below); scan.Concerns(below, nearest) {
 			found = append(found, &below.Holding)
@@ -95,7 +92,7 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 
 // reparentZone decides anew which zone is the parent of a zone, and what its holding says.
 func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) error {
-	_, err := box.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+	return box.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 		if o.Status.FQDN == "" {
 			return nil, nil
 		}
@@ -113,14 +110,4 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) e
 		}
 		return func(seen *law.Seen) law.Outcome { return zones.DecideParent(seen, ask) }, nil
 	})
-	return err
-}
-
-// reconsiderZone decides a pending zone anew.
-func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
-	_, err := box.decideZone(ctx, &s.Item, c.Ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-		decide, _, err := box.askPending(o)
-		return decide, err
-	})
-	return err
 }
