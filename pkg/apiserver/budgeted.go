@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/registry/preview"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // sized is an object that counts in a budget, in the form in which it is stored.
@@ -176,7 +176,8 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 func judgePreview[T interface {
 	comparable
 	sized
-}](judge budgetJudge, resource string, decide preview.Decide[T]) preview.Decide[T] {
+	metav1.ObjectMetaAccessor
+}](judge budgetJudge, resource string, decide kind.Decide[T]) kind.Decide[T] {
 	if judge.budgets == nil {
 		return decide
 	}

@@ -205,35 +205,32 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 
 // installGroups makes the storage of the groups and serves them.
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
-	judge := budgetJudge{s.budgets, s.ledger.Layout()}
-	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "records",
-		s.ledger.PreviewRecord)})
+	keys := s.ledger.Layout()
+	judge := budgetJudge{s.budgets, keys}
+	paths := map[string]rest.Storage{}
+	records, err := record.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "records", s.ledger.PreviewRecord))
 	if err != nil {
 		return err
 	}
-	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge,
-		"delegations", s.ledger.PreviewDelegation)})
+	if _, err := delegation.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "delegations",
+		s.ledger.PreviewDelegation)); err != nil {
+		return err
+	}
+	if _, err := delivery.Kind.AddStorage(paths, registry.Scheme, options, nil); err != nil {
+		return err
+	}
+	classes, err := dnsclass.NewKind(of.inlineSecrets).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
-	classes, err := dnsclass.NewStorage(dnsclass.Config{Scheme: registry.Scheme, RESTOptions: options,
-		AllowInlineSecrets: of.inlineSecrets})
-	if err != nil {
-		return err
-	}
-	s.classes = dnsclass.NewLister(classes.DNSClass, s.namespaces.labelsOf)
-	deliveries, err := delivery.NewStorage(delivery.Config{Scheme: registry.Scheme, RESTOptions: options})
-	if err != nil {
-		return err
-	}
+	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
 	// Watches of changes are no watches for the generic server, which would wait for them to end.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
 		return err
 	}
-	keys := s.ledger.Layout()
-	zones, err := zone.NewStorage(zone.Config{
+	if err := zone.AddStorage(paths, zone.Config{
 		Scheme:        registry.Scheme,
 		RESTOptions:   options,
 		Preview:       judgePreview(judge, "zones", s.ledger.PreviewZone),
@@ -249,55 +246,29 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 			members: func(uid string, owner name.Rel) string {
 				return strings.TrimSuffix(keys.Key(law.MemberKey(uid, owner, "", "")), "/")
 			},
-			records: records.Record,
+			records: records,
 		},
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
-		changes.GiveBack = quotaReturn{s.core, s.client.Client, s.ledger.Layout()}.returnQuota
+		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}
+	paths["changesets"] = changeset.NewREST(changes)
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
-	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
-		"zones":                 zones.Zone,
-		"zones/status":          zones.Status,
-		"zones/finalizers":      zones.Finalizers,
-		"zones/dnssec":          zones.DNSSEC,
-		"zones/establish":       zones.Establish,
-		"zones/entries":         zones.Entries,
-		"zones/changes":         zones.Changes,
-		"records":               records.Record,
-		"records/status":        records.Status,
-		"delegations":           delegations,
-		"changesets":            changeset.NewREST(changes),
-		"dnsclasses":            classes.DNSClass,
-		"dnsclasses/status":     classes.Status,
-		"dnsclasses/finalizers": classes.Finalizers,
-		"deliveries":            deliveries.Delivery,
-		"deliveries/status":     deliveries.Status,
-	}
-	fleet, err := s.fleetGroup(registry, options, of.fleet)
+	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
+	// Nothing that a zone contains depends on this group.
+	servers, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: of.fleet})
 	if err != nil {
 		return err
 	}
-	if err := s.generic.InstallAPIGroups(&group, fleet); err != nil {
+	serverGroup := genericapiserver.NewDefaultAPIGroupInfo(bind9.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
+	if err := s.generic.InstallAPIGroups(&group, &serverGroup); err != nil {
 		return fmt.Errorf("API groups %s and %s: %w", v1alpha1.GroupName, bind9.GroupName, err)
 	}
 	return nil
-}
-
-// fleetGroup makes the storage of the group of BIND 9 servers. Nothing that a zone contains depends on it.
-func (s *Server) fleetGroup(registry install.Registry, options generic.RESTOptionsGetter, rules validation.FleetRules) (
-	*genericapiserver.APIGroupInfo, error) {
-	paths, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: rules})
-	if err != nil {
-		return nil, err
-	}
-	group := genericapiserver.NewDefaultAPIGroupInfo(bind9.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
-	group.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = paths
-	return &group, nil
 }
 
 // Registry is what /metrics shows beside upstream's.

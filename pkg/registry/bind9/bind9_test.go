@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 func newCluster() *bind9.Bind9Cluster {
@@ -33,8 +33,8 @@ func newCluster() *bind9.Bind9Cluster {
 
 // Promise 1, S11.8: spec is the user's, status the controller's, and the generation counts changes of spec alone.
 func TestStrategy_prepare_S11_8(t *testing.T) {
-	cluster := &kinds[1]
-	spec, stat := strategy{kind: cluster}, statusStrategy{strategy{kind: cluster}}
+	spec := kind.Strategy[*bind9.Bind9Cluster]{Of: newClusters(validation.FleetRules{})}
+	stat := spec.Sub("status")
 	created := newCluster()
 	spec.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, bind9.Bind9ClusterStatus{}) || created.Generation != 1 {
@@ -43,7 +43,7 @@ func TestStrategy_prepare_S11_8(t *testing.T) {
 	before, after := newCluster(), newCluster()
 	after.Status, after.Generation, after.Labels = bind9.Bind9ClusterStatus{}, 9, nil
 	spec.PrepareForUpdate(t.Context(), after, before)
-	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil || specChanged(after, before) {
+	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil || kind.SpecChanged(after, before) {
 		t.Errorf("updated %+v", after)
 	}
 	after.Spec.Secondary.Replicas = 5
@@ -82,50 +82,71 @@ func (a *asked) Authorize(_ context.Context, of authorizer.Attributes) (authoriz
 	return authorizer.DecisionNoOpinion, "", a.broken
 }
 
+// reviewOf returns what reviews a creation, and an update to a generation.
+func reviewOf(object kind.Object, by *asked) (create func(context.Context) error, update func(context.Context, int64) error) {
+	switch object := object.(type) {
+	case *bind9.ClusterBind9Provider:
+		return checksOf(newProviders(validation.FleetRules{}), object, by)
+	case *bind9.Bind9Cluster:
+		return checksOf(newClusters(validation.FleetRules{}), object, by)
+	}
+	return checksOf(newInstances(validation.FleetRules{}), object.(*bind9.Bind9Instance), by)
+}
+
+func checksOf[T kind.Object](of *kind.Kind[T], object T, by *asked) (create func(context.Context) error,
+	update func(context.Context, int64) error) {
+	check := completeKind(of, Config{Authorizer: by}).Check
+	created := object.DeepCopyObject().(T)
+	created.SetGeneration(1)
+	create = func(ctx context.Context) error { return check(ctx, created, of.New()) }
+	return create, func(ctx context.Context, generation int64) error {
+		after := object.DeepCopyObject().(T)
+		after.SetGeneration(generation)
+		return check(ctx, after, object)
+	}
+}
+
 // S11.6: an author has the rights that the object uses, in the namespace of the object, or in all of them.
 func TestReview_asksTheAuthorsRights_S11_6(t *testing.T) {
 	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}
 	here := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "dns"}}
 	outside := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "two", Namespace: "dns"}, Spec: bind9.Bind9InstanceSpec{External: &bind9.ExternalServer{}}}
 	for _, test := range []struct {
-		kind    int
-		object  runtime.Object
+		object  kind.Object
 		allowed []string
 		missing string // empty: it passes
 	}{
-		{1, newCluster(), []string{"dns/deployments", "dns/services"}, ""},
-		{1, newCluster(), []string{"dns/deployments"}, "create services in namespace dns"},
-		{1, newCluster(), []string{"dns/services", "other/deployments", "dns/pods"}, "create deployments.apps in namespace dns"},
-		{1, newCluster(), nil, "create deployments.apps in namespace dns"},
-		{0, provider, []string{"/deployments", "/services"}, ""},
-		{0, provider, []string{"dns/deployments", "dns/services"}, "create deployments.apps in every namespace"},
-		{2, here, []string{"dns/deployments", "dns/services"}, ""},
-		{2, here, []string{"dns/bind9instances/external"}, "create deployments.apps in namespace dns"},
-		{2, outside, []string{"dns/bind9instances/external"}, ""},
-		{2, outside, []string{"dns/deployments", "dns/services", "dns/bind9instances"}, "create bind9instances.bind9.kubi.zone/external in namespace dns"},
+		{newCluster(), []string{"dns/deployments", "dns/services"}, ""},
+		{newCluster(), []string{"dns/deployments"}, "create services in namespace dns"},
+		{newCluster(), []string{"dns/services", "other/deployments", "dns/pods"}, "create deployments.apps in namespace dns"},
+		{newCluster(), nil, "create deployments.apps in namespace dns"},
+		{provider, []string{"/deployments", "/services"}, ""},
+		{provider, []string{"dns/deployments", "dns/services"}, "create deployments.apps in every namespace"},
+		{here, []string{"dns/deployments", "dns/services"}, ""},
+		{here, []string{"dns/bind9instances/external"}, "create deployments.apps in namespace dns"},
+		{outside, []string{"dns/bind9instances/external"}, ""},
+		{outside, []string{"dns/deployments", "dns/services", "dns/bind9instances"}, "create bind9instances.bind9.kubi.zone/external in namespace dns"},
 	} {
 		by := &asked{allowed: map[string]bool{}}
 		for _, what := range test.allowed {
 			by.allowed[what] = true
 		}
-		r := &REST{&genericregistry.Store{}, &kinds[test.kind], reviewer{by}}
 		ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "mallory"})
-		err := r.reviewCreation(nil)(ctx, test.object)
+		create, update := reviewOf(test.object, by)
+		err := create(ctx)
 		if test.missing == "" && err != nil || test.missing != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.missing)) {
 			t.Errorf("%T with %q: %v, want %q", test.object, test.allowed, err, test.missing)
 		}
 		// An update that leaves spec alone asks for nothing; one that changes it asks as a creation does.
 		by.seen = nil
-		if err := r.reviewUpdate(nil)(ctx, test.object, test.object.DeepCopyObject()); err != nil || len(by.seen) > 0 {
+		if err := update(ctx, test.object.GetGeneration()); err != nil || len(by.seen) > 0 {
 			t.Errorf("%T unchanged: %v, asked %q", test.object, err, by.seen)
 		}
-		changed := test.object.DeepCopyObject()
-		changed.(metav1.Object).SetGeneration(77)
-		if again := r.reviewUpdate(nil)(ctx, changed, test.object); (again == nil) != (err == nil) {
+		if again := update(ctx, 77); (again == nil) != (err == nil) {
 			t.Errorf("%T changed: %v, and created: %v", test.object, again, err)
 		}
 		by.broken = errors.New("no kube-apiserver")
-		if err := r.reviewAuthor(ctx, test.object); test.missing != "" && !apierrors.IsInternalError(err) {
+		if err := create(ctx); test.missing != "" && !apierrors.IsInternalError(err) {
 			t.Errorf("an authorizer that does not answer: %v", err)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/registry/fromcache"
+	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -50,7 +51,7 @@ func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 	for _, path := range paths {
 		t.Cleanup(path.Destroy)
 	}
-	instances := paths["bind9instances"].(*REST)
+	instances := paths["bind9instances"].(*kind.REST[*bind9.Bind9Instance])
 	ctx := genericapirequest.WithNamespace(genericapirequest.NewContext(), "dns")
 	for title, remove := range map[string]func(instance *bind9.Bind9Instance, admit rest.ValidateObjectFunc) error{
 		"by name": func(instance *bind9.Bind9Instance, admit rest.ValidateObjectFunc) error {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package bind9 is the REST storage of clusterbind9providers, bind9clusters and bind9instances of bind9.kubi.zone with
-// their subresources status, scale and external.
+// their subresources status, finalizers, scale and external.
 //
 // It promises: (1) spec is the user's and status the controller's: a write of one does not change the other; (2) a
 // spec is written only by a user who may create by hand what the fleet makes for it (S11.6); (3) an image comes from a

@@ -4,48 +4,18 @@
 package bind9
 
 import (
-	"context"
-	"reflect"
 	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
-
-// kind is what one kind of the group has for itself.
-type kind struct {
-	resource, singular string
-	short              []string
-	namespaced         bool
-	new, newList       func() runtime.Object
-	// partsOf returns pointers to the parts of an object.
-	partsOf func(runtime.Object) parts
-	// validate judges a new object, or with before the change to it.
-	validate func(after, before runtime.Object, rules validation.FleetRules) field.ErrorList
-	warn     func(runtime.Object) []string
-	columns  []metav1.TableColumnDefinition
-	row      func(runtime.Object) []any
-}
-
-// parts are those of one object.
-type parts struct {
-	spec, status sized
-	conditions   []metav1.Condition
-}
-
-type sized interface{ Size() int }
-
-// replace sets the value that to points to, which is of the same type, to that of from.
-func replace(to, from sized) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }
-
-// reset sets the value to none.
-func reset(of sized) { reflect.ValueOf(of).Elem().SetZero() }
 
 const (
 	nameColumn  = "metadata.name of the object."
@@ -54,23 +24,29 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-var kinds = []kind{
-	{
-		resource: "clusterbind9providers", singular: "clusterbind9provider", short: []string{"cb9p"},
-		new:     func() runtime.Object { return &bind9.ClusterBind9Provider{} },
-		newList: func() runtime.Object { return &bind9.ClusterBind9ProviderList{} },
-		partsOf: func(obj runtime.Object) parts {
-			o := obj.(*bind9.ClusterBind9Provider)
-			return parts{&o.Spec, &o.Status, o.Status.Conditions}
+// categories of what a namespace has. "kubizone" is not among them: kubectl get kubizone fails where its user may not
+// list one of the kinds, and a tenant with rights on zones and records has none on servers.
+var categories = []string{"bind9"}
+
+// newProviders makes the kind of ClusterBind9Providers.
+func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {
+	return &kind.Kind[*bind9.ClusterBind9Provider]{
+		Resource: "clusterbind9providers", Singular: "clusterbind9provider", ShortNames: []string{"cb9p"}, ClusterScoped: true,
+		New:     func() *bind9.ClusterBind9Provider { return &bind9.ClusterBind9Provider{} },
+		NewList: func() runtime.Object { return &bind9.ClusterBind9ProviderList{} },
+		ValidateUpdate: func(after, before *bind9.ClusterBind9Provider) field.ErrorList {
+			return validation.ClusterBind9Provider(after, before, rules)
 		},
-		validate: func(after, before runtime.Object, rules validation.FleetRules) field.ErrorList {
-			old, _ := before.(*bind9.ClusterBind9Provider)
-			return validation.ClusterBind9Provider(after.(*bind9.ClusterBind9Provider), old, rules)
+		Warn: func(o *bind9.ClusterBind9Provider) []string {
+			return validation.Bind9ClusterWarnings(&o.Spec.Bind9ClusterSpec)
 		},
-		warn: func(obj runtime.Object) []string {
-			return validation.Bind9ClusterWarnings(&obj.(*bind9.ClusterBind9Provider).Spec.Bind9ClusterSpec)
+		Subresources: map[string]kind.Subresource[*bind9.ClusterBind9Provider]{
+			"status": kind.Status(func(after, before *bind9.ClusterBind9Provider) field.ErrorList {
+				return validation.FleetStatusUpdate(&after.ObjectMeta, &before.ObjectMeta, after.Status.Conditions, after.Status.Size(),
+					before.Status.Size())
+			}),
 		},
-		columns: []metav1.TableColumnDefinition{
+		Columns: []metav1.TableColumnDefinition{
 			{Name: "Name", Type: "string", Format: "name", Description: nameColumn},
 			{Name: "Clusters", Type: "string", Description: "How many Bind9Clusters of the provider are ready, of how many."},
 			{Name: "Servers", Type: "string", Description: "How many servers are ready, of how many."},
@@ -80,24 +56,28 @@ var kinds = []kind{
 				"and a selector of labels."},
 			{Name: "Message", Type: "string", Priority: 1, Description: whyColumn},
 		},
-		row: rowOfProvider,
-	},
-	{
-		resource: "bind9clusters", singular: "bind9cluster", short: []string{"b9c"}, namespaced: true,
-		new:     func() runtime.Object { return &bind9.Bind9Cluster{} },
-		newList: func() runtime.Object { return &bind9.Bind9ClusterList{} },
-		partsOf: func(obj runtime.Object) parts {
-			o := obj.(*bind9.Bind9Cluster)
-			return parts{&o.Spec, &o.Status, o.Status.Conditions}
+		Row: rowOfProvider,
+	}
+}
+
+// newClusters makes the kind of Bind9Clusters.
+func newClusters(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Cluster] {
+	return &kind.Kind[*bind9.Bind9Cluster]{
+		Resource: "bind9clusters", Singular: "bind9cluster", ShortNames: []string{"b9c"}, Categories: categories,
+		New:     func() *bind9.Bind9Cluster { return &bind9.Bind9Cluster{} },
+		NewList: func() runtime.Object { return &bind9.Bind9ClusterList{} },
+		ValidateUpdate: func(after, before *bind9.Bind9Cluster) field.ErrorList {
+			return validation.Bind9Cluster(after, before, rules)
 		},
-		validate: func(after, before runtime.Object, rules validation.FleetRules) field.ErrorList {
-			old, _ := before.(*bind9.Bind9Cluster)
-			return validation.Bind9Cluster(after.(*bind9.Bind9Cluster), old, rules)
+		Warn: func(o *bind9.Bind9Cluster) []string { return validation.Bind9ClusterWarnings(&o.Spec) },
+		Subresources: map[string]kind.Subresource[*bind9.Bind9Cluster]{
+			"status": kind.Status(func(after, before *bind9.Bind9Cluster) field.ErrorList {
+				return validation.FleetStatusUpdate(&after.ObjectMeta, &before.ObjectMeta, after.Status.Conditions, after.Status.Size(),
+					before.Status.Size())
+			}),
+			"finalizers": kind.Finalizers[*bind9.Bind9Cluster](),
 		},
-		warn: func(obj runtime.Object) []string {
-			return validation.Bind9ClusterWarnings(&obj.(*bind9.Bind9Cluster).Spec)
-		},
-		columns: []metav1.TableColumnDefinition{
+		Columns: []metav1.TableColumnDefinition{
 			{Name: "Name", Type: "string", Format: "name", Description: nameColumn},
 			{Name: "Version", Type: "string", Description: "The release series of BIND."},
 			{Name: "Primaries", Type: "string", Description: "How many primaries are ready, of how many."},
@@ -106,24 +86,30 @@ var kinds = []kind{
 			{Name: "Age", Type: "string", Description: ageColumn},
 			{Name: "Message", Type: "string", Priority: 1, Description: whyColumn},
 		},
-		row: rowOfCluster,
-	},
-	{
-		resource: "bind9instances", singular: "bind9instance", short: []string{"b9i", "b9"}, namespaced: true,
-		new:     func() runtime.Object { return &bind9.Bind9Instance{} },
-		newList: func() runtime.Object { return &bind9.Bind9InstanceList{} },
-		partsOf: func(obj runtime.Object) parts {
-			o := obj.(*bind9.Bind9Instance)
-			return parts{&o.Spec, &o.Status, o.Status.Conditions}
+		Row: rowOfCluster,
+	}
+}
+
+// newInstances makes the kind of Bind9Instances.
+func newInstances(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Instance] {
+	return &kind.Kind[*bind9.Bind9Instance]{
+		Resource: "bind9instances", Singular: "bind9instance", ShortNames: []string{"b9i", "b9"}, Categories: categories,
+		New:     func() *bind9.Bind9Instance { return &bind9.Bind9Instance{} },
+		NewList: func() runtime.Object { return &bind9.Bind9InstanceList{} },
+		ValidateUpdate: func(after, before *bind9.Bind9Instance) field.ErrorList {
+			return validation.Bind9Instance(after, before, rules)
 		},
-		validate: func(after, before runtime.Object, rules validation.FleetRules) field.ErrorList {
-			old, _ := before.(*bind9.Bind9Instance)
-			return validation.Bind9Instance(after.(*bind9.Bind9Instance), old, rules)
+		Warn: func(o *bind9.Bind9Instance) []string { return validation.Bind9InstanceWarnings(&o.Spec) },
+		Subresources: map[string]kind.Subresource[*bind9.Bind9Instance]{
+			"status": kind.Status(func(after, before *bind9.Bind9Instance) field.ErrorList {
+				return validation.FleetStatusUpdate(&after.ObjectMeta, &before.ObjectMeta, after.Status.Conditions, after.Status.Size(),
+					before.Status.Size())
+			}),
 		},
-		warn: func(obj runtime.Object) []string {
-			return validation.Bind9InstanceWarnings(&obj.(*bind9.Bind9Instance).Spec)
+		Fields: func(o *bind9.Bind9Instance) fields.Set {
+			return fields.Set{bind9.FieldInstanceRole: string(o.Spec.Role), bind9.FieldInstanceClusterRefName: clusterName(o)}
 		},
-		columns: []metav1.TableColumnDefinition{
+		Columns: []metav1.TableColumnDefinition{
 			{Name: "Name", Type: "string", Format: "name", Description: nameColumn},
 			{Name: "Cluster", Type: "string", Description: "The Bind9Cluster that the server belongs to."},
 			{Name: "Role", Type: "string", Description: "Primary or Secondary."},
@@ -132,13 +118,15 @@ var kinds = []kind{
 			{Name: "Addresses", Type: "string", Priority: 1, Description: "Where the server answers queries."},
 			{Name: "Message", Type: "string", Priority: 1, Description: whyColumn},
 		},
-		row: rowOfInstance,
-	},
+		Row: rowOfInstance,
+	}
 }
 
-// ConvertToTable makes what `kubectl get` prints.
-func (k *kind) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(k.columns, obj, options, k.row)
+func clusterName(instance *bind9.Bind9Instance) string {
+	if instance.Spec.ClusterRef == nil {
+		return ""
+	}
+	return instance.Spec.ClusterRef.Name
 }
 
 // listWidth is the most characters of a list in a row.
@@ -148,8 +136,7 @@ func describeRatio(of, all int32) string {
 	return strconv.Itoa(int(of)) + "/" + strconv.Itoa(int(all))
 }
 
-func rowOfProvider(obj runtime.Object) []any {
-	of := obj.(*bind9.ClusterBind9Provider)
+func rowOfProvider(of *bind9.ClusterBind9Provider) []any {
 	ready := int32(0)
 	for i := range of.Status.Clusters {
 		if of.Status.Clusters[i].Ready {
@@ -166,13 +153,12 @@ func rowOfProvider(obj runtime.Object) []any {
 	servers := of.Status.Servers
 	return []any{
 		of.Name, describeRatio(ready, int32(len(of.Status.Clusters))), describeRatio(servers.Ready, servers.Desired),
-		status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
-		status.Cut(strings.Join(where, ","), listWidth), messageOf(of.Status.Conditions),
+		kind.Ready(of.Status.Conditions), kind.Age(of.CreationTimestamp),
+		kind.Cut(strings.Join(where, ","), listWidth), messageOf(of.Status.Conditions),
 	}
 }
 
-func rowOfCluster(obj runtime.Object) []any {
-	of := obj.(*bind9.Bind9Cluster)
+func rowOfCluster(of *bind9.Bind9Cluster) []any {
 	desired := func(role *bind9.RoleSettings) int32 {
 		if role == nil {
 			return 0
@@ -180,24 +166,23 @@ func rowOfCluster(obj runtime.Object) []any {
 		return role.Replicas
 	}
 	return []any{
-		of.Name, status.OrNone(of.Spec.Version), describeRatio(of.Status.Primaries.Ready, desired(of.Spec.Primary)),
+		of.Name, kind.OrNone(of.Spec.Version), describeRatio(of.Status.Primaries.Ready, desired(of.Spec.Primary)),
 		describeRatio(of.Status.Secondaries.Ready, desired(of.Spec.Secondary)),
-		status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp), messageOf(of.Status.Conditions),
+		kind.Ready(of.Status.Conditions), kind.Age(of.CreationTimestamp), messageOf(of.Status.Conditions),
 	}
 }
 
-func rowOfInstance(obj runtime.Object) []any {
-	of := obj.(*bind9.Bind9Instance)
+func rowOfInstance(of *bind9.Bind9Instance) []any {
 	addresses := of.Status.Addresses
 	if of.Spec.External != nil {
 		addresses = []string{of.Spec.External.Address}
 	}
 	return []any{
-		of.Name, status.OrNone(clusterName(of)), string(of.Spec.Role), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
-		status.OrNone(status.Cut(strings.Join(addresses, ","), listWidth)), messageOf(of.Status.Conditions),
+		of.Name, kind.OrNone(clusterName(of)), string(of.Spec.Role), kind.Ready(of.Status.Conditions), kind.Age(of.CreationTimestamp),
+		kind.OrNone(kind.Cut(strings.Join(addresses, ","), listWidth)), messageOf(of.Status.Conditions),
 	}
 }
 
 func messageOf(conditions []metav1.Condition) string {
-	return status.Message(conditions, bind9.ConditionConfigValid, bind9.ConditionReady)
+	return kind.Message(conditions, bind9.ConditionConfigValid, bind9.ConditionReady)
 }

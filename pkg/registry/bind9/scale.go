@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -26,7 +27,7 @@ import (
 // are few, and others know their addresses, so no autoscaler changes their number. A write of it is not reviewed
 // (S11.6), as a write of the scale of a Deployment needs no right to create pods: there are more or fewer of the same
 // servers.
-type ScaleREST struct{ cluster *REST }
+type ScaleREST struct{ clusters *genericregistry.Store }
 
 var (
 	_ rest.Patcher                  = (*ScaleREST)(nil)
@@ -52,7 +53,7 @@ func (*ScaleREST) Destroy() {}
 
 // Get reads the scale of a cluster.
 func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := s.cluster.Store.Get(ctx, name, options)
+	obj, err := s.clusters.Get(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 		}
 		return onUpdate(ctx, scaleOf(obj.(*bind9.Bind9Cluster)), scaleOf(old.(*bind9.Bind9Cluster)))
 	}
-	obj, _, err := s.cluster.Store.Update(ctx, name, scaledObject{info}, onCreate, validate, false, options)
+	obj, _, err := s.clusters.Update(ctx, name, scaledObject{info}, onCreate, validate, false, options)
 	if err != nil {
 		return nil, false, err
 	}

@@ -5,23 +5,16 @@ package bind9
 
 import (
 	"context"
-	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/names"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
-	"kubi.zone/kubizone/pkg/registry/fromcache"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // Config is what the storage of the group is made of. Every field is required.
@@ -36,107 +29,43 @@ type Config struct {
 	Rules validation.FleetRules
 }
 
-// NewStorage makes the storage of the group, by path.
+// NewStorage makes the storage of the group, by path. bind9instances/external is the right to make an instance outside
+// of the cluster, by creating a Bind9Instance.
 func NewStorage(config Config) (map[string]rest.Storage, error) {
-	paths := map[string]rest.Storage{"bind9instances/external": &ExternalREST{}}
-	for i := range kinds {
-		of := &kinds[i]
-		strategy := strategy{config.Scheme, names.SimpleNameGenerator, of, config.Rules}
-		store := &genericregistry.Store{
-			NewFunc:                   of.new,
-			NewListFunc:               of.newList,
-			PredicateFunc:             match,
-			DefaultQualifiedResource:  bind9.Resource(of.resource),
-			SingularQualifiedResource: bind9.Resource(of.singular),
-			CreateStrategy:            strategy,
-			UpdateStrategy:            strategy,
-			DeleteStrategy:            strategy,
-			ResetFieldsStrategy:       strategy,
-			TableConvertor:            of,
-		}
-		if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
-			return nil, fmt.Errorf("storage of %s: %w", of.resource, err)
-		}
-		resource := &REST{store, of, reviewer{config.Authorizer}}
-		paths[of.resource] = resource
-		paths[of.resource+"/status"] = status.NewREST(store, statusStrategy{strategy})
-		if of.resource == "bind9clusters" {
-			paths[of.resource+"/scale"] = &ScaleREST{resource}
-			paths[of.resource+"/finalizers"] = status.NewREST(store, finalizersStrategy{strategy})
-		}
+	paths := map[string]rest.Storage{
+		"bind9instances/external": kind.Permission{Of: bind9.Resource("bind9instances/external"), Object: &bind9.Bind9Instance{}},
 	}
+	if _, err := completeKind(newProviders(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil); err != nil {
+		return nil, err
+	}
+	if _, err := completeKind(newInstances(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil); err != nil {
+		return nil, err
+	}
+	clusters, err := completeKind(newClusters(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil)
+	if err != nil {
+		return nil, err
+	}
+	paths["bind9clusters/scale"] = &ScaleREST{clusters.Store}
 	return paths, nil
 }
 
-// REST is the storage of one resource.
-type REST struct {
-	*genericregistry.Store
-	kind     *kind
-	reviewer reviewer
-}
-
-var (
-	_ rest.StandardStorage      = (*REST)(nil)
-	_ rest.ShortNamesProvider   = (*REST)(nil)
-	_ rest.CategoriesProvider   = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
-
-// ShortNames of the resource.
-func (r *REST) ShortNames() []string { return r.kind.short }
-
-// Categories the resource belongs to. "kubizone" is not among them: kubectl get kubizone fails where its user may not
-// list one of the kinds, and a tenant with rights on zones and records has none on servers.
-func (r *REST) Categories() []string {
-	if !r.kind.namespaced {
-		return nil
+// completeKind gives a kind what all of the group have.
+func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] {
+	of.GroupVersion = bind9.SchemeGroupVersion
+	of.Keep = func(_ context.Context, after, before T) { // the finalizer of delivery stays as it is (S11.30)
+		after.SetFinalizers(kind.KeepHeld(before.GetFinalizers(), after.GetFinalizers()))
 	}
-	return []string{"bind9"}
-}
-
-// Create creates an object, after the review of its author.
-func (r *REST) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
-	runtime.Object, error) {
-	return r.Store.Create(ctx, obj, r.reviewCreation(further), options)
-}
-
-// Update updates an object. A change of its spec is reviewed as a creation is.
-func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
-	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.Store.Update(ctx, name, info, r.reviewCreation(onCreate), r.reviewUpdate(onUpdate), forceAllowCreate, options)
-}
-
-// Delete deletes an object, or marks one that has finalizers, also where they came while it was deleted.
-func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
-	bool, error) {
-	return fromcache.Delete(ctx, r.Store, name, validation, options)
-}
-
-// match is the predicate of a list or watch.
-func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
-}
-
-// attributesOf returns the labels and fields of an object that selectors match.
-func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
-	meta, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, nil, fmt.Errorf("%T is no object of %s", obj, bind9.GroupName)
+	of.Validate = func(obj T) field.ErrorList {
+		var none T
+		return of.ValidateUpdate(obj, none)
 	}
-	set := fields.Set{"metadata.name": meta.GetName()}
-	if meta.GetNamespace() != "" {
-		set["metadata.namespace"] = meta.GetNamespace()
+	review := reviewer{config.Authorizer, of.Resource}
+	of.Check = func(ctx context.Context, after, before T) error {
+		// A change of labels or finalizers, and what the garbage collector changes, need no right to run servers.
+		if !kind.SpecChanged(after, before) {
+			return nil
+		}
+		return review.reviewAuthor(ctx, after)
 	}
-	if instance, ok := obj.(*bind9.Bind9Instance); ok {
-		set[bind9.FieldInstanceRole] = string(instance.Spec.Role)
-		set[bind9.FieldInstanceClusterRefName] = clusterName(instance)
-	}
-	return meta.GetLabels(), set, nil
-}
-
-func clusterName(instance *bind9.Bind9Instance) string {
-	if instance.Spec.ClusterRef == nil {
-		return ""
-	}
-	return instance.Spec.ClusterRef.Name
+	return of
 }

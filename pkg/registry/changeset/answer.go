@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 const (
@@ -143,7 +143,7 @@ func (x *item) describeOutcome() string {
 	default:
 		what += fmt.Sprintf(": %d %s", x.code, x.failure.Message)
 	}
-	return status.Cut(what, maxOutcome)
+	return kind.Cut(what, maxOutcome)
 }
 
 var columns = []metav1.TableColumnDefinition{

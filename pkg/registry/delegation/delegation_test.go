@@ -11,7 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
+
+var strategy = kind.Strategy[*v1alpha1.Delegation]{Of: &Kind}
 
 func inForce() *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Namespace: "dns", Generation: 3}}
@@ -24,22 +27,22 @@ func inForce() *v1alpha1.Delegation {
 // S7.4: spec is the client's, status and generation are the server's.
 func TestStrategy_prepare(t *testing.T) {
 	created := inForce()
-	strategy{}.PrepareForCreate(t.Context(), created)
+	strategy.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.DelegationStatus{}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := inForce(), inForce()
 	after.Status = v1alpha1.DelegationStatus{Records: 99}
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.PrepareForUpdate(t.Context(), after, before)
 	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 {
 		t.Errorf("updated %+v", after)
 	}
-	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
+	if warnings := strategy.WarningsOnUpdate(t.Context(), after, before); warnings != nil {
 		t.Errorf("nothing changed, and it warns: %q", warnings)
 	}
 	after.Spec.Records, after.Spec.Zones = nil, nil
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
-	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); after.Generation != 4 || len(warnings) != 1 {
+	strategy.PrepareForUpdate(t.Context(), after, before)
+	if warnings := strategy.WarningsOnUpdate(t.Context(), after, before); after.Generation != 4 || len(warnings) != 1 {
 		t.Errorf("generation %d, warnings %q", after.Generation, warnings)
 	}
 }
@@ -59,11 +62,11 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributesOf(inForce())
+	_, set, err := Kind.AttributesOf(inForce())
 	if err != nil || set[v1alpha1.FieldDelegationZoneRefName] != "example-org" || set["metadata.name"] != "team-a" || set["metadata.namespace"] != "dns" {
 		t.Errorf("%v, %v", set, err)
 	}
-	if _, _, err := attributesOf(&v1alpha1.Zone{}); err == nil {
+	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Delegation")
 	}
 }

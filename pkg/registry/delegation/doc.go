@@ -10,5 +10,5 @@
 // It does not know what a rule allows, nor how it is written: the store below it decides at commit, and the decision of
 // a dry run is a function passed to it.
 //
-// Read strategy.go first, then storage.go.
+// Read storage.go.
 package delegation

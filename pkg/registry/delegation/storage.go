@@ -4,85 +4,63 @@
 package delegation
 
 import (
-	"fmt"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/names"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/preview"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of Delegations is made of. Every field is required.
-type Config struct {
-	// Scheme knows v1alpha1.
-	Scheme *runtime.Scheme
-	// RESTOptions says where and how Delegations are stored.
-	RESTOptions generic.RESTOptionsGetter
-	// Preview decides a dry run.
-	Preview preview.Decide[*v1alpha1.Delegation]
+// Kind is that of Delegations.
+var Kind = kind.Kind[*v1alpha1.Delegation]{
+	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "delegations", Singular: "delegation",
+	ShortNames: []string{"zdel"}, Categories: []string{"kubizone"},
+	New:     func() *v1alpha1.Delegation { return &v1alpha1.Delegation{} },
+	NewList: func() runtime.Object { return &v1alpha1.DelegationList{} },
+
+	Validate: validation.Delegation, ValidateUpdate: validation.DelegationUpdate,
+	Warn: validation.DelegationWarnings,
+
+	Fields: func(delegation *v1alpha1.Delegation) fields.Set {
+		return fields.Set{v1alpha1.FieldDelegationZoneRefName: delegation.Spec.ZoneRef.Name}
+	},
+	Columns: columns, Row: delegationRow,
 }
 
-// REST is the storage of delegations.
-type REST struct {
-	*preview.Store[*v1alpha1.Delegation]
+// namespacesWidth is the maximum width of the namespaces in a row.
+const namespacesWidth = 40
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Delegation."},
+	{Name: "Zone", Type: "string", Description: "The Zone that the rule is for, in the same namespace."},
+	{Name: "Namespaces", Type: "string", Description: "The namespaces that the rule holds for, cut where they are many."},
+	{Name: "Records", Type: "integer", Format: "int64", Description: "How many Records these have in the zone, " +
+		"by this rule or another one."},
+	{Name: "Accepted", Type: "string", Description: "Whether the rule is in force."},
+	{Name: "Age", Type: "string", Description: "Time since the creation of the Delegation."},
+	{Name: "Patterns", Type: "string", Priority: 1, Description: "What the rule allows: patterns of records, then of zones."},
+	{Name: "Message", Type: "string", Priority: 1, Description: "Why the rule is not in force."},
 }
 
-var (
-	_ rest.StandardStorage      = (*REST)(nil)
-	_ rest.ShortNamesProvider   = (*REST)(nil)
-	_ rest.CategoriesProvider   = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
-
-// NewStorage makes the storage of Delegations.
-func NewStorage(config Config) (*REST, error) {
-	strategy := strategy{config.Scheme, names.SimpleNameGenerator}
-	store := &genericregistry.Store{
-		NewFunc:                   func() runtime.Object { return &v1alpha1.Delegation{} },
-		NewListFunc:               func() runtime.Object { return &v1alpha1.DelegationList{} },
-		PredicateFunc:             match,
-		DefaultQualifiedResource:  v1alpha1.Resource("delegations"),
-		SingularQualifiedResource: v1alpha1.Resource("delegation"),
-		CreateStrategy:            strategy,
-		UpdateStrategy:            strategy,
-		DeleteStrategy:            strategy,
-		ResetFieldsStrategy:       strategy,
+func delegationRow(delegation *v1alpha1.Delegation) []any {
+	accepted := string(metav1.ConditionUnknown)
+	if c := meta.FindStatusCondition(delegation.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
+		accepted = string(c.Status)
 	}
-	delegation := &REST{&preview.Store[*v1alpha1.Delegation]{Store: store, Decide: config.Preview}}
-	store.TableConvertor = delegation
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
-		return nil, fmt.Errorf("storage of delegations: %w", err)
+	var patterns []string
+	for i := range delegation.Spec.Records {
+		patterns = append(patterns, delegation.Spec.Records[i].Pattern)
 	}
-	return delegation, nil
-}
-
-// ShortNames of the resource.
-func (*REST) ShortNames() []string { return []string{"zdel"} }
-
-// Categories the resource belongs to.
-func (*REST) Categories() []string { return []string{"kubizone"} }
-
-// match is the predicate of a list or watch.
-func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
-}
-
-// attributesOf returns the labels and fields of a Delegation that selectors match.
-func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
-	delegation, ok := obj.(*v1alpha1.Delegation)
-	if !ok {
-		return nil, nil, fmt.Errorf("%T is not a Delegation", obj)
+	patterns = append(patterns, delegation.Spec.Zones...)
+	return []any{
+		delegation.Name, delegation.Spec.ZoneRef.Name, kind.Cut(strings.Join(delegation.Spec.Namespaces, ","), namespacesWidth),
+		delegation.Status.Records, accepted, kind.Age(delegation.CreationTimestamp),
+		kind.OrNone(kind.Cut(strings.Join(patterns, ","), namespacesWidth)), kind.Message(delegation.Status.Conditions,
+			v1alpha1.ConditionAccepted),
 	}
-	return delegation.Labels, fields.Set{
-		"metadata.name":                     delegation.Name,
-		"metadata.namespace":                delegation.Namespace,
-		v1alpha1.FieldDelegationZoneRefName: delegation.Spec.ZoneRef.Name,
-	}, nil
 }

@@ -10,7 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
+
+var strategy = kind.Strategy[*v1alpha1.Delivery]{Of: &Kind}
 
 func makeDelivery() *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{
@@ -30,19 +33,19 @@ func makeDelivery() *v1alpha1.Delivery {
 // Promise 3, and that the spec alone is not written through status.
 func TestStrategy_prepare(t *testing.T) {
 	created := makeDelivery()
-	strategy{}.PrepareForCreate(t.Context(), created)
+	strategy.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := makeDelivery(), makeDelivery()
 	after.Status, after.Finalizers = v1alpha1.DeliveryStatus{}, nil
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.PrepareForUpdate(t.Context(), after, before)
 	if !reflect.DeepEqual(after.Status, before.Status) || after.Finalizers != nil {
 		t.Errorf("updated %+v", after)
 	}
 	written := makeDelivery()
 	written.Spec.ClassRef.Name, written.Finalizers, written.Status = "other", nil, v1alpha1.DeliveryStatus{Serial: 8}
-	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
+	strategy.Sub("status").PrepareForUpdate(t.Context(), written, before)
 	if written.Spec != before.Spec || len(written.Finalizers) != 1 || !reflect.DeepEqual(written.Status, v1alpha1.DeliveryStatus{Serial: 8}) {
 		t.Errorf("status written: %+v", written)
 	}
@@ -61,7 +64,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributesOf(makeDelivery())
+	_, set, err := Kind.AttributesOf(makeDelivery())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +75,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
 		}
 	}
-	if _, _, err := attributesOf(&v1alpha1.Zone{}); err == nil {
+	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Delivery")
 	}
 }

@@ -6,83 +6,63 @@ package delivery
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/names"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of Deliveries is made of. Every field is required.
-type Config struct {
-	// Scheme knows v1alpha1.
-	Scheme *runtime.Scheme
-	// RESTOptions says where and how Deliveries are stored.
-	RESTOptions generic.RESTOptionsGetter
+// Kind is that of Deliveries.
+var Kind = kind.Kind[*v1alpha1.Delivery]{
+	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "deliveries", Singular: "delivery", Categories: []string{"kubizone"},
+	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },
+	NewList: func() runtime.Object { return &v1alpha1.DeliveryList{} },
+
+	Conditional: true, // a PUT without resourceVersion would overwrite the intent of another worker
+	Validate:    validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
+	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
+
+	Fields: func(delivery *v1alpha1.Delivery) fields.Set {
+		return fields.Set{
+			v1alpha1.FieldDeliveryZoneName:     delivery.Spec.Zone.Name,
+			v1alpha1.FieldDeliveryClassRefName: delivery.Spec.ClassRef.Name,
+		}
+	},
+	Columns: columns, Row: row,
 }
 
-// Storage is the REST storage of Deliveries, by resource name.
-type Storage struct {
-	Delivery *REST
-	Status   *status.REST
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Delivery."},
+	{Name: "Zone", Type: "string", Description: "The Zone that is delivered."},
+	{Name: "Class", Type: "string", Description: "What delivers it."},
+	{Name: "Serial", Type: "integer", Format: "int64", Description: "The last serial that everything in the class has confirmed, " +
+		"0 while none has."},
+	{Name: "Ready", Type: "string", Description: "Whether the zone's settled serial is confirmed."},
+	{Name: "Age", Type: "string", Description: "Time since the creation of the Delivery."},
+	{Name: "Servers", Type: "string", Priority: 1, Description: "How many servers of the class are current, of how many."},
+	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not delivered."},
 }
 
-// REST is the storage of deliveries.
-type REST struct {
-	*genericregistry.Store
-}
-
-var (
-	_ rest.StandardStorage      = (*REST)(nil)
-	_ rest.CategoriesProvider   = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
-
-// NewStorage makes the storage of Deliveries.
-func NewStorage(config Config) (*Storage, error) {
-	strategy := strategy{config.Scheme, names.SimpleNameGenerator}
-	delivery := &REST{&genericregistry.Store{
-		NewFunc:                   func() runtime.Object { return &v1alpha1.Delivery{} },
-		NewListFunc:               func() runtime.Object { return &v1alpha1.DeliveryList{} },
-		PredicateFunc:             match,
-		DefaultQualifiedResource:  v1alpha1.Resource("deliveries"),
-		SingularQualifiedResource: v1alpha1.Resource("delivery"),
-		CreateStrategy:            strategy,
-		UpdateStrategy:            strategy,
-		DeleteStrategy:            strategy,
-		ResetFieldsStrategy:       strategy,
-	}}
-	delivery.TableConvertor = delivery
-	if err := delivery.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
-		return nil, fmt.Errorf("storage of deliveries: %w", err)
+func row(delivery *v1alpha1.Delivery) []any {
+	return []any{
+		delivery.Name, delivery.Spec.Zone.Name, kind.Class(delivery.Spec.ClassRef), delivery.Status.Serial,
+		kind.Ready(delivery.Status.Conditions), kind.Age(delivery.CreationTimestamp),
+		servers(delivery.Status.Servers), kind.Message(delivery.Status.Conditions, v1alpha1.ConditionReady),
 	}
-	return &Storage{Delivery: delivery, Status: status.NewREST(delivery.Store, statusStrategy{strategy})}, nil
 }
 
-// Categories the resource belongs to.
-func (*REST) Categories() []string { return []string{"kubizone"} }
-
-// match is the predicate of a list or watch.
-func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
-}
-
-// attributesOf returns the labels and fields of a Delivery that selectors match.
-func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
-	delivery, ok := obj.(*v1alpha1.Delivery)
-	if !ok {
-		return nil, nil, fmt.Errorf("%T is not a Delivery", obj)
+func servers(all []v1alpha1.DeliveryServer) string {
+	if len(all) == 0 {
+		return kind.None
 	}
-	return delivery.Labels, fields.Set{
-		"metadata.name":                    delivery.Name,
-		"metadata.namespace":               delivery.Namespace,
-		v1alpha1.FieldDeliveryZoneName:     delivery.Spec.Zone.Name,
-		v1alpha1.FieldDeliveryClassRefName: delivery.Spec.ClassRef.Name,
-	}, nil
+	current := 0
+	for i := range all {
+		if all[i].State == v1alpha1.ServerCurrent {
+			current++
+		}
+	}
+	return fmt.Sprintf("%d/%d", current, len(all))
 }

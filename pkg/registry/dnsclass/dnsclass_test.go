@@ -12,7 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
+
+func strategyWith(inlineSecrets bool) kind.Strategy[*v1alpha1.DNSClass] {
+	return kind.Strategy[*v1alpha1.DNSClass]{Of: NewKind(inlineSecrets)}
+}
 
 func makeClass() *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
@@ -28,30 +33,30 @@ func makeClass() *v1alpha1.DNSClass {
 // Promise 1: spec is the cluster admin's, status the controller's. S7.4: Stalled goes when the object is changed.
 func TestStrategy_prepare(t *testing.T) {
 	created := makeClass()
-	strategy{}.PrepareForCreate(t.Context(), created)
+	strategyWith(false).PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.DNSClassStatus{}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := makeClass(), makeClass()
 	after.Status, after.Generation, after.Labels = v1alpha1.DNSClassStatus{}, 9, nil
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategyWith(false).PrepareForUpdate(t.Context(), after, before)
 	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil {
 		t.Errorf("updated %+v", after)
 	}
 	before.Status.Conditions = append(before.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: "True", Reason: "SecretNotFound"})
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategyWith(false).PrepareForUpdate(t.Context(), after, before)
 	if len(after.Status.Conditions) != 2 {
 		t.Errorf("no change of spec: %+v", after.Status)
 	}
 	after.Spec.Paused = true
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategyWith(false).PrepareForUpdate(t.Context(), after, before)
 	if after.Generation != 4 || len(after.Status.Conditions) != 1 || len(before.Status.Conditions) != 2 {
 		t.Errorf("a change of spec: generation %d, %+v", after.Generation, after.Status)
 	}
 	written := makeClass()
 	written.Spec.Webhook, written.Labels, written.Finalizers = nil, nil, []string{"f"}
 	written.Status = v1alpha1.DNSClassStatus{ObservedGeneration: 4}
-	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
+	strategyWith(false).Sub("status").PrepareForUpdate(t.Context(), written, before)
 	if written.Spec.Webhook == nil || written.Labels["a"] != "b" || written.Finalizers != nil || written.Generation != 3 || !reflect.DeepEqual(written.Status, v1alpha1.DNSClassStatus{ObservedGeneration: 4}) {
 		t.Errorf("status written: %+v", written)
 	}
@@ -59,10 +64,10 @@ func TestStrategy_prepare(t *testing.T) {
 
 // Promise 2.
 func TestStrategy_inlineSecrets(t *testing.T) {
-	if errs := (strategy{}).Validate(t.Context(), makeClass()); len(errs) != 1 || errs[0].Field != "spec.webhook.hmacAuth.secret" {
+	if errs := strategyWith(false).Validate(t.Context(), makeClass()); len(errs) != 1 || errs[0].Field != "spec.webhook.hmacAuth.secret" {
 		t.Errorf("not told to take them: %v", errs)
 	}
-	if errs := (strategy{inlineSecrets: true}).Validate(t.Context(), makeClass()); len(errs) != 0 {
+	if errs := strategyWith(true).Validate(t.Context(), makeClass()); len(errs) != 0 {
 		t.Errorf("told to take them: %v", errs)
 	}
 }
@@ -71,13 +76,13 @@ func TestStrategy_inlineSecrets(t *testing.T) {
 func TestStrategy_warnings(t *testing.T) {
 	before, after := makeClass(), makeClass()
 	after.Labels = nil
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
-	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
+	strategyWith(false).PrepareForUpdate(t.Context(), after, before)
+	if warnings := strategyWith(false).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
 		t.Errorf("warnings %q", warnings)
 	}
 	after.Spec.Namespaces = nil
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
-	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); len(warnings) != 2 {
+	strategyWith(false).PrepareForUpdate(t.Context(), after, before)
+	if warnings := strategyWith(false).WarningsOnUpdate(t.Context(), after, before); len(warnings) != 2 {
 		t.Errorf("warnings %q", warnings)
 	}
 }
@@ -96,7 +101,7 @@ func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 		class.Finalizers = []string{v1alpha1.FinalizerDelivery}
 		c.change(class)
 		said := &recorder{}
-		if err := refuseProtected(nil)(warning.WithWarningRecorder(t.Context(), said), class); err != nil || len(*said) != c.want {
+		if err := warnOfUse(warning.WithWarningRecorder(t.Context(), said), class, false); err != nil || len(*said) != c.want {
 			t.Errorf("%s: %v, %q", what, err, *said)
 		}
 	}

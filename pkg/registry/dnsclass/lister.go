@@ -18,11 +18,12 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // Lister finds the DNSClasses for a namespace. It reads a named class from etcd, and default classes from a watch.
 type Lister struct {
-	store *REST
+	store *kind.REST[*v1alpha1.DNSClass]
 	// labelsOf returns the labels of a namespace.
 	labelsOf func(namespace string) map[string]string
 	// informer follows store and indexes the default classes.
@@ -33,7 +34,7 @@ type Lister struct {
 const byDefault = "default"
 
 // NewLister makes a lister of the storage. It has default classes while Run runs.
-func NewLister(store *REST, labelsOf func(namespace string) map[string]string) *Lister {
+func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace string) map[string]string) *Lister {
 	return &Lister{store, labelsOf, cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			internal, err := convertOptions(options)
@@ -93,7 +94,7 @@ func (l *Lister) Check() error {
 // Admits reports whether a class may deliver zones of a namespace, and of a view. It is true for a missing class, which
 // the controller reports: a zone may be made before its class.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
-	named, err := l.store.Class(ctx, name)
+	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
 		return true, true, nil
 	}
@@ -101,6 +102,15 @@ func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNa
 		return false, false, err
 	}
 	return class.Admits(named, namespace, l.labelsOf(namespace)), class.Delivers(named, view), nil
+}
+
+// get reads a DNSClass as etcd has it.
+func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, error) {
+	obj, err := l.store.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*v1alpha1.DNSClass), nil
 }
 
 // First returns the first class that the zone names. If it names none, First returns the default class for its
@@ -116,7 +126,7 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	if refs[0].Kind == v1alpha1.KindBind9Cluster {
 		return nil, nil // It has no defaults of a Zone (S11.30).
 	}
-	named, err := l.store.Class(ctx, refs[0].Name)
+	named, err := l.get(ctx, refs[0].Name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // a bad request: no class can have that name, as validation will say
 		return nil, nil
 	}
@@ -136,7 +146,7 @@ func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 			refs = append(refs, ref)
 			continue
 		}
-		named, err := l.store.Class(ctx, ref.Name)
+		named, err := l.get(ctx, ref.Name)
 		if apierrors.IsNotFound(err) {
 			continue
 		}

@@ -4,15 +4,13 @@
 package dnsclass
 
 import (
-	"context"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // namespacesWidth is the most characters of the namespaces in a row.
@@ -29,16 +27,11 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the class is not ready."},
 }
 
-// ConvertToTable makes what `kubectl get` prints.
-func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(columns, obj, options, row)
-}
-
 func row(of *v1alpha1.DNSClass) []any {
 	return []any{
-		of.Name, status.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), status.Ready(of.Status.Conditions),
-		status.Age(of.CreationTimestamp),
-		status.Cut(describeNamespaces(of), namespacesWidth), status.Message(of.Status.Conditions, v1alpha1.ConditionReady),
+		of.Name, kind.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), kind.Ready(of.Status.Conditions),
+		kind.Age(of.CreationTimestamp),
+		kind.Cut(describeNamespaces(of), namespacesWidth), kind.Message(of.Status.Conditions, v1alpha1.ConditionReady),
 	}
 }
 
@@ -49,7 +42,7 @@ func describeNamespaces(of *v1alpha1.DNSClass) string {
 		if class.IsDefault(of) {
 			return all
 		}
-		return status.None
+		return kind.None
 	}
 	said := selection.Names
 	if selection.Selector != nil {
@@ -59,5 +52,5 @@ func describeNamespaces(of *v1alpha1.DNSClass) string {
 		}
 		said = append(said[:len(said):len(said)], text)
 	}
-	return status.OrNone(strings.Join(said, ","))
+	return kind.OrNone(strings.Join(said, ","))
 }

@@ -14,7 +14,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
+
+var strategy = kind.Strategy[*v1alpha1.Record]{Of: &Kind}
 
 func makeRecord() *v1alpha1.Record {
 	return &v1alpha1.Record{
@@ -30,19 +33,19 @@ func makeRecord() *v1alpha1.Record {
 // S7.4: spec is the client's, status and generation are the server's.
 func TestStrategy_prepare(t *testing.T) {
 	created := makeRecord()
-	strategy{}.PrepareForCreate(t.Context(), created)
+	strategy.PrepareForCreate(t.Context(), created)
 	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{}) || created.Generation != 1 || len(created.Labels) != 0 {
 		t.Errorf("created %+v", created)
 	}
 
 	before, after := makeRecord(), makeRecord()
 	after.Status, after.Labels = v1alpha1.RecordStatus{Serial: 1}, nil
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.PrepareForUpdate(t.Context(), after, before)
 	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels[v1alpha1.LabelParentZone] != "z.dns" {
 		t.Errorf("updated %+v", after)
 	}
 	after.Spec.TTL = ptr.To[int32](0)
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.PrepareForUpdate(t.Context(), after, before)
 	if after.Generation != 4 {
 		t.Errorf("a ttl of 0 is a change of spec: generation %d", after.Generation)
 	}
@@ -57,7 +60,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	late := after.DeepCopy()
 	late.Status.Serial-- // speaks of the serial before
 
-	statusStrategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.Sub("status").PrepareForUpdate(t.Context(), after, before)
 	if after.Spec.RData != "" || after.Status.FQDN != "www.example.org." || after.Status.ZoneRef == nil || after.Status.LastDeliveryError != "refused" {
 		t.Errorf("updated %+v", after)
 	}
@@ -65,7 +68,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 		t.Errorf("conditions %+v", c)
 	}
 
-	statusStrategy{}.PrepareForUpdate(t.Context(), late, before)
+	strategy.Sub("status").PrepareForUpdate(t.Context(), late, before)
 	if c := late.Status.Conditions; late.Status.Serial != before.Status.Serial || late.Status.LastDeliveryError != "" || len(c) != 2 || c[1].Reason != "Pending" {
 		t.Errorf("S6.13: a Ready of an older serial was taken: %+v", late.Status)
 	}
@@ -100,7 +103,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributesOf(makeRecord())
+	_, set, err := Kind.AttributesOf(makeRecord())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
 		}
 	}
-	if _, _, err := attributesOf(&v1alpha1.Zone{}); err == nil {
+	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Record")
 	}
 }
@@ -123,13 +126,13 @@ func TestStrategy_warnings(t *testing.T) {
 	before.Spec.Values = []string{"192.0.2.1", "192.0.2.1"}
 	after := before.DeepCopy()
 	after.Labels["a"] = "b"
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
-	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
+	strategy.PrepareForUpdate(t.Context(), after, before)
+	if warnings := strategy.WarningsOnUpdate(t.Context(), after, before); warnings != nil {
 		t.Errorf("warnings %q", warnings)
 	}
 	after.Spec.Description = "twice"
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
-	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); len(warnings) != 1 {
+	strategy.PrepareForUpdate(t.Context(), after, before)
+	if warnings := strategy.WarningsOnUpdate(t.Context(), after, before); len(warnings) != 1 {
 		t.Errorf("warnings %q", warnings)
 	}
 }

@@ -4,95 +4,52 @@
 package record
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/names"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/registry/preview"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of Records is made of. Every field is required.
-type Config struct {
-	// Scheme knows v1alpha1.
-	Scheme *runtime.Scheme
-	// RESTOptions says where and how Records are stored.
-	RESTOptions generic.RESTOptionsGetter
-	// Preview decides a dry run.
-	Preview preview.Decide[*v1alpha1.Record]
+// Kind is that of Records.
+var Kind = kind.Kind[*v1alpha1.Record]{
+	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "records", Singular: "record",
+	ShortNames: []string{"rec"}, Categories: []string{"kubizone"},
+	New:     func() *v1alpha1.Record { return &v1alpha1.Record{} },
+	NewList: func() runtime.Object { return &v1alpha1.RecordList{} },
+
+	Adopted:  true,
+	Validate: validation.Record, ValidateUpdate: validation.RecordUpdate,
+	Warn: validation.RecordWarnings,
+	Subresources: map[string]kind.Subresource[*v1alpha1.Record]{"status": {
+		Take: takeStatus, Validate: validation.RecordStatusUpdate, NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions),
+	}},
+
+	Fields: fieldsOf, Columns: columns, Row: recordRow,
 }
 
-// Storage is the REST storage of Records, by resource name.
-type Storage struct {
-	Record *REST
-	Status *status.REST
-}
-
-// REST is the storage of records.
-type REST struct {
-	*preview.Store[*v1alpha1.Record]
-}
-
+// The fields of the status that the server sets; controllers set the others.
 var (
-	_ rest.StandardStorage      = (*REST)(nil)
-	_ rest.ShortNamesProvider   = (*REST)(nil)
-	_ rest.CategoriesProvider   = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
+	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt", "admission"}
+	serverConditions = []string{v1alpha1.ConditionAdopted}
 )
 
-// NewStorage makes the storage of Records.
-func NewStorage(config Config) (*Storage, error) {
-	strategy := strategy{config.Scheme, names.SimpleNameGenerator}
-	store := &genericregistry.Store{
-		NewFunc:                   func() runtime.Object { return &v1alpha1.Record{} },
-		NewListFunc:               func() runtime.Object { return &v1alpha1.RecordList{} },
-		PredicateFunc:             match,
-		DefaultQualifiedResource:  v1alpha1.Resource("records"),
-		SingularQualifiedResource: v1alpha1.Resource("record"),
-		CreateStrategy:            strategy,
-		UpdateStrategy:            strategy,
-		DeleteStrategy:            strategy,
-		ResetFieldsStrategy:       strategy,
+// takeStatus takes over the conditions that are not the server's and the last delivery error (S7.4).
+func takeStatus(after, written *v1alpha1.Record) {
+	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
+	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
+	if !stale {
+		after.Status.LastDeliveryError = written.Status.LastDeliveryError
 	}
-	record := &REST{&preview.Store[*v1alpha1.Record]{Store: store, Decide: config.Preview}}
-	store.TableConvertor = record
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
-		return nil, fmt.Errorf("storage of records: %w", err)
-	}
-	return &Storage{Record: record, Status: status.NewREST(store, statusStrategy{strategy})}, nil
 }
 
-// ShortNames of the resource.
-func (*REST) ShortNames() []string { return []string{"rec"} }
-
-// Categories the resource belongs to.
-func (*REST) Categories() []string { return []string{"kubizone"} }
-
-// match is the predicate of a list or watch.
-func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
-}
-
-// attributesOf returns the labels and fields of a Record that selectors match.
-func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
-	record, ok := obj.(*v1alpha1.Record)
-	if !ok {
-		return nil, nil, fmt.Errorf("%T is not a Record", obj)
-	}
+func fieldsOf(record *v1alpha1.Record) fields.Set {
 	set := fields.Set{
-		"metadata.name":                 record.Name,
-		"metadata.namespace":            record.Namespace,
 		v1alpha1.FieldRecordType:        rrtype(record),
 		v1alpha1.FieldRecordZoneRefName: "",
 		v1alpha1.FieldRecordFQDN:        record.Status.FQDN,
@@ -105,7 +62,7 @@ func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	if ref := record.Status.ZoneRef; ref != nil {
 		set[v1alpha1.FieldRecordZone] = zoneKey(ref)
 	}
-	return record.Labels, set, nil
+	return set
 }
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
@@ -118,5 +75,3 @@ func rrtype(record *v1alpha1.Record) string {
 	}
 	return t.String()
 }
-
-func itoa(n int32) string { return strconv.FormatInt(int64(n), 10) }

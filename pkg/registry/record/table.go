@@ -4,14 +4,13 @@
 package record
 
 import (
-	"context"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // dataWidth is the maximum width of the data in a row. With it the row of a Record with names of usual length is at
@@ -32,24 +31,19 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the Record is not adopted or not ready."},
 }
 
-// ConvertToTable makes what `kubectl get` prints.
-func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(columns, obj, options, recordRow)
-}
-
 func recordRow(record *v1alpha1.Record) []any {
 	ttl := "inherit"
 	if record.Spec.TTL != nil {
-		ttl = itoa(*record.Spec.TTL)
+		ttl = strconv.Itoa(int(*record.Spec.TTL))
 	}
-	zone := status.None
+	zone := kind.None
 	if ref := record.Status.ZoneRef; ref != nil {
 		zone = zoneKey(ref)
 	}
 	return []any{
-		record.Name, status.OrNone(record.Status.FQDN), rrtype(record), status.Cut(data(record), dataWidth),
-		status.Ready(record.Status.Conditions), status.Age(record.CreationTimestamp),
-		record.Spec.DomainName, zone, ttl, record.Status.Serial, status.Message(record.Status.Conditions, v1alpha1.ConditionAdopted,
+		record.Name, kind.OrNone(record.Status.FQDN), rrtype(record), kind.Cut(data(record), dataWidth),
+		kind.Ready(record.Status.Conditions), kind.Age(record.CreationTimestamp),
+		record.Spec.DomainName, zone, ttl, record.Status.Serial, kind.Message(record.Status.Conditions, v1alpha1.ConditionAdopted,
 			v1alpha1.ConditionReady),
 	}
 }

@@ -16,56 +16,30 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// checkClassesOnCreate refuses a new Zone that names a class which does not admit its namespace or view. It runs after
-// further, since admission webhooks may change dnsClassRefs.
-func (r *REST) checkClassesOnCreate(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
-	return func(ctx context.Context, obj runtime.Object) error {
-		if further != nil {
-			if err := further(ctx, obj); err != nil {
-				return err
-			}
-		}
-		zone := obj.(*v1alpha1.Zone)
-		if err := r.checkClassRefs(ctx, zone, nil); err != nil {
-			return err
-		}
-		return r.checkRetain(ctx, zone, nil)
+// checkClasses refuses a Zone that names a class which does not admit its namespace or view. Of an update it checks the
+// classes that this adds: those that the Zone names already may stay, since a class that is narrowed stops its
+// delivery, and must not block every other change of the Zone.
+func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
+	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
+		return err
 	}
-}
-
-// checkClassesOnUpdate checks the classes that an update adds. Classes that the Zone names already may stay: a class
-// that is narrowed stops its delivery, and must not block every other change of the Zone.
-func (r *REST) checkClassesOnUpdate(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
-	return func(ctx context.Context, obj, old runtime.Object) error {
-		if further != nil {
-			if err := further(ctx, obj, old); err != nil {
-				return err
-			}
-		}
-		zone, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
-		if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil {
-			return err
-		}
-		if zone.Generation == before.Generation {
-			return nil
-		}
-		return r.checkRetain(ctx, zone, before)
-	}
+	return r.checkRetain(ctx, zone, before)
 }
 
 // checkRetain refuses deletionPolicy Retain if a class of the zone does not allow it: data that stays at a provider
 // would be in the next owner's zone of the name (S8.4). A Zone that had it before a class disallowed it keeps it in
-// spec and is withdrawn all the same, with a Warning. before is nil for a new Zone.
+// spec and is withdrawn all the same, with a Warning. before is empty for a new Zone.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
 	}
-	withdrawing, err := r.withdrawing(ctx, zone)
+	withdrawing, err := r.config.Withdrawing(ctx, zone)
 	var stood []v1alpha1.DNSClassReference
-	if err == nil && len(withdrawing) > 0 && before != nil && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
-		stood, err = r.withdrawing(ctx, before)
+	if err == nil && len(withdrawing) > 0 && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
+		stood, err = r.config.Withdrawing(ctx, before)
 	}
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("asking the classes of the zone for spec.allowRetain: %w", err))
@@ -100,7 +74,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 		if ref.Kind == v1alpha1.KindBind9Cluster {
 			continue // It is one of the zone's own namespace, and delivers its zones of every view (S11.30).
 		}
-		ofNamespace, ofView, err := r.admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
+		ofNamespace, ofView, err := r.config.Admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("asking whether DNSClass %s is for namespace %s: %w", ref.Name, zone.Namespace,
 				err))
@@ -131,7 +105,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 	if zone.Spec.TTL != nil && !lacks {
 		return nil
 	}
-	class, err := r.firstClass(ctx, zone)
+	class, err := r.config.FirstClass(ctx, zone)
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("asking the class of the zone for its defaults: %w", err))
 	}

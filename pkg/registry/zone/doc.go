@@ -12,7 +12,7 @@
 // again later; (6) a watch of changes ends with the reason in the stream and buffers the changes of one round at most;
 // (7) watches and reads have slots of their own, of which one user has at most half.
 //
-// It does not know how a zone is written or viewed: it declares the interfaces that it needs (preview.Decide, Views,
+// It does not know how a zone is written or viewed: it declares the interfaces that it needs (kind.Decide, Views,
 // Sources), and the server provides them.
 //
 // Read storage.go first, then views.go and entries.go; watch.go is the stream of changes.

@@ -6,8 +6,6 @@ package zone
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,47 +18,15 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is the subresource of zones of which create is the permission to have a standalone zone (S3.3).
-// A verb of its own would be granted by every Role with all verbs on zones.
+// subresourceEstablish is the subresource of zones of which create is the permission to have a standalone zone (S3.3),
+// which is made by creating a Zone. A verb of its own would be granted by every Role with all verbs on zones.
 const subresourceEstablish = "establish"
 
 // maxReviews bounds how often one update is authorized anew because its name changed meanwhile.
 const maxReviews = 3
-
-// EstablishREST is the subresource establish. It is a permission alone: discovery lists it, so that kubectl knows it,
-// and it takes no requests.
-type EstablishREST struct{}
-
-var (
-	_ rest.Storage   = (*EstablishREST)(nil)
-	_ rest.Connecter = (*EstablishREST)(nil)
-)
-
-// New makes an empty object, for discovery.
-func (*EstablishREST) New() runtime.Object { return &v1alpha1.Zone{} }
-
-// Destroy has nothing to let go of.
-func (*EstablishREST) Destroy() {}
-
-// ConnectMethods is POST, which authorization calls create.
-func (*EstablishREST) ConnectMethods() []string { return []string{http.MethodPost} }
-
-// NewConnectOptions are none.
-func (*EstablishREST) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
-
-// Connect refuses with 405: a standalone zone is made by creating a Zone.
-func (*EstablishREST) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
-	return nil, apierrors.NewMethodNotSupported(v1alpha1.Resource("zones/"+subresourceEstablish), "create")
-}
-
-// establisher checks whether the user of a request may establish a zone, and passes the answer to the decision.
-type establisher struct {
-	authorizer authorizer.UnconditionalAuthorizer
-	// with adds the answer to the context of the write.
-	with func(ctx context.Context, allowed bool) context.Context
-}
 
 // resourceName is the name by which a Role allows one zone: the fqdn without its trailing dot, "." for the root, after
 // `view:` outside of the default view. It is false for a zone that cannot be standalone, because its name is relative
@@ -84,33 +50,20 @@ func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 }
 
 // askEstablish returns ctx with the answer for resource.
-func (e *establisher) askEstablish(ctx context.Context, resource string) (context.Context, error) {
-	allowed, err := isAllowed(ctx, e.authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx), resource)
+func (r *REST) askEstablish(ctx context.Context, resource string) (context.Context, error) {
+	allowed, err := isAllowed(ctx, r.config.Authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx),
+		resource)
 	if err != nil {
 		return nil, err
 	}
-	return e.with(ctx, allowed), nil
+	return r.config.WithEstablish(ctx, allowed), nil
 }
 
 // isAllowed reports whether the user of the request has verb on a resource of this group.
 func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool,
 	error) {
-	who, ok := genericapirequest.UserFrom(ctx)
-	if !ok {
-		return false, apierrors.NewInternalError(errors.New("the request has no user"))
-	}
-	decision, _, err := by.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: verb, Namespace: namespace, Name: object, Resource: resource, Subresource: subresource,
-		APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version, ResourceRequest: true,
-	})
-	if decision == authorizer.DecisionAllow {
-		return true, nil
-	}
-	if err != nil {
-		return false, apierrors.NewInternalError(fmt.Errorf("asking whether %s %s is allowed: %w", verb,
-			strings.TrimSuffix(resource+"/"+subresource, "/"), err))
-	}
-	return false, nil
+	return kind.IsAllowed(ctx, by, authorizer.AttributesRecord{Verb: verb, Namespace: namespace, Name: object, Resource: resource,
+		Subresource: subresource, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version})
 }
 
 // Create creates a Zone. If the Zone could be standalone, it first checks the permission to establish it.
@@ -122,12 +75,12 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 		}
 		if resource, ok := resourceName(&zone.Spec); ok {
 			var err error
-			if ctx, err = r.establisher.askEstablish(ctx, resource); err != nil {
+			if ctx, err = r.askEstablish(ctx, resource); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return r.Store.Create(ctx, obj, r.checkClassesOnCreate(validation), options)
+	return r.REST.Create(ctx, obj, validation, options)
 }
 
 // Update updates a Zone. The new name is known only within the update, after patch and admission, where a lock may be
@@ -135,20 +88,18 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked := ctx, ""
-	createValidation, updateValidation = r.checkClassesOnCreate(createValidation), r.checkClassesOnUpdate(updateValidation)
 	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
-		return r.readAt(ctx, name,
-			version)
+		return r.readAt(ctx, name, version)
 	}}
 	for range maxReviews {
-		out, created, err := r.Store.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation,
+		out, created, err := r.REST.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation,
 			forceAllowCreate, options)
 		var review *reviewFirst
 		if !errors.As(err, &review) {
 			return out, created, err
 		}
 		asked = review.resource
-		if attempt, err = r.establisher.askEstablish(ctx, asked); err != nil {
+		if attempt, err = r.askEstablish(ctx, asked); err != nil {
 			return nil, false, err
 		}
 	}

@@ -140,7 +140,7 @@ type server struct {
 	*httptest.Server
 	*decision
 	client versioned.Interface
-	store  *Storage
+	store  *REST
 }
 
 // startServer runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
@@ -161,14 +161,15 @@ func startServer(t *testing.T, views Views) *server {
 			Decorator: genericregistry.StorageWithCacher(), DeleteCollectionWorkers: 1, EnableGarbageCollection: true,
 		}
 	}
-	zones := must.Get(NewStorage(Config{
+	paths := map[string]rest.Storage{}
+	must.Succeed(t, AddStorage(paths, Config{
 		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.decideZone, Authorizer: d, WithEstablish: withEstablish,
 		Admits: d.admitsClass, FirstClass: d.firstClass, Withdrawing: d.listWithdrawing, Views: views,
-	}))(t)
-	t.Cleanup(zones.Zone.Destroy)
-	records := must.Get(record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options("records"),
-		Preview: d.decideRecord}))(t)
-	t.Cleanup(records.Record.Destroy)
+	}))
+	zones := paths["zones"].(*REST)
+	t.Cleanup(zones.Destroy)
+	records := must.Get(record.Kind.AddStorage(paths, registry.Scheme, options("records"), d.decideRecord))(t)
+	t.Cleanup(records.Destroy)
 
 	config := genericapiserver.NewConfig(registry.Codecs)
 	config.ExternalAddress, config.PublicAddress = "127.0.0.1:443", net.IPv4(127, 0, 0, 1)
@@ -185,10 +186,7 @@ func startServer(t *testing.T, views Views) *server {
 	}
 	generic := must.Get(config.Complete(nil).New("test", genericapiserver.NewEmptyDelegate()))(t)
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
-	group.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
-		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes, "zones/establish": zones.Establish, "zones/finalizers": zones.Finalizers, "zones/dnssec": zones.DNSSEC,
-		"records": records.Record, "records/status": records.Status,
-	}
+	group.VersionedResourcesStorageMap["v1alpha1"] = paths
 	must.Succeed(t, generic.InstallAPIGroup(&group))
 	generic.PrepareRun()
 	s := &server{Server: httptest.NewServer(generic.Handler), decision: d, store: zones}
@@ -518,12 +516,12 @@ func testDNSSEC(t *testing.T, s *server) {
 		t.Errorf("a zone without a name has DS: %v", err)
 	}
 	// The ledger gives the zone its name at commit.
-	key := must.Get(s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed"))(t)
+	key := must.Get(s.store.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed"))(t)
 	named := func(obj apiruntime.Object, _ storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
 		obj.(*v1alpha1.Zone).Status.FQDN = "signed.example."
 		return obj, nil, nil
 	}
-	must.Succeed(t, s.store.Zone.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, named, false, nil))
+	must.Succeed(t, s.store.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, named, false, nil))
 	before := must.Get(zones.Get(ctx, "signed", metav1.GetOptions{}))(t)
 	same := func(after *v1alpha1.Zone, err error, ds int) {
 		t.Helper()

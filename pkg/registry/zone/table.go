@@ -4,15 +4,13 @@
 package zone
 
 import (
-	"context"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/status"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // hashWidth is the number of characters of a hash that people compare.
@@ -37,33 +35,24 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not ready."},
 }
 
-// ConvertToTable makes what `kubectl get` prints.
-func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(columns, obj, options, zoneRow)
-}
-
 func zoneRow(zone *v1alpha1.Zone) []any {
-	parent := status.None
+	parent := kind.None
 	if ref := zone.Status.ParentRef; ref != nil {
 		parent = ref.Namespace + "/" + ref.Name
 	}
 	var classes []string
 	for _, ref := range zone.Spec.DNSClassRefs {
-		class := ref.Name
-		if ref.Kind != v1alpha1.KindDNSClass {
-			class = string(ref.Kind) + "/" + ref.Name
-		}
-		classes = append(classes, class)
+		classes = append(classes, kind.Class(ref))
 	}
 	hash := zone.Status.Hash
 	if len(hash) > hashWidth {
 		hash = hash[:hashWidth]
 	}
 	return []any{
-		zone.Name, status.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount,
-		status.Cut(status.OrNone(strings.Join(classes, ",")), classesWidth), parent,
-		status.Ready(zone.Status.Conditions), status.Age(zone.CreationTimestamp),
-		zone.Spec.DomainName, status.OrNone(hash), status.OrNone(zone.Status.View),
+		zone.Name, kind.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount,
+		kind.Cut(kind.OrNone(strings.Join(classes, ",")), classesWidth), parent,
+		kind.Ready(zone.Status.Conditions), kind.Age(zone.CreationTimestamp),
+		zone.Spec.DomainName, kind.OrNone(hash), kind.OrNone(zone.Status.View),
 		notReadyMessage(zone),
 	}
 }
@@ -76,5 +65,5 @@ func notReadyMessage(zone *v1alpha1.Zone) string {
 		settled.Reason == v1alpha1.ReasonMassDeletion {
 		types = []string{v1alpha1.ConditionSettled}
 	}
-	return status.Message(zone.Status.Conditions, types...)
+	return kind.Message(zone.Status.Conditions, types...)
 }

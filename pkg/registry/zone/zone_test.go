@@ -13,7 +13,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
+
+var strategy = kind.Strategy[*v1alpha1.Zone]{Of: newKind(&REST{})}
 
 // S7.4: spec is the client's, status and generation are the server's.
 func TestStrategy_prepare(t *testing.T) {
@@ -21,16 +24,16 @@ func TestStrategy_prepare(t *testing.T) {
 	before.Generation = 3
 	after := before.DeepCopy()
 	after.Status = v1alpha1.ZoneStatus{Serial: 9}
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.PrepareForUpdate(t.Context(), after, before)
 	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 {
 		t.Errorf("updated %+v", after)
 	}
 	after.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1"}}
-	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	strategy.PrepareForUpdate(t.Context(), after, before)
 	if after.Generation != 4 {
 		t.Errorf("generation %d", after.Generation)
 	}
-	strategy{}.PrepareForCreate(t.Context(), after)
+	strategy.PrepareForCreate(t.Context(), after)
 	if after.Generation != 1 || after.Status.Serial != 0 {
 		t.Errorf("created %+v", after)
 	}
@@ -45,7 +48,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	written := before.DeepCopy()
 	written.Spec.TTL, written.Status.Hash, written.Status.Serial = nil, "forged", 0
 	written.Status.Conditions = []metav1.Condition{{Type: "Servable", Status: "True", Reason: "Forged"}, {Type: "Ready", Status: "True", Reason: "Delivered"}}
-	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
+	strategy.Sub("status").PrepareForUpdate(t.Context(), written, before)
 	var got []string
 	for _, c := range written.Status.Conditions {
 		got = append(got, c.Type+"="+c.Reason)

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status
+package kind
 
 import (
 	"strings"
@@ -64,7 +64,7 @@ func TestKeepParentLabel(t *testing.T) {
 		"not changed": {map[string]string{label: "z.dns"}, map[string]string{label: "x"}, map[string]string{label: "z.dns"}},
 	} {
 		before, after := &metav1.ObjectMeta{Labels: test.before}, &metav1.ObjectMeta{Labels: test.written}
-		KeepParentLabel(after, before)
+		keepParentLabel(after, before)
 		if len(after.Labels) != len(test.want) {
 			t.Errorf("%s: %v", name, after.Labels)
 		}
@@ -79,14 +79,17 @@ func TestKeepParentLabel(t *testing.T) {
 func TestKeepMetadata(t *testing.T) {
 	before := &metav1.ObjectMeta{Generation: 3, Labels: map[string]string{"a": "b"}, Finalizers: []string{"f"}}
 	after := &metav1.ObjectMeta{Generation: 9, Annotations: map[string]string{"x": "y"}, OwnerReferences: []metav1.OwnerReference{{Name: "o"}}, ResourceVersion: "5"}
-	KeepMetadata(after, before)
+	keepMetadata(after, before)
 	if after.Generation != 3 || after.Labels["a"] != "b" || len(after.Finalizers) != 1 || after.Annotations != nil || after.OwnerReferences != nil || after.ResourceVersion != "5" {
 		t.Errorf("metadata %+v", after)
 	}
 }
 
 func TestNotOwnedOfStatus(t *testing.T) {
-	set := NotOwnedOfStatus([]string{"serial"}, []string{"Adopted"})[fieldpath.APIVersion("kubi.zone/v1alpha1")]
+	of := &Kind[*v1alpha1.Zone]{GroupVersion: v1alpha1.SchemeGroupVersion, Subresources: map[string]Subresource[*v1alpha1.Zone]{
+		"status": {NotOwned: NotOwnedOfStatus([]string{"serial"}, []string{"Adopted"})},
+	}}
+	set := Strategy[*v1alpha1.Zone]{Of: of}.Sub("status").GetResetFields()[fieldpath.APIVersion("kubi.zone/v1alpha1")]
 	owned := func(parts ...any) bool { return !set.Has(fieldpath.MakePathOrDie(parts...)) }
 	adopted, ready := fieldpath.KeyByFields("type", "Adopted"), fieldpath.KeyByFields("type", "Ready")
 	if owned("status", "serial") || owned("status", "conditions", adopted) || owned("spec") || owned("metadata", "labels") {
@@ -121,11 +124,11 @@ func TestCells(t *testing.T) {
 func TestTable_ofListKeepsItsMetadata(t *testing.T) {
 	list := &v1alpha1.RecordList{ListMeta: metav1.ListMeta{ResourceVersion: "5", Continue: "more"}, Items: []v1alpha1.Record{{}, {}}}
 	row := func(*v1alpha1.Record) []any { return []any{"x"} }
-	table, err := Table([]metav1.TableColumnDefinition{{Name: "X"}}, list, &metav1.TableOptions{}, row)
+	table, err := makeTable([]metav1.TableColumnDefinition{{Name: "X"}}, list, &metav1.TableOptions{}, row)
 	if err != nil || len(table.Rows) != 2 || table.ResourceVersion != "5" || table.Continue != "more" || len(table.ColumnDefinitions) != 1 {
 		t.Errorf("%v, %+v", err, table)
 	}
-	if table, err = Table([]metav1.TableColumnDefinition{{Name: "X"}}, list, &metav1.TableOptions{NoHeaders: true}, row); err != nil || table.ColumnDefinitions != nil {
+	if table, err = makeTable([]metav1.TableColumnDefinition{{Name: "X"}}, list, &metav1.TableOptions{NoHeaders: true}, row); err != nil || table.ColumnDefinitions != nil {
 		t.Errorf("no headers: %v, %+v", err, table)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status
+package kind
 
 import (
 	"time"
@@ -49,6 +49,14 @@ func Message(conditions []metav1.Condition, types ...string) string {
 	return None
 }
 
+// Class is the cell of a class: its name, behind its kind if that is not DNSClass.
+func Class(ref v1alpha1.DNSClassReference) string {
+	if ref.Kind == v1alpha1.KindDNSClass {
+		return ref.Name
+	}
+	return string(ref.Kind) + "/" + ref.Name
+}
+
 // Age is the cell of the time since a creation.
 func Age(created metav1.Time) string {
 	if created.IsZero() {
@@ -66,9 +74,9 @@ func Cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// Table makes the table of an object or a list of objects of type T: columns, and row for the cells of one object.
-func Table[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (*metav1.Table,
-	error) {
+// makeTable makes the table of an object or a list of objects of type T: columns, and row for the cells of one object.
+func makeTable[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (
+	*metav1.Table, error) {
 	table := &metav1.Table{}
 	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
 		table.ColumnDefinitions = columns

@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// Permission is a subresource that is a permission alone, to create it: discovery lists it, so that kubectl knows it,
+// and it takes no requests.
+type Permission struct {
+	Of schema.GroupResource
+	// Object is an empty one, for discovery.
+	Object runtime.Object
+}
+
+var (
+	_ rest.Storage   = Permission{}
+	_ rest.Connecter = Permission{}
+)
+
+// New makes an empty object, for discovery.
+func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
+
+// Destroy has nothing to let go of.
+func (Permission) Destroy() {}
+
+// ConnectMethods is POST, which authorization calls create.
+func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }
+
+// NewConnectOptions are none.
+func (Permission) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
+
+// Connect refuses with 405.
+func (p Permission) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
+	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
+}
+
+// IsAllowed reports whether the user of the request may do what is asked of a resource.
+func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
+	user, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
+		return false, apierrors.NewInternalError(errors.New("the request has no user"))
+	}
+	asked.User, asked.ResourceRequest = user, true
+	decision, _, err := by.Authorize(ctx, asked)
+	if decision == authorizer.DecisionAllow {
+		return true, nil
+	}
+	if err != nil {
+		resource := schema.GroupResource{Group: asked.APIGroup, Resource: asked.Resource}.String() + "/" + asked.Subresource
+		return false, apierrors.NewInternalError(fmt.Errorf("asking whether %s %s is allowed: %w", asked.Verb,
+			strings.TrimSuffix(resource, "/"), err))
+	}
+	return false, nil
+}

@@ -1,0 +1,123 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import (
+	"context"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// Strategy creates and updates objects of a kind.
+type Strategy[T Object] struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	Of *Kind[T]
+}
+
+var (
+	_ rest.RESTCreateStrategy  = Strategy[Object]{}
+	_ rest.RESTUpdateStrategy  = Strategy[Object]{}
+	_ rest.RESTDeleteStrategy  = Strategy[Object]{}
+	_ rest.ResetFieldsStrategy = Strategy[Object]{}
+)
+
+// NamespaceScoped reports whether objects are in namespaces.
+func (s Strategy[T]) NamespaceScoped() bool { return !s.Of.ClusterScoped }
+
+// PrepareForCreate clears what only the server sets.
+func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	s.keepServerFields(ctx, obj.(T), s.Of.New())
+	obj.(T).SetGeneration(1)
+}
+
+// PrepareForUpdate keeps what only the server sets, and counts changes of spec (S7.4).
+func (s Strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	s.keepServerFields(ctx, obj.(T), old.(T))
+}
+
+func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
+	statusOf(after).Set(statusOf(before))
+	generation := before.GetGeneration()
+	if !equality.Semantic.DeepEqual(specOf(after).Interface(), specOf(before).Interface()) {
+		generation++
+	}
+	after.SetGeneration(generation)
+	if s.Of.Adopted {
+		keepParentLabel(metaOf(after), metaOf(before))
+	}
+	if s.Of.Keep != nil {
+		s.Of.Keep(ctx, after, before)
+	}
+}
+
+// Validate a new object.
+func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return s.Of.Validate(obj.(T))
+}
+
+// ValidateUpdate of an object.
+func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.Of.ValidateUpdate(obj.(T), old.(T))
+}
+
+// WarningsOnCreate are those of spec.
+func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	if s.Of.Warn == nil {
+		return nil
+	}
+	return s.Of.Warn(obj.(T))
+}
+
+// WarningsOnUpdate are of a changed spec alone, where the kind says nothing else.
+func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
+	switch {
+	case s.Of.WarnUpdate != nil:
+		return s.Of.WarnUpdate(obj.(T), old.(T))
+	case SpecChanged(obj.(T), old.(T)):
+		return s.WarningsOnCreate(ctx, obj)
+	}
+	return nil
+}
+
+// Canonicalize leaves the object as it is.
+func (Strategy[T]) Canonicalize(runtime.Object) {}
+
+// AllowCreateOnUpdate: a PUT creates nothing.
+func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
+
+// AllowUnconditionalUpdate says whether a PUT without resourceVersion replaces what is there.
+func (s Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return !s.Of.Conditional }
+
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
+func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+	if s.Of.Adopted {
+		set.Insert(fieldpath.MakePathOrDie("metadata", "labels", v1alpha1.LabelParentZone))
+	}
+	return s.inVersion(set)
+}
+
+func (s Strategy[T]) inVersion(set *fieldpath.Set) map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.Of.GroupVersion.String()): set}
+}
+
+// SpecChanged reports whether PrepareForUpdate has counted a change.
+func SpecChanged[T Object](after, before T) bool {
+	return after.GetGeneration() != before.GetGeneration()
+}
+
+func specOf(obj Object) reflect.Value   { return reflect.ValueOf(obj).Elem().FieldByName("Spec") }
+func statusOf(obj Object) reflect.Value { return reflect.ValueOf(obj).Elem().FieldByName("Status") }
+
+func metaOf(obj Object) *metav1.ObjectMeta { return obj.GetObjectMeta().(*metav1.ObjectMeta) }
