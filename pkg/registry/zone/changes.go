@@ -5,15 +5,13 @@ package zone
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns"
@@ -21,44 +19,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// ChangesREST is the subresource zones/changes: what changed in a zone between two serials.
-type ChangesREST struct {
-	*streams
-}
+// restart is where a client starts over whose serial is not held any more.
+const restart = "zones/entries"
 
-var (
-	_ rest.Connecter       = (*ChangesREST)(nil)
-	_ rest.StorageMetadata = (*ChangesREST)(nil)
-	_ rest.Storage         = (*ChangesREST)(nil)
-)
-
-// New makes an empty answer, for discovery and OpenAPI.
-func (*ChangesREST) New() runtime.Object { return &v1alpha1.ZoneChanges{} }
-
-// NewConnectOptions makes empty query parameters.
-func (*ChangesREST) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
-	return &v1alpha1.ZoneChangesOptions{}, false, ""
-}
-
-// ProducesObject is what the answers decode into.
-func (*ChangesREST) ProducesObject(string) any { return &v1alpha1.ZoneChanges{} }
-
-// Connect answers a GET of zones/{name}/changes.
-func (r *ChangesREST) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
-	query, ok := options.(*v1alpha1.ZoneChangesOptions)
-	if !ok {
-		return nil, apierrors.NewInternalError(fmt.Errorf("options of changes are a %T", options))
-	}
-	places := r.readSlots
-	if query.Watch {
-		places = r.watchSlots // watches must not use up the slots of reads
-	}
-	return r.newHandler(ctx, places, func(accept string) (func(http.ResponseWriter) error, error) {
-		return r.prepareChanges(ctx, id, query, accept)
-	}), nil
-}
-
-func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
+func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
@@ -79,64 +43,56 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 		if definition || format == v1alpha1.FormatText {
 			return nil, apierrors.NewBadRequest("sources=true is answered in JSON in the form entries")
 		}
-		if err := r.mayReadSources(ctx); err != nil {
+		if err := s.mayReadSources(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if query.Watch {
-		return r.prepareWatch(ctx, id, query, definition)
-	}
-	var since serial.Serial
-	if query.Since != 0 {
-		if since, err = serialOf("since", query.Since); err != nil {
-			return nil, err
-		}
-	}
-	zone, err := r.getZone(ctx, id)
+	since, err := serialOf("since", query.Since)
 	if err != nil {
 		return nil, err
+	}
+	until, err := serialOf("until", query.Until)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := s.getZone(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if query.Watch {
+		return s.prepareWatch(ctx, zone, query, since, definition)
 	}
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: "+
 				"ask for its last entries in JSON, with since and without until, in the form entries", zone.Name))
 		}
-		return r.prepareEnded(ctx, zone, since)
+		return s.prepareEnded(ctx, zone, since)
 	}
-	if zone, err = r.getServedZone(ctx, id); err != nil {
+	if err := refusePending(zone); err != nil {
 		return nil, err
 	}
-	snapshot, err := r.waitForSnapshot(ctx, zone)
+	snapshot, err := s.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
-	until := snapshot.Serial()
-	if query.Until != 0 {
-		if until, err = serialOf("until", query.Until); err != nil {
-			return nil, err
-		}
+	if until == 0 {
+		until = snapshot.Serial()
 	}
 	if since == 0 {
-		if since, err = r.views.Oldest(ctx, zone); errors.Is(err, ErrNotHeld) {
-			return nil, expiredError(zone, until, "zones/entries")
-		} else if err != nil {
-			return nil, err
+		if since, err = s.Views.Oldest(ctx, zone); err != nil {
+			return nil, ifNotHeld(err, expiredError(zone, until, restart))
 		}
 	}
-	notHeld := func() error {
-		const restart = "zones/entries"
-		if query.Until == 0 {
-			return expiredError(zone, since, restart)
-		}
+	notHeld := expiredError(zone, since, restart)
+	if query.Until != 0 {
 		// Either may be the serial that is not held, or they are in the wrong order.
-		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held "+
+		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held "+
 			"here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
-	steps, err := r.views.Steps(ctx, zone, since, until)
-	if errors.Is(err, ErrNotHeld) {
-		return nil, notHeld()
-	} else if err != nil {
-		return nil, err
+	steps, err := s.Views.Steps(ctx, zone, since, until)
+	if err != nil {
+		return nil, ifNotHeld(err, notHeld)
 	}
 	object := v1alpha1.ZoneChanges{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
@@ -145,12 +101,9 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	if definition {
 		return func(w http.ResponseWriter) error { return writeSteps(w, zone, object, steps) }, nil
 	}
-	changes, err := r.views.Changes(ctx, zone, since, until)
-	if errors.Is(err, ErrNotHeld) || (err == nil && !sameSerials(steps, changes)) {
-		// The journal was trimmed between the two reads.
-		return nil, notHeld()
-	} else if err != nil {
-		return nil, err
+	changes, err := s.changesOf(ctx, zone, since, until, steps)
+	if err != nil {
+		return nil, ifNotHeld(err, notHeld)
 	}
 	switch format {
 	case v1alpha1.FormatText:
@@ -164,14 +117,12 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 }
 
 // prepareEnded prepares the answer for a zone that ended and is not withdrawn yet.
-func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
+func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
 	func(http.ResponseWriter) error, error) {
-	fqdn, change, err := r.views.Left(ctx, zone, since)
-	if errors.Is(err, ErrNotHeld) {
-		return nil, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, "+
-			"are not held here any more: compare those of its provider", zone.Name, since))
-	} else if err != nil {
-		return nil, err
+	fqdn, change, err := s.Views.Left(ctx, zone, since)
+	if err != nil {
+		return nil, ifNotHeld(err, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, "+
+			"are not held here any more: compare those of its provider", zone.Name, since)))
 	}
 	object := v1alpha1.ZoneChanges{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
@@ -182,27 +133,24 @@ func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, sin
 	}, nil
 }
 
-func sameSerials(steps []content.Step, changes []dns.Change) bool {
-	if len(steps) != len(changes) {
-		return false
+// changesOf returns the steps as entries; ErrNotHeld if the journal was trimmed since the steps were read.
+func (s *streams) changesOf(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, steps []content.Step) (
+	[]dns.Change, error) {
+	changes, err := s.Views.Changes(ctx, zone, since, until)
+	if err == nil && !slices.EqualFunc(steps, changes, func(step content.Step, change dns.Change) bool {
+		return step.Serial == change.To
+	}) {
+		err = ErrNotHeld
 	}
-	for i := range steps {
-		if steps[i].Serial != changes[i].To {
-			return false
-		}
-	}
-	return true
+	return changes, err
 }
 
 func writeChanges(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step,
 	changes []dns.Change, sources bool) error {
-	list, err := beginList(w, object, "changes")
-	if err != nil {
-		return err
-	}
+	list := beginList(w, object, "changes")
 	for i, change := range changes {
-		if err := list.writeItem(apiChange(change, steps[i], sources)); err != nil {
-			return err
+		if !list.writeItem(apiChange(change, steps[i], sources)) {
+			break
 		}
 	}
 	return list.finishList(metaOf(zone))
@@ -223,13 +171,10 @@ func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.Zone
 }
 
 func writeSteps(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
-	list, err := beginList(w, object, "steps")
-	if err != nil {
-		return err
-	}
+	list := beginList(w, object, "steps")
 	for _, step := range steps {
-		if err := list.writeItem(apiStep(step)); err != nil {
-			return err
+		if !list.writeItem(apiStep(step)) {
+			break
 		}
 	}
 	return list.finishList(metaOf(zone))
@@ -244,29 +189,20 @@ var changeColumns = append([]metav1.TableColumnDefinition{
 
 // writeChangesTable writes what `kubectl get zone NAME --subresource=changes` prints.
 func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []content.Step, changes []dns.Change) error {
-	list, err := beginTable(w, changeColumns)
-	if err != nil {
-		return err
-	}
+	list := beginTable(w, changeColumns)
 	for i, change := range changes {
 		var at string
 		if committed := apiTime(steps[i].Time); committed != nil {
 			at = committed.Format(time.RFC3339)
 		}
-		row := func(sign string, entry dns.Entry) error {
-			return list.writeRow(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL,
-				string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
-		}
-		for _, entry := range change.Removed {
-			if err := row("-", entry); err != nil {
-				return err
+		write := func(sign string, entries []dns.Entry) {
+			for _, entry := range entries {
+				list.writeRow(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL,
+					string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
 			}
 		}
-		for _, entry := range change.Added {
-			if err := row("+", entry); err != nil {
-				return err
-			}
-		}
+		write("-", change.Removed)
+		write("+", change.Added)
 	}
 	return list.finishList(v1alpha1.ZoneViewMeta{})
 }
@@ -274,32 +210,17 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 // writeDiff writes the text format: per serial the entries that were removed (-) and added (+).
 func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change) error {
 	stream := newStream(w, v1alpha1.FormatText)
-	if err := stream.writeComment("changes of zone " + zone.Status.FQDN); err != nil {
-		return err
-	}
+	stream.writeComment("changes of zone " + zone.Status.FQDN)
 	for _, change := range changes {
-		if err := stream.writeChange(change); err != nil {
-			return err
+		stream.writeComment(fmt.Sprintf("serial %d to %d", change.From, change.To))
+		for _, entry := range change.Removed {
+			_, _ = stream.WriteString("- " + entry.String() + "\n") // Flush has the error, if any
+		}
+		for _, entry := range change.Added {
+			_, _ = stream.WriteString("+ " + entry.String() + "\n")
 		}
 	}
 	return stream.Flush()
-}
-
-func (s *stream) writeChange(change dns.Change) error {
-	if err := s.writeComment(fmt.Sprintf("serial %d to %d", change.From, change.To)); err != nil {
-		return err
-	}
-	for _, entry := range change.Removed {
-		if _, err := s.WriteString("- " + entry.String() + "\n"); err != nil {
-			return writeFailed{err}
-		}
-	}
-	for _, entry := range change.Added {
-		if _, err := s.WriteString("+ " + entry.String() + "\n"); err != nil {
-			return writeFailed{err}
-		}
-	}
-	return nil
 }
 
 func apiEntries(entries []dns.Entry) []v1alpha1.Entry {

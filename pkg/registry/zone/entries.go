@@ -5,15 +5,12 @@ package zone
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns"
@@ -21,40 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// EntriesREST is the subresource zones/entries: the content of a zone at one serial (S6.1).
-type EntriesREST struct {
-	*streams
-}
-
-var (
-	_ rest.Connecter       = (*EntriesREST)(nil)
-	_ rest.StorageMetadata = (*EntriesREST)(nil)
-	_ rest.Storage         = (*EntriesREST)(nil)
-)
-
-// New makes an empty answer, for discovery and OpenAPI.
-func (*EntriesREST) New() runtime.Object { return &v1alpha1.ZoneEntries{} }
-
-// NewConnectOptions makes empty query parameters.
-func (*EntriesREST) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
-	return &v1alpha1.ZoneEntriesOptions{}, false, ""
-}
-
-// ProducesObject is what the answers decode into.
-func (*EntriesREST) ProducesObject(string) any { return &v1alpha1.ZoneEntries{} }
-
-// Connect answers a GET of zones/{name}/entries.
-func (r *EntriesREST) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
-	query, ok := options.(*v1alpha1.ZoneEntriesOptions)
-	if !ok {
-		return nil, apierrors.NewInternalError(fmt.Errorf("options of entries are a %T", options))
-	}
-	return r.newHandler(ctx, r.readSlots, func(accept string) (func(http.ResponseWriter) error, error) {
-		return r.prepareEntries(ctx, id, query, accept)
-	}), nil
-}
-
-func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (
+func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
@@ -75,15 +39,18 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 		if format == v1alpha1.FormatText {
 			return nil, apierrors.NewBadRequest("a master file has no place for sources: ask for JSON or a table")
 		}
-		if err := r.mayReadSources(ctx); err != nil {
+		if err := s.mayReadSources(ctx); err != nil {
 			return nil, err
 		}
 	}
-	zone, err := r.getServedZone(ctx, id)
+	zone, err := s.getZone(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, from, err := r.snapshotFor(ctx, zone, query.Continue)
+	if err := refusePending(zone); err != nil {
+		return nil, err
+	}
+	snapshot, from, err := s.snapshotFor(ctx, zone, query.Continue)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +63,7 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 	}
 	var sources *recordSources
 	if query.Sources {
-		sources = &recordSources{ctx: ctx, sources: r.sources, zone: zone, apex: snapshot.Header().FQDN}
+		sources = &recordSources{ctx: ctx, sources: s.Sources, zone: zone, apex: snapshot.Header().FQDN}
 	}
 	switch format {
 	case v1alpha1.FormatText:
@@ -108,9 +75,9 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 }
 
 // snapshotFor returns the snapshot that answers a request: the one that the token names, else the newest.
-func (r *EntriesREST) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
+func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
 	if token == "" {
-		snapshot, err := r.waitForSnapshot(ctx, zone)
+		snapshot, err := s.waitForSnapshot(ctx, zone)
 		return snapshot, continuation{}, err
 	}
 	from, err := parseContinuation(token)
@@ -121,11 +88,8 @@ func (r *EntriesREST) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, toke
 	if from.UID != string(zone.UID) {
 		return nil, continuation{}, expiredError(zone, from.Serial, restart)
 	}
-	snapshot, err := r.views.At(ctx, zone, from.Serial)
-	if errors.Is(err, ErrNotHeld) {
-		return nil, continuation{}, expiredError(zone, from.Serial, restart)
-	}
-	return snapshot, from, err
+	snapshot, err := s.Views.At(ctx, zone, from.Serial)
+	return snapshot, from, ifNotHeld(err, expiredError(zone, from.Serial, restart))
 }
 
 // entriesHead makes the answer without its list and metadata.
@@ -137,17 +101,15 @@ func entriesHead(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
 }
 
 func writeEntries(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
-	list, err := beginList(w, entriesHead(zone, page.snapshot), "entries")
-	if err != nil {
-		return err
-	}
+	list := beginList(w, entriesHead(zone, page.snapshot), "entries")
 	for entry := range page.eachEntry() {
 		item := apiEntry(entry)
+		var err error
 		if item.Sources, err = sources.sourcesOf(entry); err != nil {
 			return err
 		}
-		if err := list.writeItem(item); err != nil {
-			return err
+		if !list.writeItem(item) {
+			break
 		}
 	}
 	meta := metaOf(zone)
@@ -160,14 +122,10 @@ func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapsh
 	object.ContentGeneration = int64(snapshot.N())
 	object.ContentState = snapshot.State().String()
 	object.Header = apiHeader(snapshot.Header())
-	list, err := beginList(w, object, "rrsets")
-	if err != nil {
-		return err
-	}
+	list := beginList(w, object, "rrsets")
 	for set := range snapshot.RRsets() {
-		if err := list.writeItem(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(),
-			Data: set.Data}); err != nil {
-			return err
+		if !list.writeItem(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(), Data: set.Data}) {
+			break
 		}
 	}
 	return list.finishList(metaOf(zone))
@@ -176,17 +134,12 @@ func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapsh
 // writeText writes a master file (RFC 1035 §5.1) that any name server loads. Everything but the entries is in comments.
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
-	if err := stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(),
-		snapshot.Hash())); err != nil {
-		return err
-	}
+	stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash()))
 	if _, err := zonefile.Write(stream, page.eachEntry()); err != nil {
 		return err
 	}
 	if page.next != "" {
-		if err := stream.writeComment("continue " + page.next); err != nil {
-			return err
-		}
+		stream.writeComment("continue " + page.next)
 	}
 	return stream.Flush()
 }
@@ -208,10 +161,7 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 	if sources != nil {
 		columns = append(columns[:len(columns):len(columns)], sourceColumn)
 	}
-	list, err := beginTable(w, columns)
-	if err != nil {
-		return err
-	}
+	list := beginTable(w, columns)
 	for entry := range page.eachEntry() {
 		cells := []any{entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data}
 		if sources != nil {
@@ -225,8 +175,8 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 			}
 			cells = append(cells, strings.Join(names, ","))
 		}
-		if err := list.writeRow(zone, entry.Name.String(), cells...); err != nil {
-			return err
+		if !list.writeRow(zone, entry.Name.String(), cells...) {
+			break
 		}
 	}
 	// A table has no other metadata.
@@ -234,15 +184,15 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 }
 
 // beginTable writes a metav1.Table without its rows.
-func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) (*list, error) {
+func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *list {
 	return beginList(w, struct {
 		metav1.TypeMeta
 		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`
 	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns}, "rows")
 }
 
-// writeRow writes one row of a table. kubectl prints none without an object of a kind.
-func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) error {
+// writeRow writes one row of a table, as writeItem does. kubectl prints none without an object of a kind.
+func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	row := tableRow{Cells: cells}
 	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}
 	row.Object.Metadata = v1alpha1.ZoneViewMeta{Name: name, Namespace: zone.Namespace}

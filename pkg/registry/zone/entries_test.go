@@ -42,11 +42,11 @@ type door struct {
 	streams *streams
 }
 
-func openDoor(t *testing.T, views Views, change func(*Config)) *door {
+func openDoor(t *testing.T, views Views, change func(*streams)) *door {
 	t.Helper()
 	d := &door{zone: exampleZone(7)}
 	config := Config{
-		Views: views, ViewTimeout: 50 * time.Millisecond,
+		Views: views, Stopping: t.Context(),
 		Authorizer: authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 			if a.GetUser().GetName() == "admin" {
 				return authorizer.DecisionAllow, "", nil
@@ -54,15 +54,16 @@ func openDoor(t *testing.T, views Views, change func(*Config)) *door {
 			return authorizer.DecisionNoOpinion, "", nil
 		}),
 	}
-	if change != nil {
-		change(&config)
-	}
 	d.streams = newStreams(config, func(_ context.Context, name string) (*v1alpha1.Zone, error) {
 		if name != d.zone.Name {
 			return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), name)
 		}
 		return d.zone, nil
 	})
+	d.streams.viewTimeout = 50 * time.Millisecond
+	if change != nil {
+		change(d.streams)
+	}
 	codec := install.New().ParameterCodec
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx := genericapirequest.WithUser(req.Context(), &user.DefaultInfo{Name: req.Header.Get("User")})
@@ -71,13 +72,13 @@ func openDoor(t *testing.T, views Views, change func(*Config)) *door {
 		var err error
 		switch subresource {
 		case "entries":
-			rest := &EntriesREST{d.streams}
+			rest := newEntries(d.streams)
 			options, _, _ := rest.NewConnectOptions()
 			if err = codec.DecodeParameters(req.URL.Query(), v1alpha1.SchemeGroupVersion, options); err == nil {
 				handler, err = rest.Connect(ctx, id, options, nil)
 			}
 		case "changes":
-			rest := &ChangesREST{d.streams}
+			rest := newChanges(d.streams)
 			options, _, _ := rest.NewConnectOptions()
 			if err = codec.DecodeParameters(req.URL.Query(), v1alpha1.SchemeGroupVersion, options); err == nil {
 				handler, err = rest.Connect(ctx, id, options, nil)
@@ -332,7 +333,7 @@ func TestEntries_refused(t *testing.T) {
 
 func TestEntries_concurrencyIsBounded(t *testing.T) {
 	views := &held{block: true}
-	d := openDoor(t, views, func(c *Config) { c.Streams, c.ViewTimeout = 1, time.Minute })
+	d := openDoor(t, views, func(s *streams) { s.readSlots, s.viewTimeout = newSlots(1), time.Minute })
 	ctx, cancel := context.WithCancel(context.Background())
 	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil))(t)
 	done := make(chan struct{})
@@ -358,7 +359,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 
 // Attack 89: where tenants have all that they may have, a user who may read all zones, as the primary may, is served.
 func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(c *Config) { c.Streams = 4 })
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4) })
 	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
 		slots := d.streams.readSlots
 		if strings.Contains(path, "watch") {
@@ -392,7 +393,7 @@ func TestEntries_sources(t *testing.T) {
 	}
 	mail := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "MX", RData: "10 mail"}}
 	mail.Namespace, mail.Name = "dns", "mail"
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(c *Config) {
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(c *streams) {
 		c.Sources = recordsAt{
 			name.MustParse("www.example.org."): {www("team-a", "one", "192.0.2.1", "192.0.2.2"), www("team-b", "two", "192.0.2.2")},
 			name.MustParse("example.org."):     {mail},
@@ -464,7 +465,7 @@ func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) (
 
 // Octets that are sent cannot be taken back, so an answer that breaks off must not look whole.
 func TestEntries_breaksOffVisibly(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 5000)}}, func(c *Config) { c.Sources = failing{} })
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 5000)}}, func(c *streams) { c.Sources = failing{} })
 	d.Config.ErrorLog = log.New(io.Discard, "", 0)
 	req := must.Get(http.NewRequest(http.MethodGet, d.URL+"/example-org/entries?sources=true", nil))(t)
 	req.Header.Set("User", "admin")
@@ -506,7 +507,7 @@ func (d *door) getChanges(t *testing.T, query, as string) v1alpha1.ZoneChanges {
 }
 
 func TestChanges(t *testing.T) {
-	d := openDoor(t, makeHistory(), func(c *Config) { c.Sources = recordsAt{} })
+	d := openDoor(t, makeHistory(), func(c *streams) { c.Sources = recordsAt{} })
 	got := d.getChanges(t, "since=5", "tenant")
 	if got.Kind != "ZoneChanges" || got.Since != 5 || got.Until != 7 || len(got.Changes) != 2 {
 		t.Fatalf("changes %+v", got)
@@ -540,7 +541,7 @@ func TestChanges(t *testing.T) {
 
 // kubectl asks for a table and JSON, in this order.
 func TestChanges_table(t *testing.T) {
-	d := openDoor(t, makeHistory(), func(c *Config) { c.Sources = recordsAt{} })
+	d := openDoor(t, makeHistory(), func(c *streams) { c.Sources = recordsAt{} })
 	const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 	_, _, body := d.getPage(t, "/example-org/changes", accept, "tenant")
 	var table metav1.Table

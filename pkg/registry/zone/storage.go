@@ -5,7 +5,6 @@ package zone
 
 import (
 	"context"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of Zones is made of. Fields are required where nothing else is said.
+// Config is what the storage of Zones is made of. Every field is required.
 type Config struct {
 	// Scheme knows v1alpha1.
 	Scheme *runtime.Scheme
@@ -40,15 +39,10 @@ type Config struct {
 	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	// Views answers what zones contain.
 	Views Views
-	// Sources answers which Records define entries; nil refuses that question.
+	// Sources answers which Records define entries.
 	Sources Sources
-	// Streams is the most answers of entries and changes under way at once, of which one user has at most half; 0 is
-	// 32.
-	Streams int
-	// Stopping ends watches of changes, so that a server can stop without waiting for them. Optional.
+	// Stopping ends watches of changes, so that a server can stop without waiting for them.
 	Stopping context.Context
-	// ViewTimeout is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
-	ViewTimeout time.Duration
 }
 
 // REST is the storage of zones.
@@ -73,6 +67,6 @@ func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 	})
 	paths["zones"] = zone
 	paths["zones/establish"] = kind.Permission{Of: v1alpha1.Resource("zones/" + subresourceEstablish), Object: &v1alpha1.Zone{}}
-	paths["zones/entries"], paths["zones/changes"] = &EntriesREST{streams}, &ChangesREST{streams}
+	paths["zones/entries"], paths["zones/changes"] = newEntries(streams), newChanges(streams)
 	return nil
 }

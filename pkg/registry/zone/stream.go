@@ -5,6 +5,7 @@ package zone
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -48,56 +49,48 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 }
 
 // list writes an object with one long list, item by item: the object without the list, then the items, then the
-// metadata, which is known at the end.
+// metadata, which is known at the end. After an error it writes nothing more.
 type list struct {
 	*stream
-	count int
+	separator string
+	err       error
 }
 
 // beginList writes the object without its list and without its metadata.
-func beginList(w http.ResponseWriter, object any, key string) (*list, error) {
-	head, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
+func beginList(w http.ResponseWriter, object any, key string) *list {
+	l := &list{stream: newStream(w, v1alpha1.FormatJSON), separator: "\n"}
+	var head []byte
+	if head, l.err = json.Marshal(object); l.err == nil {
+		_, l.err = l.Write(append(head[:len(head)-1], `,"`+key+`":[`...))
 	}
-	l := &list{stream: newStream(w, v1alpha1.FormatJSON)}
-	_, err = l.Write(append(head[:len(head)-1], `,"`+key+`":[`...))
-	return l, err
+	return l
 }
 
-func (l *list) writeItem(item any) error {
-	separator := "\n"
-	if l.count > 0 {
-		separator = ",\n"
+// writeItem reports whether to go on.
+func (l *list) writeItem(item any) bool {
+	var text []byte
+	if l.err == nil {
+		text, l.err = json.Marshal(item)
 	}
-	l.count++
-	if _, err := l.WriteString(separator); err != nil {
-		return err
+	if l.err == nil {
+		_, _ = l.WriteString(l.separator) // the next write has the error, if any
+		_, l.err = l.Write(text)
+		l.separator = ",\n"
 	}
-	text, err := json.Marshal(item)
-	if err != nil {
-		return err
-	}
-	_, err = l.Write(text)
-	return err
+	return l.err == nil
 }
 
 // finishList writes the metadata and flushes.
 func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	text, err := json.Marshal(meta)
-	if err != nil {
+	if err := cmp.Or(l.err, err); err != nil {
 		return err
 	}
-	if _, err := l.WriteString("\n],\"metadata\":" + string(text) + "}\n"); err != nil {
-		return err
-	}
+	_, _ = l.WriteString("\n],\"metadata\":" + string(text) + "}\n")
 	return l.Flush()
 }
 
-// writeComment writes a comment line of a master file.
-func (s *stream) writeComment(text string) error {
-	if _, err := s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n"); err != nil {
-		return writeFailed{err}
-	}
-	return nil
+// writeComment writes a comment line of a master file. Flush has the error, if any.
+func (s *stream) writeComment(text string) {
+	_, _ = s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
 }

@@ -11,70 +11,108 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 const (
-	defaultStreams     = 32
-	defaultViewTimeout = 5 * time.Second
+	// maxStreams and maxWatches bound the answers of entries and changes, and the watches of changes, that are under
+	// way at once, of which one user has at most half.
+	maxStreams = 32
+	maxWatches = 64
+	// viewTimeout is how long a request waits for a view to reach its zone's serial.
+	viewTimeout = 5 * time.Second
 	// retrySoon is the Retry-After, in seconds, of refusals that pass by themselves.
 	retrySoon = 1
 )
 
 // streams is what entries and changes share: how the Zone is read, where the content comes from, and the limits.
 type streams struct {
+	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
-	views       Views
-	sources     Sources
-	authorizer  authorizer.UnconditionalAuthorizer
 	viewTimeout time.Duration
-	// readSlots bound the answers under way. Streams are exempt from the server's own limits, because they outlive its
-	// request timeout.
-	readSlots *slots
-	// watchSlots bounds watches; stopping ends them.
-	watchSlots *slots
-	stopping   context.Context
-	stall      time.Duration
+	// readSlots bound the answers under way, watchSlots watches. Streams are exempt from the server's own limits,
+	// because they outlive its request timeout.
+	readSlots, watchSlots *slots
+	stall                 time.Duration
 }
 
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
-	s := &streams{
-		getZone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
-		viewTimeout: config.ViewTimeout, readSlots: newSlots(defaultStreams),
-		watchSlots: newSlots(defaultWatches), stopping: config.Stopping, stall: stall,
-	}
-	if s.stopping == nil {
-		s.stopping = context.Background()
-	}
-	if config.Streams > 0 {
-		s.readSlots = newSlots(config.Streams)
-	}
-	if s.viewTimeout == 0 {
-		s.viewTimeout = defaultViewTimeout
-	}
-	return s
+	return &streams{Config: config, getZone: zone, viewTimeout: viewTimeout, readSlots: newSlots(maxStreams),
+		watchSlots: newSlots(maxWatches), stall: stall}
 }
 
-// prepareFunc is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent
-// before write begins.
-type prepareFunc func(accept string) (write func(w http.ResponseWriter) error, err error)
+// view is a subresource of zones that is computed, with query parameters of type O.
+type view[O runtime.Object] struct {
+	*streams
+	answer, options runtime.Object // empty ones
+	slotsOf         func(query O) *slots
+	// prepare returns a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is
+	// sent before write begins.
+	prepare func(ctx context.Context, id string, query O, accept string) (write func(w http.ResponseWriter) error, err error)
+}
 
-// newHandler serves an answer in a slot. ctx is that of Connect, which has the namespace; that of the request has not.
-func (s *streams) newHandler(ctx context.Context, places *slots, prepare prepareFunc) http.Handler {
+var (
+	_ rest.Connecter       = (*view[runtime.Object])(nil)
+	_ rest.StorageMetadata = (*view[runtime.Object])(nil)
+	_ rest.Storage         = (*view[runtime.Object])(nil)
+)
+
+// newEntries makes the subresource zones/entries: the content of a zone at one serial (S6.1).
+func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
+	return &view[*v1alpha1.ZoneEntriesOptions]{s, &v1alpha1.ZoneEntries{}, &v1alpha1.ZoneEntriesOptions{},
+		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}
+}
+
+// newChanges makes the subresource zones/changes: what changed in a zone between two serials.
+func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
+	return &view[*v1alpha1.ZoneChangesOptions]{s, &v1alpha1.ZoneChanges{}, &v1alpha1.ZoneChangesOptions{},
+		func(query *v1alpha1.ZoneChangesOptions) *slots {
+			if query.Watch {
+				return s.watchSlots // watches must not use up the slots of reads
+			}
+			return s.readSlots
+		}, s.prepareChanges}
+}
+
+// New makes an empty answer, for discovery and OpenAPI.
+func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
+
+// Destroy does nothing: the store belongs to the zones.
+func (*view[O]) Destroy() {}
+
+// NewConnectOptions makes empty query parameters.
+func (v *view[O]) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
+	return v.options.DeepCopyObject(), false, ""
+}
+
+// ConnectMethods are the methods of the subresources.
+func (*view[O]) ConnectMethods() []string { return []string{http.MethodGet} }
+
+// ProducesMIMETypes are the media types of the answers.
+func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaText} }
+
+// ProducesObject is what the answers decode into.
+func (v *view[O]) ProducesObject(string) any { return v.New() }
+
+// Connect answers a GET in a slot. ctx has the namespace; that of the request has not.
+func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
+	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		leave, refusal := places.acquire(readerOf(ctx), false)
-		if refusal != nil && s.mayReadAll(ctx) {
-			leave, refusal = places.acquire(readerOf(ctx), true)
+		places, reader := v.slotsOf(query), readerOf(ctx)
+		leave, refusal := places.acquire(reader, false)
+		if refusal != nil && v.mayReadAll(ctx) {
+			leave, refusal = places.acquire(reader, true)
 		}
 		if refusal != nil {
 			writeError(w, refusal)
 			return
 		}
 		defer leave()
-		write, err := prepare(req.Header.Get("Accept"))
+		write, err := v.prepare(ctx, id, query, req.Header.Get("Accept"))
 		if err != nil {
 			writeError(w, err)
 			return
@@ -83,38 +121,25 @@ func (s *streams) newHandler(ctx context.Context, places *slots, prepare prepare
 			// The status is sent. Ending the connection is the only way left to say that this is not the whole answer.
 			panic(http.ErrAbortHandler)
 		}
-	})
+	}), nil
 }
 
-// Destroy does nothing: the store belongs to the zones.
-func (*streams) Destroy() {}
-
-// ConnectMethods are the methods of the subresources.
-func (*streams) ConnectMethods() []string { return []string{http.MethodGet} }
-
-// ProducesMIMETypes are the media types of the answers.
-func (*streams) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaText} }
-
-// getServedZone reads the Zone from etcd, and refuses one without content.
-func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zone, error) {
-	zone, err := s.getZone(ctx, name)
-	if err != nil {
-		return nil, err
+// refusePending refuses a Zone without content.
+func refusePending(zone *v1alpha1.Zone) error {
+	if zone.Status.Serial != 0 {
+		return nil
 	}
-	if zone.Status.Serial == 0 {
-		err := apierrors.NewNotFound(v1alpha1.Resource("zones"), name)
-		err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet; its condition Delegated says what it waits for",
-			name)
-		return nil, err
-	}
-	return zone, nil
+	err := apierrors.NewNotFound(v1alpha1.Resource("zones"), zone.Name)
+	err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet; its condition Delegated says what it waits for",
+		zone.Name)
+	return err
 }
 
 // waitForSnapshot returns the content of the zone at the serial of zone or later (S7.1).
 func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()
-	snapshot, err := s.views.Snapshot(waiting, zone)
+	snapshot, err := s.Views.Snapshot(waiting, zone)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("the view of zone %s has not reached serial %d within %s; please try again",
 			zone.Status.FQDN, zone.Status.Serial, s.viewTimeout), retrySoon)
@@ -124,20 +149,14 @@ func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Sna
 
 // mayReadAll reports whether the user may read the entries of all zones.
 func (s *streams) mayReadAll(ctx context.Context) bool {
-	if s.authorizer == nil {
-		return false
-	}
-	allowed, err := isAllowed(ctx, s.authorizer, "get", "zones", "entries", "", "")
+	allowed, err := isAllowed(ctx, s.Authorizer, "get", "zones", "entries", "", "")
 	return allowed && err == nil
 }
 
 // mayReadSources refuses sources to a user without permission to list Records in all namespaces, since they are from
 // many (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
-	if s.sources == nil {
-		return apierrors.NewBadRequest("sources is not available on this server")
-	}
-	allowed, err := isAllowed(ctx, s.authorizer, "list", "records", "", "", "")
+	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {
 		return err
 	}
@@ -148,9 +167,9 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 	return nil
 }
 
-// serialOf reads a serial of a query.
+// serialOf reads a serial of a query, 0 where it has none.
 func serialOf(parameter string, value int64) (serial.Serial, error) {
-	if value < 1 || value > int64(^uint32(0)) {
+	if value < 0 || value > int64(^uint32(0)) {
 		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter,
 			value))
 	}
@@ -166,6 +185,14 @@ func formOf(text string) (definition bool, err error) {
 	}
 	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries,
 		v1alpha1.FormDefinition))
+}
+
+// ifNotHeld is refusal for ErrNotHeld, and else err.
+func ifNotHeld(err, refusal error) error {
+	if errors.Is(err, ErrNotHeld) {
+		return refusal
+	}
+	return err
 }
 
 // expiredError is 410: the client has to start over.

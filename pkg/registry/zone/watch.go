@@ -19,45 +19,37 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-const (
-	defaultWatches = 64
-	// A watch lasts between watchTime and twice as long. Then the client asks again and is authorized again, as with
-	// any watch of Kubernetes.
-	watchTime = 30 * time.Minute
-)
+// A watch lasts between watchTime and twice as long. Then the client asks again and is authorized again, as with any
+// watch of Kubernetes.
+const watchTime = 30 * time.Minute
 
 // prepareWatch prepares the answer to changes?watch=true: the changes after since, and new ones as they come.
-func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, definition bool) (
-	func(http.ResponseWriter) error, error) {
+func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *v1alpha1.ZoneChangesOptions, since serial.Serial,
+	definition bool) (func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
 		return nil, apierrors.NewBadRequest("query parameter until: a watch has no end; leave out until or watch")
 	}
-	zone, err := r.getServedZone(ctx, id)
+	if err := refusePending(zone); err != nil {
+		return nil, err
+	}
+	snapshot, err := s.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := r.waitForSnapshot(ctx, zone)
-	if err != nil {
-		return nil, err
-	}
-	w := &watcher{ChangesREST: r, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
-	if query.Since != 0 {
-		if w.at, err = serialOf("since", query.Since); err != nil {
-			return nil, err
-		}
+	w := &watcher{streams: s, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
+	if since != 0 {
+		w.at = since
 		// Only before the first octet can a refusal have its own status code.
-		if _, err := r.views.Steps(ctx, zone, w.at, snapshot.Serial()); errors.Is(err, ErrNotHeld) {
-			return nil, expiredError(zone, w.at, "zones/entries")
-		} else if err != nil {
-			return nil, err
+		if _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial()); err != nil {
+			return nil, ifNotHeld(err, expiredError(zone, w.at, restart))
 		}
 	}
 	return func(out http.ResponseWriter) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, watchTime+rand.N(watchTime), errWatchEnds)
 		defer cancel()
-		defer context.AfterFunc(r.stopping, func() { cancel() })()
+		defer context.AfterFunc(s.Stopping, func() { cancel() })()
 		w.stream = newStream(out, v1alpha1.FormatJSON)
-		w.stream.to.stall = r.stall
+		w.stream.to.stall = s.stall
 		return w.sendUntilEnd(ctx, snapshot)
 	}, nil
 }
@@ -68,7 +60,7 @@ var errWatchEnds = errors.New("the watch has lasted long enough")
 // watcher sends one zone's changes to one client. It holds those of one round at a time: a slow client costs no memory
 // but that of the zoneview Set, which is bounded.
 type watcher struct {
-	*ChangesREST
+	*streams
 	zone                *v1alpha1.Zone
 	at                  serial.Serial
 	definition, sources bool
@@ -89,7 +81,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 		}
 		next.Status.ContentGeneration = int64(snapshot.N()) + 1
 		var err error
-		snapshot, err = w.views.Snapshot(ctx, next)
+		snapshot, err = w.Views.Snapshot(ctx, next)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -114,11 +106,9 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
 	}
-	steps, err := w.views.Steps(ctx, w.zone, w.at, until)
-	if errors.Is(err, ErrNotHeld) {
-		return expiredError(w.zone, w.at, "zones/entries")
-	} else if err != nil {
-		return err
+	steps, err := w.Views.Steps(ctx, w.zone, w.at, until)
+	if err != nil {
+		return ifNotHeld(err, expiredError(w.zone, w.at, restart))
 	}
 	if w.definition {
 		for _, step := range steps {
@@ -131,11 +121,9 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 		}
 		return nil
 	}
-	changes, err := w.views.Changes(ctx, w.zone, w.at, until)
-	if errors.Is(err, ErrNotHeld) || err == nil && !sameSerials(steps, changes) {
-		return expiredError(w.zone, w.at, "zones/entries")
-	} else if err != nil {
-		return err
+	changes, err := w.changesOf(ctx, w.zone, w.at, until, steps)
+	if err != nil {
+		return ifNotHeld(err, expiredError(w.zone, w.at, restart))
 	}
 	for i, change := range changes {
 		object := w.object(change.From, change.To)

@@ -99,7 +99,7 @@ func TestChanges_watchGoesOn(t *testing.T) {
 // late is answered with 410 at once.
 func TestChanges_watchEndsWith410(t *testing.T) {
 	views := makeHistory()
-	d := openDoor(t, views, func(c *Config) { c.Sources = recordsAt{} })
+	d := openDoor(t, views, func(c *streams) { c.Sources = recordsAt{} })
 	d.expectRefusal(t, "/example-org/changes?watch=true&since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. "+
 		"is not held here any more")
 	d.expectRefusal(t, "/example-org/changes?watch=true&until=9", "", "tenant", http.StatusBadRequest, "until")
@@ -128,9 +128,9 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	defer stop()
-	d := openDoor(t, makeHistory(), func(c *Config) { c.Stopping = stopping })
+	d := openDoor(t, makeHistory(), func(c *streams) { c.Stopping = stopping })
 	var streams []func() string
-	for range defaultWatches / 2 {
+	for range maxWatches / 2 {
 		_, line := d.followChanges(t, "since=6", "greedy")
 		line()
 		streams = append(streams, line)
