@@ -16,5 +16,5 @@
 // It does not know when backups are due and where they are kept. A zone made after the backup is not in it: a user who
 // makes the zone again sets spec.minimumSerial.
 //
-// Read take.go first, then restore.go; serials.go raises what was handed out, and check.go runs fsck on a store.
+// Read take.go first, then restore.go; which runs fsck on a store; serials.go raises what was handed out.
 package backup

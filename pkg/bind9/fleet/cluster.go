@@ -223,7 +223,8 @@ func judgeCluster(w *clusterFacts) (*standing, bind9.Bind9ClusterStatus) {
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	changes := all.Current != all.Desired
 	for _, instance := range w.owned {
-		changes = changes || instance.DeletionTimestamp != nil || meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionProgressing)
+		changes = changes || instance.DeletionTimestamp != nil ||
+			meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionProgressing)
 		for _, of := range instance.Status.Conditions {
 			switch {
 			case of.Type == bind9.ConditionConfigValid && of.Status == metav1.ConditionFalse:

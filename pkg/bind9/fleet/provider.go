@@ -86,7 +86,8 @@ func judgeProvider(w *providerFacts) (*standing, bind9.ClusterBind9ProviderStatu
 		switch cluster := one.cluster; {
 		case one.err != nil:
 			row.Message = one.err.Error()
-		case meta.IsStatusConditionTrue(cluster.Status.Conditions, bind9.ConditionReady) && cluster.Status.ObservedGeneration == cluster.Generation:
+		case meta.IsStatusConditionTrue(cluster.Status.Conditions, bind9.ConditionReady) &&
+			cluster.Status.ObservedGeneration == cluster.Generation:
 			row.Ready, ready = true, ready+1
 		default:
 			row.Message = readyMessage(cluster)

@@ -155,7 +155,8 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// Where a work with its id is owed anew after this, it marks the zone by a write of that, and this one fails.
+				// Where a work with its id is owed anew after this, it marks the zone by a write of that, and this one
+				// fails.
 				r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err

@@ -29,7 +29,7 @@ type Client struct {
 
 	turn chan struct{} // held by the one request under way, or by those that belong together (C1, C2)
 
-	// What follows is used by who has the turn.
+	// The request that has the turn uses what follows.
 	speaks dialect
 	asked  time.Time // which it speaks
 	pace   *rate.Limiter

@@ -47,8 +47,8 @@ func (f *Failure) Error() string {
 // Client sends commands to one named. Its methods may be called from several goroutines.
 type Client struct {
 	Address string // of the controls block: "127.0.0.1:953"
-	// Keys returns the keys for one command, one at least: a new key takes effect without a restart. Where named does not accept one
-	// the next is tried, so that both ends need not change their key at once.
+	// Keys returns the keys for one command, one at least: a new key takes effect without a restart. Where named does
+	// not accept one the next is tried, so that both ends need not change their key at once.
 	Keys func() ([]Key, error)
 	// Timeout bounds one command; 0 is defaultTimeout.
 	Timeout time.Duration
