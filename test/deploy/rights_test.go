@@ -100,6 +100,9 @@ func findRequests(t *testing.T) map[string]map[request]string {
 			ast.Inspect(file, func(node ast.Node) bool {
 				if call, ok := node.(*ast.CallExpr); ok {
 					calls[call.Fun] = call
+					for _, one := range patchesOf(of.TypesInfo, call) {
+						here[one] = of.Fset.Position(call.Pos()).String()
+					}
 				}
 				method, ok := node.(*ast.SelectorExpr)
 				if !ok {
@@ -135,6 +138,50 @@ func answersClient(result types.Type) bool {
 	return ok && isClient.MatchString(named.Obj().Name())
 }
 
+// patchesOf are the patches that a call asks for which hands a typed client to a function as something that patches. The
+// subresource is a constant argument.
+func patchesOf(info *types.Info, call *ast.CallExpr) (patches []request) {
+	function, ok := info.TypeOf(call.Fun).(*types.Signature)
+	if !ok {
+		return nil
+	}
+	for i := range min(len(call.Args), function.Params().Len()) {
+		as := function.Params().At(i).Type()
+		group, kind := clientOf(info.TypeOf(call.Args[i]))
+		if method, _, _ := types.LookupFieldOrMethod(as, false, nil, "Patch"); kind == "" || method == nil || answersClient(as) {
+			continue
+		}
+		resource := resourceOf(kind)
+		if value := info.Types[call.Args[len(call.Args)-1]].Value; value != nil && value.Kind() == constant.String {
+			resource += "/" + constant.StringVal(value)
+		}
+		patches = append(patches, request{"patch", group, resource})
+	}
+	return patches
+}
+
+// clientOf is the group and the kind of what a typed client is for, else "" and "".
+func clientOf(of types.Type) (group, kind string) {
+	client, ok := of.(*types.Named)
+	if !ok || client.Obj().Pkg() == nil {
+		return "", ""
+	}
+	for _, from := range clients {
+		if rest, ok := strings.CutPrefix(client.Obj().Pkg().Path(), from); ok {
+			directory, _, _ := strings.Cut(rest, "/")
+			if kind, ok := strings.CutSuffix(client.Obj().Name(), "Interface"); ok {
+				return groups[directory], kind
+			}
+		}
+	}
+	return "", ""
+}
+
+func resourceOf(kind string) string {
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+	return plural.Resource
+}
+
 // requestsOf are those that a call of a method of a typed client, or of an informer, makes. One without a verb is not
 // understood. call is nil where the method is handed on, which then asks for no subresource.
 func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) []request {
@@ -153,12 +200,8 @@ func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) 
 	directory, _, _ := strings.Cut(strings.TrimPrefix(path, clients[from]), "/")
 	group, known := groups[directory]
 	name := strings.TrimPrefix(client.Obj().Name(), "Typed")
-	resource := func(kind string) string {
-		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
-		return plural.Resource
-	}
 	if kind, is := strings.CutSuffix(name, "Informer"); is && known {
-		return []request{{"list", group, resource(kind)}, {"watch", group, resource(kind)}}
+		return []request{{"list", group, resourceOf(kind)}, {"watch", group, resourceOf(kind)}}
 	}
 	kind, is := strings.CutSuffix(name, "Interface")
 	results := info.Selections[method].Type().(*types.Signature).Results()
@@ -168,15 +211,15 @@ func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) 
 	switch verb := method.Sel.Name; {
 	case !known:
 	case slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "Watch"}, verb):
-		return []request{{strings.ToLower(verb), group, resource(kind)}}
+		return []request{{strings.ToLower(verb), group, resourceOf(kind)}}
 	case verb == "Apply":
-		return []request{{"create", group, resource(kind)}, {"patch", group, resource(kind)}}
+		return []request{{"create", group, resourceOf(kind)}, {"patch", group, resourceOf(kind)}}
 	case verb == "UpdateStatus":
-		return []request{{"update", group, resource(kind) + "/status"}}
+		return []request{{"update", group, resourceOf(kind) + "/status"}}
 	case verb == "Patch" && (call == nil || len(call.Args) == 5):
-		return []request{{"patch", group, resource(kind)}}
+		return []request{{"patch", group, resourceOf(kind)}}
 	case verb == "Patch" && len(call.Args) == 6 && info.Types[call.Args[5]].Value != nil:
-		return []request{{"patch", group, resource(kind) + "/" + constant.StringVal(info.Types[call.Args[5]].Value)}}
+		return []request{{"patch", group, resourceOf(kind) + "/" + constant.StringVal(info.Types[call.Args[5]].Value)}}
 	}
 	return []request{{}}
 }

@@ -64,26 +64,25 @@ func patchObject[T any](ctx context.Context, of patcher[T], name string, patch m
 	return of.Patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: FieldManager}, sub...)
 }
 
-func patchStatus[T any](ctx context.Context, of patcher[T], name string, patch map[string]any) error {
-	_, err := patchObject(ctx, of, name, patch, "status")
-	return ignoreGone(err)
-}
-
 func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
-	return patchStatus(ctx, w.client.Zones(p.of.Namespace), p.of.Name, p.encode(map[string]any{}))
+	_, err := patchObject(ctx, w.client.Zones(p.of.Namespace), p.of.Name, p.encode(map[string]any{}), "status")
+	return ignoreGone(err)
 }
 
 // writeRecord writes the Ready of a Record with the error of its own RRset.
 func (w statusWriter) writeRecord(ctx context.Context, p readyPatch, lastError string) error {
-	return patchStatus(ctx, w.client.Records(p.of.Namespace), p.of.Name, p.encode(map[string]any{"lastDeliveryError": lastError}))
+	patch := p.encode(map[string]any{"lastDeliveryError": lastError})
+	_, err := patchObject(ctx, w.client.Records(p.of.Namespace), p.of.Name, patch, "status")
+	return ignoreGone(err)
 }
 
 // writeUnadopted writes Stalled alone, and nothing where a zone has taken the Record in meanwhile.
 func (w statusWriter) writeUnadopted(ctx context.Context, record *v1alpha1.Record, stalled *metav1.Condition) error {
-	return patchStatus(ctx, w.client.Records(record.Namespace), record.Name, map[string]any{
+	_, err := patchObject(ctx, w.client.Records(record.Namespace), record.Name, map[string]any{
 		"metadata": map[string]any{"uid": record.UID, "resourceVersion": record.ResourceVersion},
 		"status":   map[string]any{"conditions": stallPatch(record.Status.Conditions, stalled)},
-	})
+	}, "status")
+	return ignoreGone(err)
 }
 
 func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition,
@@ -93,8 +92,9 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 		"conditions": append([]any{ready}, stallPatch(of.Status.Conditions, stalled)...),
 		"health":     map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
 	}
-	return patchStatus(ctx, w.client.DNSClasses(), of.Name,
-		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": status})
+	_, err := patchObject(ctx, w.client.DNSClasses(), of.Name,
+		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": status}, "status")
+	return ignoreGone(err)
 }
 
 // writeDelivering writes the condition Delivering, after the one that the cluster has; nil for none.
@@ -106,9 +106,10 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 		}
 		condition = next
 	}
-	return patchStatus(ctx, w.clusters.Bind9Clusters(cluster.Namespace), cluster.Name, map[string]any{
+	_, err := patchObject(ctx, w.clusters.Bind9Clusters(cluster.Namespace), cluster.Name, map[string]any{
 		"metadata": map[string]any{"uid": cluster.UID}, "status": map[string]any{"conditions": []any{condition}},
-	})
+	}, "status")
+	return ignoreGone(err)
 }
 
 // stallPatch is the part of a patch of conditions that says stalled, or removes what says otherwise.
