@@ -20,5 +20,5 @@
 // It does not know what is stored. Compaction day by day is upstream's compactor in the API server, which keeps five
 // minutes for watches to resume; this package compacts only where etcd takes no write any more.
 //
-// Read keeper.go first, then space.go and away.go.
+// Read keeper.go first, then explain.go and probe.go.
 package maintenance

@@ -249,6 +249,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
+	quota := int64(0)
 	for _, endpoint := range k.client.Endpoints() {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		status, err := k.client.Status(asking, endpoint)
@@ -261,10 +262,7 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 		k.metrics.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
 		k.metrics.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
 		members = append(members, member{endpoint, status})
-	}
-	quota := int64(0)
-	for _, m := range members {
-		if q := m.DbSizeQuota; q > 0 && (quota == 0 || q < quota) {
+		if q := status.DbSizeQuota; q > 0 && (quota == 0 || q < quota) {
 			quota = q
 		}
 	}
@@ -274,9 +272,7 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	if len(members) == 0 {
 		return nil, errors.Join(wrong...)
 	}
-	slices.SortStableFunc(members, func(a, b member) int {
-		return cmp.Compare(leads(a), leads(b))
-	})
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(leads(a), leads(b)) })
 	return members, nil
 }
 

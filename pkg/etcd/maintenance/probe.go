@@ -5,11 +5,15 @@ package maintenance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
 )
 
 // Probe asks etcd for a transaction of the kind that every write is: several comparisons and several operations, of
@@ -33,4 +37,88 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 		}
 	}
 	return fmt.Errorf("etcd %v: %w", client.Endpoints(), err)
+}
+
+const (
+	// catchUp is how long a member that has just started may say less of its log than it has stored.
+	catchUp = 5 * time.Second
+	// lookAgain is how often it is asked meanwhile.
+	lookAgain = 200 * time.Millisecond
+)
+
+// Began is the key of how much etcd's revision was ahead of its log when a server first met it. A restore that raises
+// what was handed out deletes the key, and the next server writes it anew.
+func Began(prefix string) string { return prefix + "/maintenance/began" }
+
+// refuseRestored refuses a store that was put back from a snapshot as it was (M6): nothing in it remembers what was
+// handed out since, but its log does not have what it holds. Each revision takes an entry of the log of its own, so a
+// store that grew has no more revisions than entries; one that was put back has them at once, and a log that begins
+// anew. A copy of the data directory of a member has its log too, and is not noticed.
+func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
+	r, err := client.Get(ctx, Began(prefix))
+	if err != nil {
+		return fmt.Errorf("etcd %v: %w", client.Endpoints(), err)
+	}
+	began := int64(0)
+	if len(r.Kvs) > 0 {
+		if began, err = strconv.ParseInt(string(r.Kvs[0].Value), 10, 64); err != nil {
+			return fmt.Errorf("%s does not parse: %w", Began(prefix), err)
+		}
+	}
+	for until := time.Now().Add(catchUp); ; {
+		least, most, err := revisionAhead(ctx, client)
+		switch {
+		case err != nil:
+			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
+			return nil
+		case len(r.Kvs) == 0:
+			// Of servers that start together one writes it. An etcd that is full takes it another time.
+			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(Began(prefix)), "=", 0)).
+				Then(clientv3.OpPut(Began(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
+			if err != nil {
+				klog.FromContext(ctx).Error(err, "Writing where etcd's log begins", "key", Began(prefix))
+			}
+			return nil
+		case least <= began:
+			return nil
+		case time.Now().After(until):
+			return fmt.Errorf("etcd %v was restored from a snapshot as it was: its revision is %d ahead of its log, "+
+				"%d at most in the store that was saved. "+
+				"Clients and secondaries may have seen what came after, and would keep it, or get its revisions and serials a second "+
+				"time with other content. "+
+				"Take what is there with kubizone backup and put it back with kubizone restore, which raises both (docs/operations.md, "+
+				"Restore)",
+				client.Endpoints(), least, began)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// revisionAhead is by how much the revision of the first member that answers is ahead of its log: between least and
+// most, since both grow while they are read. An etcd that does not report its log is an error.
+func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
+	var wrong []error
+	for _, endpoint := range client.Endpoints() {
+		var seen [2]*clientv3.StatusResponse
+		for i := range seen {
+			asking, cancel := context.WithTimeout(ctx, askTimeout)
+			seen[i], err = client.Status(asking, endpoint)
+			cancel()
+			if err == nil && seen[i].RaftIndex == 0 {
+				err = errors.New("it tells nothing of its log")
+			}
+			if err != nil {
+				break
+			}
+		}
+		if err == nil {
+			return seen[0].Header.Revision - int64(seen[1].RaftIndex), seen[1].Header.Revision - int64(seen[0].RaftIndex), nil
+		}
+		wrong = append(wrong, fmt.Errorf("etcd %s: %w", endpoint, err))
+	}
+	return 0, 0, errors.Join(wrong...)
 }

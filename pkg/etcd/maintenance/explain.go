@@ -1,0 +1,115 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ReasonInsufficientStorage is the reason of the status, with code 507.
+const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
+
+// unanswered is how long a transaction waits for etcd. A write then fails within five seconds where its connection is
+// dead and nothing says so; waiting out the request would hold its client for a minute.
+const unanswered = 4 * time.Second
+
+// errUnanswered ends the context of a transaction whose time is up.
+var errUnanswered = errors.New("no answer within " + unanswered.String())
+
+// lost says that etcd did not answer a transaction, or answered that it does not know itself (M5).
+func lost(err error) bool {
+	for _, known := range []error{
+		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+		rpctypes.ErrTimeoutWaitAppliedIndex,
+		rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader, rpctypes.ErrNotLeader, rpctypes.ErrStopped,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return status.Code(err) == codes.Unavailable
+}
+
+// failure is what a client reads whose write failed. There is no Retry-After: clients of Kubernetes would repeat the
+// write by themselves, up to ten times, before they show anything to their user.
+func failure(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+}
+
+// noSpace is what a client reads whose write etcd refused for want of space.
+func noSpace(err error) error {
+	if !errors.Is(err, rpctypes.ErrNoSpace) {
+		return err
+	}
+	return failure(http.StatusInsufficientStorage, ReasonInsufficientStorage,
+		"etcd is full (NOSPACE) and takes no writes; nothing was written, and reading goes on. "+
+			"The server is compacting and defragmenting it: "+
+			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
+}
+
+// unknown is what a client reads whose write etcd did not answer. Repeated, the write would find that it is there
+// already, or gone.
+func unknown(ctx context.Context, err error) error {
+	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
+		return err
+	}
+	return failure(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+		"etcd did not answer ("+err.Error()+"): whether this was carried out is not known. "+
+			"Read the object before you repeat the write; kubizone doctor tells an administrator how etcd is")
+}
+
+// Explain makes refusals for want of space, and transactions that etcd does not answer, API errors that say what to do
+// (M2, M5).
+func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
+
+type explained struct{ clientv3.KV }
+
+func (e explained) Put(ctx context.Context, key, value string, options ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	response, err := e.KV.Put(ctx, key, value, options...)
+	return response, noSpace(err)
+}
+
+func (e explained) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	response, err := e.KV.Do(ctx, op)
+	return response, noSpace(err)
+}
+
+func (e explained) Txn(ctx context.Context) clientv3.Txn {
+	ctx, done := context.WithTimeoutCause(ctx, unanswered, errUnanswered)
+	return explainedTxn{e.KV.Txn(ctx), ctx, done}
+}
+
+type explainedTxn struct {
+	clientv3.Txn
+	ctx  context.Context
+	done context.CancelFunc
+}
+
+func (t explainedTxn) If(compares ...clientv3.Cmp) clientv3.Txn {
+	return explainedTxn{t.Txn.If(compares...), t.ctx, t.done}
+}
+
+func (t explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	return explainedTxn{t.Txn.Then(ops...), t.ctx, t.done}
+}
+
+func (t explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn {
+	return explainedTxn{t.Txn.Else(ops...), t.ctx, t.done}
+}
+
+func (t explainedTxn) Commit() (*clientv3.TxnResponse, error) {
+	defer t.done()
+	response, err := t.Txn.Commit()
+	return response, unknown(t.ctx, noSpace(err))
+}
