@@ -69,7 +69,6 @@
 //	Memory.Mu          names, heads of zones and their facts; queues, and items of the outbox that     not held
 //	(facts)            are this process's (commit)
 //	Set.mu             which writes of a change set have come, and their end; not the decision         not held
-//	left.mu (outbox)   which namespaces a cascade has left an item for                                 held
 //	others called mu   the fields beside them                                                          not held
 //
 // # Tests

@@ -138,7 +138,7 @@ func answersClient(result types.Type) bool {
 	return ok && isClient.MatchString(named.Obj().Name())
 }
 
-// patchesOf are the patches that a call asks for which hands a typed client to a function as something that patches. The
+// patchesOf are the patches that a call asks for which hands a typed client on as something that patches. The
 // subresource is a constant argument.
 func patchesOf(info *types.Info, call *ast.CallExpr) (patches []request) {
 	function, ok := info.TypeOf(call.Fun).(*types.Signature)
