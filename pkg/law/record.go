@@ -18,6 +18,8 @@ type Record struct {
 	Type                 rdata.Type
 	TTL                  *uint32
 	Values               []rdata.Value
+	// Repeated are further spellings of a value, or the same one again: Values has each once (RFC 2181 §5).
+	Repeated []rdata.Value
 	// Created is the object's creation time, unix seconds.
 	Created int64
 	// Terminating says that it is being deleted, or its namespace is, so no zone takes it in (S2.6).

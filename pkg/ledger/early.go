@@ -24,26 +24,21 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
-	ask, _, err := l.recordAsk(ctx, before, after)
+	// Which namespace may have a name does not depend on the data. Without data there is nothing to parse and to hash,
+	// which is the larger part of a decision.
+	ask, _, err := l.recordAsk(ctx, before, after, objects.RecordWithoutData)
 	if err != nil {
 		return "", nil
 	}
-	// Which namespace may have a name does not depend on the data. Without data there is nothing to hash, which is
-	// the larger part of a decision.
-	bare, record := ask, *ask.After
-	record.Values = nil
-	bare.After = &record
 	if ask.Before != nil {
-		stood := *ask.Before
-		stood.Values = nil
-		bare.Before = &stood
+		ask.Before.Values = nil
 	}
 	s := l.mem.Sessions.Get().(*facts.Session)
 	defer func() {
 		s.Reset()
 		l.mem.Sessions.Put(s)
 	}()
-	out := s.DecideFromMemory(bare)
+	out := s.DecideFromMemory(ask)
 	if p := out.Plan; p != nil && p.Rule != "" && p.Zone != nil {
 		return fmt.Sprintf("zone %s, pattern %q", p.Zone.Zone.FQDN(), p.Rule), nil
 	}
@@ -54,6 +49,9 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // others of the set may make room for it
 	}
 	// The write will be refused. With its data, the reason may be one that comes first.
+	if ask, _, err = l.recordAsk(ctx, before, after, objects.LawRecord); err != nil {
+		return "", nil
+	}
 	if out = s.DecideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}

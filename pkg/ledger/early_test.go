@@ -40,7 +40,7 @@ func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 		{"422 of the reference too", below, "", false},
 		{"422 comes before one too many", store.Record("team-b", "alias-2", "alias.example.net.", "CNAME", "mail.example.org."), "", false},
 		{"no zone yet", store.Record("team-a", "x", "x.example.com.", "A", "192.0.2.1"), "", false},
-		{"no value", store.Record("team-a", "x", "x.dev.example.org.", "A", "no address"), "", false},
+		{"data is left to the write", store.Record("team-a", "x", "x.dev.example.org.", "A", "no address"), `zone example.org., pattern "*.dev"`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reads, transactions := s.Ledger.Stats().Reads.Load(), s.Ledger.Stats().Transactions.Load()

@@ -32,7 +32,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		}
 		return nil
 	}
-	ask, _, err := l.recordAsk(ctx, before, after)
+	ask, _, err := l.recordAsk(ctx, before, after, objects.LawRecord)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return out, err
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
-	ask, hint, err := l.recordAsk(ctx, w.before, w.after)
+	ask, hint, err := l.recordAsk(ctx, w.before, w.after, objects.LawRecord)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
@@ -127,9 +127,9 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk makes the request to the law of a client's write. hint is the zone
-// that will probably change.
-func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) (records.RecordAsk, string, error) {
+// recordAsk makes the request to the law of a client's write. hint is the zone that will probably change.
+func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
+	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
@@ -146,7 +146,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) 
 	}
 	if after != nil {
 		ask.Namespace, ask.Name, ask.UID = after.Namespace, after.Name, string(after.UID)
-		r, err := objects.LawRecord(after)
+		r, err := read(after)
 		if err != nil {
 			return ask, "", commit.Status("records", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}
@@ -201,7 +201,7 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int, key st
 // askOf makes the question of a write of a set.
 func (l *Ledger) askOf(w *commit.SetWrite) func() (records.RecordAsk, string, error) {
 	return func() (records.RecordAsk, string, error) {
-		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After)
+		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After, objects.LawRecord)
 		if ask.After != nil {
 			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
 		}

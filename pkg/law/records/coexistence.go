@@ -172,6 +172,9 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 				come.Type, p.fqdn))
 		}
 	}
+	for _, v := range x.ask.After.Repeated {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s is there twice and makes one entry (S5.2)", come.Type, v.Text))
+	}
 	for _, v := range come.Values {
 		if others.HasValue(come.Type, law.DigestOf(v.Text)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, "+

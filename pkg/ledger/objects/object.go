@@ -284,6 +284,32 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 
 // LawRecord returns the record that an object asks for. Error: its spec does not parse.
 func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
+	r, err := RecordWithoutData(o)
+	if err != nil {
+		return nil, err
+	}
+	values := o.Spec.Values
+	if o.Spec.RData != "" || len(values) == 0 {
+		values = []string{o.Spec.RData}
+	}
+	seen := map[string]bool{}
+	for i, text := range values {
+		v, err := rdata.ParseStored(r.Type, text)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
+		case seen[v.Text]:
+			r.Repeated = append(r.Repeated, v)
+		default:
+			seen[v.Text] = true
+			r.Values = append(r.Values, v)
+		}
+	}
+	return r, nil
+}
+
+// RecordWithoutData returns the record that an object asks for, without its values. Error: its type does not parse.
+func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
 		return nil, fmt.Errorf("spec.type: %w", err)
@@ -294,21 +320,6 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
 		r.TTL = &ttl
-	}
-	values := o.Spec.Values
-	if o.Spec.RData != "" || len(values) == 0 {
-		values = []string{o.Spec.RData}
-	}
-	seen := map[string]bool{}
-	for i, text := range values {
-		v, err := rdata.ParseStored(t, text)
-		if err != nil {
-			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
-		}
-		if !seen[v.Text] { // an RRset is a set: a value written twice is one (RFC 2181 §5)
-			seen[v.Text] = true
-			r.Values = append(r.Values, v)
-		}
 	}
 	return r, nil
 }

@@ -25,7 +25,6 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 
 	Adopted:  true,
 	Validate: validation.Record, ValidateUpdate: validation.RecordUpdate,
-	Warn: validation.RecordWarnings,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Record]{"status": {
 		Take: takeStatus, Validate: validation.RecordStatusUpdate, NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions),
 	}},

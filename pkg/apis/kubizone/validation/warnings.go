@@ -17,34 +17,6 @@ import (
 // maxWarnings bounds the warnings of one answer: each is a header of it.
 const maxWarnings = 20
 
-// RecordWarnings says what is legal in a Record but most likely not meant.
-func RecordWarnings(record *v1alpha1.Record) []string {
-	spec := &record.Spec
-	rrtype, err := rdata.ParseType(spec.Type)
-	if err != nil {
-		return nil
-	}
-	var warnings []string
-	seen := map[rdata.Value]bool{}
-	judge := func(text, path string) {
-		value, err := rdata.Parse(rrtype, text)
-		if err != nil {
-			return
-		}
-		if seen[value] {
-			warnings = append(warnings, fmt.Sprintf("%s: %q is there twice and makes one entry (S5.2)", path, cut(text)))
-		}
-		seen[value] = true
-	}
-	if spec.RData != "" {
-		judge(spec.RData, "spec.rdata")
-	}
-	for i, text := range spec.Values {
-		judge(text, fmt.Sprintf("spec.values[%d]", i))
-	}
-	return boundWarnings(warnings)
-}
-
 // PublishWarnings says where the annotation that lets deletions through names no serial (S7.5).
 func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	text := after.Annotations[v1alpha1.AnnotationPublishDeletions]
