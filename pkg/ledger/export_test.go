@@ -30,6 +30,9 @@ import (
 // or both ("all"): the controls of the race tests.
 func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuards = kind } }
 
+// CheckCovered checks the covered facts of each decision.
+func CheckCovered(c *Config) { c.checkEvery = 1 }
+
 // SlowCommit is from what duration of a commit on a batch waits for more writes. Always, it does; never, it does not.
 func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slowCommit = d } }
 

@@ -62,6 +62,8 @@ type Config struct {
 	TryEvery time.Duration
 	// dropGuards leaves compares of a kind out, for the controls of race tests, which must then find the damage.
 	dropGuards string
+	// checkEvery is facts.Config.CheckEvery, for tests.
+	checkEvery int64
 	// slowCommit is commit.SlowCommit, for tests.
 	slowCommit time.Duration
 	// journalOctets is journal.JournalOctets, for tests.

@@ -54,7 +54,8 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fenced{opened.KV, &l.outgrown}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,
-		Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: config.dropGuards})
+		Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: config.dropGuards,
+		CheckEvery: config.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
 		KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
 	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.slowCommit)

@@ -202,7 +202,7 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 	st := store.New(t, change...)
 	var all []*store.Server
 	for i := range servers {
-		all = append(all, st.Server(stopClock, waitForBatches(i)))
+		all = append(all, st.Server(stopClock, waitForBatches(i), ledger.CheckCovered))
 	}
 	m := newMixture(t, all, zones)
 	m.servers[0].Run()
@@ -226,6 +226,9 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 	for _, s := range all {
 		x := s.Ledger.Stats()
 		sent, lost, batches = sent+x.Transactions.Load(), lost+x.Conflicts.Load(), batches+x.Batches.Load()
+		if n := x.Uncovered.Load(); n > 0 {
+			t.Errorf("%d facts were written beside their zone", n)
+		}
 	}
 	if zones == 1 && batches == 0 {
 		t.Error("no batch: this test did not see what it is about")

@@ -337,6 +337,7 @@ func (b *batch) decideLocked(ctx context.Context, r *request, looking, reading b
 // takeMember takes a decided request into the batch with what proves its decision.
 func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 	r, s, w, first := m.request, m.session, m.w, len(b.members) == 0
+	s.CheckCovered(ctx)
 	cmps := append(s.Guards(), etcd.RevisionIs(w.Key, w.Expected))
 	if most := b.com.mem.MaxCompares(); first && len(cmps) > most {
 		if s.Guess || s.Depth > facts.FlatName { // read instead of guessing, then ranges instead of names

@@ -85,6 +85,8 @@ type Stats struct {
 	Tried atomic.Int64
 	// Panics are decisions that ended in a panic.
 	Panics atomic.Int64
+	// Uncovered are facts that were written beside their zone.
+	Uncovered atomic.Int64
 }
 
 // Memory is a server's memory of the store, and reads what it lacks.
@@ -95,7 +97,8 @@ type Memory struct {
 	Stats   Stats
 	Ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
 	// Sessions are free ones, for the next decision that writes nothing (EarlyRecord).
-	Sessions sync.Pool
+	Sessions  sync.Pool
+	decisions atomic.Int64 // for CheckCovered
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
@@ -112,7 +115,7 @@ type Memory struct {
 }
 
 // Config is what a Memory works with. Fault is called at the named points, for tests. DropGuards leaves compares of a
-// kind out, for the controls of race tests.
+// kind out, for the controls of race tests. CheckEvery: one of so many decisions is checked by CheckCovered.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -120,6 +123,7 @@ type Config struct {
 	Now                         func() time.Time
 	OnFault                     func(point string) // ledger.Config.Fault
 	DropGuards                  string
+	CheckEvery                  int64
 }
 
 // New returns a Memory without entries; LoadNames reads the names of zones.

@@ -1,0 +1,40 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/store"
+)
+
+// What is written beside the head of its zone is found by the next decision that rests on it (I5).
+func TestCheckCovered_findsWhatIsWrittenBesideAZone(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	st.Damaged = true
+	s := st.Server(ledger.CheckCovered)
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("team", "*"))))
+	create := func(name, rrtype, value string) {
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, "www.example.org.", rrtype, value)))
+	}
+	create("address", "A", "192.0.2.1")
+	create("text", "TXT", "one")
+	if n := s.Ledger.Stats().Uncovered.Load(); n != 0 {
+		t.Fatalf("%d facts beside their zone before there is one", n)
+	}
+	owners := layout.Keys{Prefix: st.Prefix}.Room("owners")
+	if gone := must.Get(st.Client.Client.Delete(t.Context(), owners, clientv3.WithPrefix()))(t); gone.Deleted == 0 {
+		t.Fatalf("nothing is stored under %s", owners)
+	}
+	create("mail", "MX", "10 mail")
+	if s.Ledger.Stats().Uncovered.Load() == 0 {
+		t.Error("the fact about www.example.org. is gone, and the decision that rests on it has not found that")
+	}
+}

@@ -1,0 +1,55 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"bytes"
+	"context"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// checkedOf is of how many decisions the covered facts of one are checked where the log is verbose (-v=5).
+const checkedOf = 100
+
+// CheckCovered compares the facts that the revision of a zone covers with those in etcd, where the zone is still at
+// that revision. A difference says that something was written beside the head of its zone, so that what the memory of
+// each server has of it is wrong. Only one of so many decisions is checked.
+func (s *Session) CheckCovered(ctx context.Context) {
+	mem, every := s.mem, s.mem.CheckEvery
+	if every == 0 && klog.V(5).Enabled() {
+		every = checkedOf
+	}
+	if every == 0 || mem.decisions.Add(1)%every != 0 {
+		return
+	}
+	var keys []law.Key
+	for k := range s.Seen.All() {
+		overlaid := false
+		if s.Over != nil {
+			_, overlaid = s.Over.Facts[k]
+		}
+		if zoneScoped(k) && s.Seen.Used(k) && s.proofIndex(k) < 0 && !overlaid {
+			keys = append(keys, k)
+		}
+	}
+	fresh := mem.Session(false)
+	if len(keys) == 0 || fresh.Read(ctx, keys) != nil {
+		return
+	}
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	for _, k := range keys {
+		was, _ := s.Seen.Get(k)
+		is, _ := fresh.Seen.Get(k)
+		if h := mem.byUID[k.Zone]; h != nil && s.stoodAt(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
+			mem.Stats.Uncovered.Add(1)
+			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
+				"remembered", was, "stored", is)
+		}
+	}
+}
