@@ -299,12 +299,12 @@ func (b *batch) decideLocked(ctx context.Context, r *request, looking, reading b
 	switch {
 	case r.gone:
 		return taken, nil
-	case r.order != nil && r.order.broken.Load():
+	case r.isBehind():
 		if !looking {
 			r.reply(Answer{behind: true})
 		}
 		return taken, nil
-	case (w.goesAlone() || r.alone) && (!first || looking):
+	case r.goesAlone() && (!first || looking):
 		return boundary, nil
 	case b.hasOperation(w.Key): // its expected revision is about to end
 		return boundary, nil
@@ -374,7 +374,7 @@ func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 	}
 	b.addProofs(s, cmps)
 	b.members = append(b.members, m)
-	b.closed = b.closed || w.goesAlone() || r.alone
+	b.closed = b.closed || r.goesAlone()
 	return taken, nil
 }
 
@@ -767,37 +767,19 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, err e
 			own = m.w.Key
 		}
 	}
-	if b.change == nil && b.try > 0 && b.writes > 0 && b.Zone != nil && b.members[0].w.Key != b.head.Key && b.comparesZone() {
-		// A write that loses a race moves the zone's revision in any case, as all servers do that take turns there.
-		data, err := com.mem.Zones.Encode(ctx, b.head.Key, b.Base.DeepCopy())
-		if err != nil {
-			return nil, err
-		}
-		b.zoneAt = len(then)
-		then = append(then, etcd.OpPut(b.head.Key, data))
-		b.object = b.Base
-	}
 	if c := b.change; c != nil {
-		key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
-		if key != own {
+		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
 			b.object = b.Base.DeepCopy()
 			com.placer.PlaceZone(b.object, c)
-			data, err := com.mem.Zones.Encode(ctx, key, b.object)
-			if err != nil {
-				return nil, fmt.Errorf("encoding zone %s: %w", key, err)
-			}
-			b.zoneAt = len(then)
-			then = append(then, etcd.OpPut(key, data))
+			then, err = b.putZone(ctx, then, key, b.object)
 		}
-		if !c.Zone.Pending || c.Ended != nil {
-			if key, value, tx := b.journalStep(c); tx != nil {
-				then = append(then, etcd.OpPut(key, value))
-				com.jr.Made.Put(key, value, tx)
-				if len(tx.Steps) > 0 {
-					b.journal = len(value)
-				}
-			}
-		}
+		then = b.putStep(then, c)
+	} else if b.movesZone() {
+		b.object = b.Base
+		then, err = b.putZone(ctx, then, b.head.Key, b.Base.DeepCopy())
+	}
+	if err != nil {
+		return nil, err
 	}
 	for k, v := range b.Facts {
 		if v == nil {
@@ -812,9 +794,39 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, err e
 	return append(then, b.Puts.Ops()...), nil
 }
 
-func (b *batch) comparesZone() bool {
-	_, ok := b.proven[b.head.Key]
-	return ok
+// movesZone reports whether the batch puts its zone as it stands: a write that loses a race moves the zone's revision
+// in any case, as all servers do that take turns there.
+func (b *batch) movesZone() bool {
+	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.members[0].w.Key == b.head.Key {
+		return false
+	}
+	_, compared := b.proven[b.head.Key]
+	return compared
+}
+
+func (b *batch) putZone(ctx context.Context, then []clientv3.Op, key string, zone *v1alpha1.Zone) ([]clientv3.Op, error) {
+	data, err := b.com.mem.Zones.Encode(ctx, key, zone)
+	if err != nil {
+		return nil, fmt.Errorf("encoding zone %s: %w", key, err)
+	}
+	b.zoneAt = len(then)
+	return append(then, etcd.OpPut(key, data)), nil
+}
+
+// putStep appends what the journal keeps of the change, if anything.
+func (b *batch) putStep(then []clientv3.Op, c *law.ZoneChange) []clientv3.Op {
+	if c.Zone.Pending && c.Ended == nil {
+		return then
+	}
+	key, value, tx := b.journalStep(c)
+	if tx == nil {
+		return then
+	}
+	b.com.jr.Made.Put(key, value, tx)
+	if len(tx.Steps) > 0 {
+		b.journal = len(value)
+	}
+	return append(then, etcd.OpPut(key, value))
 }
 
 // journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone settled,
@@ -1019,12 +1031,6 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		kv := etcd.One(r.Responses[len(b.zones)+i])
 		own := etcd.ModRevision(kv) != m.w.Expected
 		explained = explained || own
-		var needs []string
-		for _, key := range strange {
-			if key != m.w.Key && m.session.Zone(key) != nil && (len(b.members) == 1 || b.try > 1) {
-				needs = append(needs, key)
-			}
-		}
 		if s := m.w.Item; s != nil {
 			if _, known := refreshed[s]; !known {
 				refreshed[s] = s.Refresh(ctx, com.mem)
@@ -1034,15 +1040,13 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 				continue
 			}
 		}
+		needs := b.locksFor(m, strange)
 		switch {
-		case m.order != nil && m.order.broken.Load():
+		case m.isBehind():
 			m.reply(Answer{behind: true})
 		case own: // etcd3 runs the caller's update again, or reports AlreadyExists
 			m.reply(Answer{Out: Outcome{Rev: r.Header.Revision, KV: kv}})
 		case len(needs) > 0:
-			for _, h := range b.locks {
-				needs = append(needs, h.Key)
-			}
 			m.reply(Answer{Locks: needs})
 		default:
 			again = append(again, m.request)
@@ -1055,10 +1059,28 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		}
 		com.mem.Mu.Unlock()
 	}
-	if klog.V(4).Enabled() {
-		klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
-	}
+	klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
 	return again
+}
+
+// locksFor are the locks that a write needs to be decided anew: those of the batch, and of the strange zones that it
+// looked at; none where it needs none of these, or may yet go with the others.
+func (b *batch) locksFor(m *member, strange []string) (needs []string) {
+	if len(b.members) > 1 && b.try <= 1 {
+		return nil
+	}
+	for _, key := range strange {
+		if key != m.w.Key && m.session.Zone(key) != nil {
+			needs = append(needs, key)
+		}
+	}
+	if len(needs) == 0 {
+		return nil
+	}
+	for _, h := range b.locks {
+		needs = append(needs, h.Key)
+	}
+	return needs
 }
 
 // reloadMoved reads the zones that have moved into memory, and notes another server that was met there. strange are

@@ -367,20 +367,29 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (out law.Outcome, e
 		if err != nil || r.Succeeded {
 			return out, com.Late(w, err)
 		}
-		moved := false
-		for i, z := range s.Zones {
-			kv := etcd.One(r.Responses[i])
-			moved = moved || etcd.ModRevision(kv) != z.Mod
-			if err := com.mem.Moved(ctx, z.Key, kv, r.Header.Revision); err != nil {
-				return out, err
-			}
-		}
-		if !moved {
-			com.mem.Mu.Lock()
-			com.mem.Suspect(s)
-			com.mem.Mu.Unlock()
+		if err := com.explainPreview(ctx, s, r); err != nil {
+			return out, err
 		}
 	}
+}
+
+// explainPreview takes in which zones have moved where the compares of a preview do not hold; where none has, a name is
+// not held as it is remembered. r has the zones of the session, in order.
+func (com *Committer) explainPreview(ctx context.Context, s *facts.Session, r *clientv3.TxnResponse) error {
+	moved := false
+	for i, z := range s.Zones {
+		kv := etcd.One(r.Responses[i])
+		moved = moved || etcd.ModRevision(kv) != z.Mod
+		if err := com.mem.Moved(ctx, z.Key, kv, r.Header.Revision); err != nil {
+			return err
+		}
+	}
+	if !moved {
+		com.mem.Mu.Lock()
+		com.mem.Suspect(s)
+		com.mem.Mu.Unlock()
+	}
+	return nil
 }
 
 // Outcome is what etcd3.store wants to know of a write. OK false means that the key was not at the expected revision,

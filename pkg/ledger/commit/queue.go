@@ -141,6 +141,12 @@ type request struct {
 	gone     bool
 }
 
+// goesAlone reports whether the request is decided by itself, in a batch of its own.
+func (r *request) goesAlone() bool { return r.w.goesAlone() || r.alone }
+
+// isBehind reports whether a write before this one in its order was not committed.
+func (r *request) isBehind() bool { return r.order != nil && r.order.broken.Load() }
+
 // order is shared by writes of which none is committed once one before it was not.
 type order struct{ broken atomic.Bool }
 

@@ -229,23 +229,19 @@ func (t *Set) decideRound(ctx context.Context, b *batch) error {
 	if err := t.takeZone(ctx, b); err != nil || len(t.missing) > 0 {
 		return err
 	}
-	var pending []*SetWrite
+	var deletions, pending []*SetWrite
 	for _, w := range t.Writes {
 		w.plan, w.Placed, w.member.plan, w.member.op = nil, nil, nil, clientv3.Op{}
 		w.member.session.Reset()
-		if w.Refusal = t.refuseMisfit(w); w.Refusal == nil && w.isDecided() {
+		switch w.Refusal = t.refuseMisfit(w); {
+		case w.Refusal != nil || !w.isDecided():
+		case w.After == nil:
+			deletions = append(deletions, w)
+		default:
 			pending = append(pending, w)
 		}
 	}
-	slices.SortStableFunc(pending, func(x, y *SetWrite) int {
-		switch {
-		case x.After == nil && y.After != nil:
-			return -1
-		case x.After != nil && y.After == nil:
-			return 1
-		}
-		return 0
-	})
+	pending = append(deletions, pending...)
 	if err := t.warmFacts(ctx, pending); err != nil {
 		return err
 	}
@@ -399,15 +395,7 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 		return nil
 	}
 	p := out.Plan
-	switch {
-	case p.Zone == nil:
-		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first")
-	case p.Record != nil && p.Record.Zone == nil:
-		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "leaves zone %s for none, and a change set is of Records of one zone: write it by itself", p.Zone.Zone.FQDN())
-	case t.opening == nil || p.Zone.Zone.UID != t.opening.UID:
-		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "belongs to zone %s, and a change set is of Records of one zone%s: write it in another one", p.Zone.Zone.FQDN(), t.thatIs())
-	}
-	if w.Refusal != nil {
+	if w.Refusal = t.refuseOtherZone(w, p); w.Refusal != nil {
 		return nil
 	}
 	for _, key := range t.Committer.missingLocks(t.b.locks, p) {
@@ -420,6 +408,21 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 		t.steps = append(t.steps, *p.Zone.Step)
 	}
 	t.b.includeMember(w.member, nil)
+	return nil
+}
+
+// refuseOtherZone refuses a write that is not of a Record in the zone of the set.
+func (t *Set) refuseOtherZone(w *SetWrite, p *law.Plan) error {
+	at := field.NewPath("spec", "domainName")
+	switch {
+	case p.Zone == nil:
+		return w.Refuse(at, "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first")
+	case p.Record != nil && p.Record.Zone == nil:
+		return w.Refuse(at, "leaves zone %s for none, and a change set is of Records of one zone: write it by itself", p.Zone.Zone.FQDN())
+	case t.opening == nil || p.Zone.Zone.UID != t.opening.UID:
+		return w.Refuse(at, "belongs to zone %s, and a change set is of Records of one zone%s: write it in another one",
+			p.Zone.Zone.FQDN(), t.thatIs())
+	}
 	return nil
 }
 
