@@ -18,20 +18,25 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestSoak goes on for -soak: rounds of three etcd members, three servers and sixteen writers, each with some faults
-// that -seed chooses, one after the other, and everything checked after. A failure prints the seed, and the log what
-// was done.
+// TestSoak goes on for -soak, or for some minutes in the long form: rounds of three etcd members, three servers,
+// writers of Records and change sets, and clients that list and watch, each with some faults that -seed chooses, one
+// after the other, and everything checked after. A failure prints the seed, and the log what was done.
 func TestSoak(t *testing.T) {
-	if *soak == 0 {
+	lasting := *soak
+	if lasting == 0 && rig.Long() {
+		lasting = 3 * time.Minute
+	}
+	if lasting == 0 {
 		t.Skip("-soak says for how long: make soak")
 	}
 	w := requireWorld(t)
 	rnd := rand.New(rand.NewPCG(*seed, 0))
 	t.Logf("seed %d", *seed)
-	end := time.Now().Add(*soak)
+	end := time.Now().Add(lasting)
 	for round := 0; time.Now().Before(end); round++ {
 		if !t.Run(fmt.Sprint(round), func(t *testing.T) { w.runRound(t, rnd) }) {
 			return
@@ -54,6 +59,7 @@ func (w *world) runRound(t *testing.T, rnd *rand.Rand) {
 			"KUBIZONE_CLOCK="+clock),
 	}
 	l := w.startLoad(ctx, t, servers...)
+	readers := l.startWhole(ctx, 2)
 	pause := func() { time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond) }
 	faults := map[string]func(){
 		"a server killed": func() { servers[rnd.IntN(2)].startReplica(ctx, t) },
@@ -147,5 +153,8 @@ func (w *world) runRound(t *testing.T, rnd *rand.Rand) {
 		faults[name]()
 		l.waitAcked(ctx, t, 1+rnd.IntN(50))
 	}
+	l.endLoad()
+	w.waitForCascades(ctx, t, e)
+	l.checkWhole(ctx, t, readers)
 	w.checkAll(ctx, t, l, e, servers...)
 }
