@@ -5,17 +5,13 @@ package apiserver
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/server/mux"
-	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
@@ -28,15 +24,6 @@ import (
 // measureEvery is how often etcd is asked how much is in its rooms: counts alone, but each reads keys.
 const measureEvery = 15 * time.Second
 
-// Results of writes, as label of writes_total.
-const (
-	resultCommitted   = "committed"
-	resultRefused     = "refused"     // by the law, by validation or by a limit
-	resultConflict    = "conflict"    // the object is not what the writer saw, is there already, or is not there
-	resultUnavailable = "unavailable" // not decided: no time, no space, no etcd
-	resultError       = "error"
-)
-
 // Metrics are those of one server. None has a label for a zone, a Record or a namespace; those of budgets name ten
 // namespaces (package budget).
 type Metrics struct {
@@ -44,7 +31,6 @@ type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
-	writes *metrics.CounterVec
 	// countGone counts the namespaces that are gone and have objects here.
 	countGone func() (float64, bool)
 	// Measured now and then; -1 before the first time.
@@ -55,14 +41,9 @@ var _ metrics.StableCollector = (*Metrics)(nil)
 
 // NewMetrics makes the metrics of a ledger and of the views that follow it, and registers them.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "kubizone_writes_total", StabilityLevel: metrics.BETA,
-		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, " +
-			"no etcd) or error.",
-	}, []string{"resource", "result"})}
+	m := &Metrics{ledger: of, feed: feed, set: set}
 	m.backlog.Store(-1)
 	m.journal.Store(-1)
-	registry.MustRegister(m.writes)
 	registry.CustomMustRegister(m)
 	return m
 }
@@ -181,53 +162,4 @@ func (m *Metrics) measureRooms(ctx context.Context) error {
 		case <-time.After(measureEvery):
 		}
 	}
-}
-
-// counting counts what becomes of the writes of one resource.
-type counting struct {
-	storage.Interface
-	resource string
-	writes   *metrics.CounterVec
-}
-
-func (c *counting) count(err error) error {
-	c.writes.WithLabelValues(c.resource, resultOf(err)).Inc()
-	return err
-}
-
-func (c *counting) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	return c.count(c.Interface.Create(ctx, key, obj, out, ttl))
-}
-
-func (c *counting) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
-	validate storage.ValidateObjectFunc, cached runtime.Object, options storage.DeleteOptions) error {
-	return c.count(c.Interface.Delete(ctx, key, out, preconditions, validate, cached, options))
-}
-
-func (c *counting) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
-	return c.count(c.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached))
-}
-
-func resultOf(err error) string {
-	switch {
-	case err == nil:
-		return resultCommitted
-	case storage.IsConflict(err), storage.IsExist(err), storage.IsNotFound(err), storage.IsInvalidObj(err),
-		apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
-		return resultConflict
-	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err),
-		storage.IsUnreachable(err), storage.IsRequestTimeout(err), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, context.Canceled):
-		return resultUnavailable
-	}
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		switch code := status.Status().Code; {
-		case code == 507:
-			return resultUnavailable
-		case code >= 400 && code < 500:
-			return resultRefused
-		}
-	}
-	return resultError
 }

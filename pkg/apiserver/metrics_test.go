@@ -23,7 +23,7 @@ func TestServeMetrics_showsThoseOfOneServer(t *testing.T) {
 		own := [2]*mux.PathRecorderMux{mux.NewPathRecorderMux("first"), mux.NewPathRecorderMux("second")}
 		for i, paths := range own {
 			registry := metrics.NewKubeRegistry()
-			writes[i] = metrics.NewCounterVec(&metrics.CounterOpts{Name: "kubizone_writes_total", Help: "Writes.", StabilityLevel: metrics.BETA}, []string{"resource"})
+			writes[i] = metrics.NewCounterVec(&metrics.CounterOpts{Name: "kubizone_writes", Help: "Writes.", StabilityLevel: metrics.BETA}, []string{"resource"})
 			registry.MustRegister(writes[i])
 			serveMetrics(paths, registry, profiling)
 		}
@@ -34,15 +34,15 @@ func TestServeMetrics_showsThoseOfOneServer(t *testing.T) {
 		}
 		writes[0].WithLabelValues("zones").Add(1)
 		writes[1].WithLabelValues("zones").Add(2)
-		for i, want := range []string{"\nkubizone_writes_total{resource=\"zones\"} 1\n", "\nkubizone_writes_total{resource=\"zones\"} 2\n"} {
+		for i, want := range []string{"\nkubizone_writes{resource=\"zones\"} 1\n", "\nkubizone_writes{resource=\"zones\"} 2\n"} {
 			if got := read(i, "GET"); !strings.Contains(got, want) || !strings.Contains(got, "\ngo_goroutines ") {
 				t.Errorf("server %d has no %q, or nothing of upstream:\n%s", i, want, got)
 			}
 		}
-		if got := read(0, "DELETE"); strings.Contains(got, "kubizone_writes_total") == profiling {
+		if got := read(0, "DELETE"); strings.Contains(got, "kubizone_writes") == profiling {
 			t.Errorf("profiling %v, DELETE: %q", profiling, got)
 		}
-		if got := read(0, "GET"); strings.Contains(got, "kubizone_writes_total") == profiling {
+		if got := read(0, "GET"); strings.Contains(got, "kubizone_writes") == profiling {
 			t.Errorf("profiling %v, after DELETE:\n%s", profiling, got)
 		}
 	}

@@ -166,33 +166,27 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 			if plain {
 				return raw, nil // the storage hook lets pass what no committer came with
 			}
-			count := func(store storage.Interface) (storage.Interface, error) {
-				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" ||
-					resource == "delegations") {
-					store = &budgeted{Interface: store, judge: judge, resource: v1alpha1.Resource(resource)}
-				}
-				return &counting{Interface: store, resource: resource.Resource, writes: s.metrics.writes}, nil
-			}
+			within := &budgeted{judge: judge, resource: resource}
 			switch resource {
 			case v1alpha1.Resource("zones"):
-				return count(s.ledger.Zones(raw))
+				within.Interface = s.ledger.Zones(raw)
 			case v1alpha1.Resource("records"):
-				return count(s.ledger.Records(raw))
+				within.Interface = s.ledger.Records(raw)
 			case v1alpha1.Resource("delegations"):
-				return count(s.ledger.Delegations(raw))
+				within.Interface = s.ledger.Delegations(raw)
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"), bind9.Resource("clusterbind9providers"):
-				return count(raw) // nothing that a zone contains
-			case bind9.Resource("bind9clusters"), bind9.Resource("bind9instances"):
-				if s.budgets != nil {
-					within := &budgeted{Interface: raw, judge: judge, resource: resource, charges: true}
-					if resource == bind9.Resource("bind9clusters") {
-						within.clusters = s.countClusters
-					}
-					raw = within
-				}
-				return count(raw)
+				return raw, nil // nothing that a zone contains
+			case bind9.Resource("bind9clusters"):
+				within.Interface, within.charges, within.clusters = raw, true, s.countClusters
+			case bind9.Resource("bind9instances"):
+				within.Interface, within.charges = raw, true
+			default:
+				return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 			}
-			return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
+			if s.budgets == nil {
+				return within.Interface, nil
+			}
+			return within, nil
 		},
 		above,
 	)

@@ -16,7 +16,7 @@ var text string
 
 // Metric is one line of the list:
 //
-//	kubizone_writes_total{resource,result} counter of apiserver,up: Writes that reached the store.
+//	kubizone_primary_transfers_total{kind,result} counter of primary,up: Transfers by kind and result.
 type Metric struct {
 	Name      string
 	Labels    []string
