@@ -254,8 +254,9 @@ func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 	t.Parallel()
 	n := 3_000
-	if rig.Long() {
-		n = 700_000
+	var own *store.Etcd
+	if rig.Long() { // gigabytes, which are not for the etcd of the tests beside
+		n, own = 700_000, store.Fresh(t)
 	}
 	for how, begin := range moves {
 		t.Run(how, func(t *testing.T) {
@@ -263,6 +264,10 @@ func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 				t.Parallel()
 			}
 			st := store.New(t, store.Unchecked) // nothing but keys waits
+			if own != nil {
+				st = store.On(t, own, "/registry/"+how)
+				store.Unchecked(st)
+			}
 			s := st.Server()
 			prepareMove(t, st, s, how, 20)
 			plantWaiting(t, st, n)
