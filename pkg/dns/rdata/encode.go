@@ -196,10 +196,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 				break
 			}
 			c, size := unescape(text[i:])
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			wire = append(wire, c)
+			wire = append(wire, toLower(c))
 			i += size
 		}
 		n := len(wire) - length - 1

@@ -201,6 +201,16 @@ func (f *format) isName(i int, tokens []token) bool {
 	return i < 64 && f.names&(1<<i) != 0 || f.gateway && i == gatewayField && tokens[gatewayType].text == "3"
 }
 
+// hasRelativeName reports whether one of the tokens of a canonical text is a name without its last dot.
+func (f *format) hasRelativeName(tokens []token) bool {
+	for i, t := range tokens {
+		if f.isName(i, tokens) && !absoluteText(t.text) {
+			return true
+		}
+	}
+	return false
+}
+
 // Fields describes each field of the type's text in words, as messages do; it is empty for a type that is written as
 // octets. Generators of test values use it.
 func (t Type) Fields() []string {

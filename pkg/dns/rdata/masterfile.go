@@ -23,7 +23,8 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		data, err = v.generic()
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
-	params, types := v.Type == SVCB || v.Type == HTTPS, v.Type == CSYNC
+	last := f.fields[len(f.fields)-1].kind
+	params, types := last == kindParams, last == kindTypes
 	if !params && !types && (!f.hasNames() || plainNames(v.Text)) {
 		return v.Type.String(), v.Text, nil
 	}

@@ -21,35 +21,9 @@ func checkSubstitution(text []byte) error {
 		return errors.New("regexp begins with its delimiter, which is no digit, backslash or \"i\" (RFC 3402 §3.2); " +
 			"write \"!expression!replacement!\"")
 	}
-	var parts [3][]byte // expression, replacement, flags
-	part, reference := 0, 0
-	for i := 1; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == 0:
-			return errors.New("regexp holds a zero octet; remove it")
-		case c == delimiter:
-			if part++; part == len(parts) {
-				return errors.New("regexp has more than three delimiters (RFC 3402 §3.2); write \"!expression!replacement!\"")
-			}
-			continue
-		case c == '\\' && part < 2:
-			if i++; i == len(text) || text[i] == 0 {
-				return errors.New("regexp ends in a backslash; remove it")
-			}
-			if part == 1 && isDigit(text[i]) {
-				if text[i] == '0' {
-					return errors.New("regexp refers to \\0; references are \\1 to \\9 (RFC 3402 §3.2)")
-				}
-				reference = max(reference, int(text[i]-'0'))
-			}
-			parts[part] = append(parts[part], c, text[i])
-			continue
-		}
-		parts[part] = append(parts[part], c)
-	}
-	if part != 2 {
-		return errors.New("regexp has less than three delimiters (RFC 3402 §3.2); write \"!expression!replacement!\"")
+	parts, reference, err := splitSubstitution(text)
+	if err != nil {
+		return err
 	}
 	if strings.Trim(string(parts[2]), "i") != "" {
 		return fmt.Errorf("regexp has flags %s; the only flag is \"i\" (RFC 3402 §3.2)", quote(string(parts[2])))
@@ -62,6 +36,41 @@ func checkSubstitution(text []byte) error {
 		return fmt.Errorf("regexp refers to \\%d and its expression has %d groups in parentheses; correct one of them", reference, e.groups)
 	}
 	return nil
+}
+
+// splitSubstitution returns the expression, the replacement and the flags of a regexp field, which begins with its
+// delimiter, and the highest reference in the replacement, 0 for none.
+func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) {
+	part, delimiter := 0, text[0]
+	for i := 1; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == 0:
+			return parts, 0, errors.New("regexp holds a zero octet; remove it")
+		case c == delimiter:
+			if part++; part == len(parts) {
+				return parts, 0, errors.New("regexp has more than three delimiters (RFC 3402 §3.2); write \"!expression!replacement!\"")
+			}
+			continue
+		case c == '\\' && part < 2:
+			if i++; i == len(text) || text[i] == 0 {
+				return parts, 0, errors.New("regexp ends in a backslash; remove it")
+			}
+			if part == 1 && isDigit(text[i]) {
+				if text[i] == '0' {
+					return parts, 0, errors.New("regexp refers to \\0; references are \\1 to \\9 (RFC 3402 §3.2)")
+				}
+				reference = max(reference, int(text[i]-'0'))
+			}
+			parts[part] = append(parts[part], c, text[i])
+			continue
+		}
+		parts[part] = append(parts[part], c)
+	}
+	if part != 2 {
+		return parts, 0, errors.New("regexp has less than three delimiters (RFC 3402 §3.2); write \"!expression!replacement!\"")
+	}
+	return parts, reference, nil
 }
 
 // expression reads a POSIX extended regular expression from the front.
@@ -91,9 +100,10 @@ func (e *expression) readAlternatives(depth int) error {
 
 // readSequence reads up to the end, "|" or ")". It must not be empty.
 func (e *expression) readSequence(depth int) error {
-	empty := true
-	for e.rest != "" && e.rest[0] != '|' && e.rest[0] != ')' {
-		empty = false
+	if e.endsSequence() {
+		return errors.New("an empty alternative or expression; write what it should match")
+	}
+	for !e.endsSequence() {
 		c := e.rest[0]
 		e.rest = e.rest[1:]
 		repeatable := true
@@ -130,11 +140,10 @@ func (e *expression) readSequence(depth int) error {
 			}
 		}
 	}
-	if empty {
-		return errors.New("an empty alternative or expression; write what it should match")
-	}
 	return nil
 }
+
+func (e *expression) endsSequence() bool { return e.rest == "" || e.rest[0] == '|' || e.rest[0] == ')' }
 
 // readRepetition reads at most one of * + ? {n} {n,} {n,m}. A second one has nothing to repeat.
 func (e *expression) readRepetition() error {
@@ -187,8 +196,8 @@ func (e *expression) readBracket() error {
 			e.rest = after
 		case e.rest[0] == '\\':
 			return bad // some implementations read an escape, others a backslash
-		case len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']':
-			if low, high := e.rest[0], e.rest[2]; low > high || !isPlainRange(low, high) {
+		case e.beginsRange():
+			if !isPlainRange(e.rest[0], e.rest[2]) {
 				return bad
 			}
 			e.rest, ranged = e.rest[3:], true
@@ -200,8 +209,12 @@ func (e *expression) readBracket() error {
 	}
 }
 
+func (e *expression) beginsRange() bool {
+	return len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']'
+}
+
 // isPlainRange reports a range of digits or letters of one case. Other ranges depend on the locale.
 func isPlainRange(low, high byte) bool {
-	in := func(from, to byte) bool { return from <= low && high <= to }
+	in := func(from, to byte) bool { return from <= low && low <= high && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')
 }

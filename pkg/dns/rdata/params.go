@@ -302,16 +302,20 @@ func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
 		return text, errors.New("key 65535 is reserved (RFC 9460 §14.3.2); leave it out")
 	}
 	for _, c := range value {
-		switch {
-		case c == '"' || c == ';' || c == ' ' || c == '\\':
-			text = append(text, '\\', c)
-		case c < ' ' || c > '~':
-			text = appendDDD(text, c)
-		default:
-			text = append(text, c)
-		}
+		text = appendParamOctet(text, c)
 	}
 	return text, nil
+}
+
+// appendParamOctet appends an octet of a value that has no quotes around it.
+func appendParamOctet(text []byte, c byte) []byte {
+	switch {
+	case c == '"' || c == ';' || c == ' ' || c == '\\':
+		return append(text, '\\', c)
+	case c < ' ' || c > '~':
+		return appendDDD(text, c)
+	}
+	return append(text, c)
 }
 
 func appendMandatoryText(text, value []byte) ([]byte, error) {
@@ -343,15 +347,10 @@ func appendALPNText(text, value []byte) ([]byte, error) {
 			text = append(text, ',')
 		}
 		for _, c := range value[1 : 1+n] {
-			switch {
-			case c == ',' || c == '\\': // escaped twice, as no comma and no backslash
+			if c == ',' || c == '\\' { // escaped twice, as no comma and no backslash
 				text = appendDDD(append(text, `\\`...), c)
-			case c == '"' || c == ';' || c == ' ':
-				text = append(text, '\\', c)
-			case c < ' ' || c > '~':
-				text = appendDDD(text, c)
-			default:
-				text = append(text, c)
+			} else {
+				text = appendParamOctet(text, c)
 			}
 		}
 		value = value[1+n:]

@@ -128,7 +128,7 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 	i := start
 	for ; i < len(text); i++ {
 		switch c := text[i]; {
-		case c == ' ' || c == '\t':
+		case c == ' ', c == '\t':
 			return token{text[start:i], false}, i, nil
 		case c == '"':
 			if !allow.innerQuotes {
@@ -154,9 +154,10 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 		case c == '(', c == ')':
 			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, " +
 				"put the string in quotes or escape them with \\")
-		case (c < ' ' || c == 0x7f) && !allow.strings:
+		case allow.strings: // which may have any other octet
+		case c < ' ', c == 0x7f:
 			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
-		case c >= utf8.RuneSelf && !allow.strings:
+		case c >= utf8.RuneSelf:
 			return token{}, 0, fmt.Errorf("only ASCII is allowed here; write %s", asciiHint(text, start))
 		}
 	}
@@ -217,6 +218,14 @@ func unescape(s string) (byte, int) {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// toLower lowers a letter of ASCII (RFC 4034 §6.2) and leaves any other octet.
+func toLower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
 
 // checkDirective refuses the directives of a master file (RFC 1035 §5.1), which would have no effect in a value.
 func checkDirective(first string) error {

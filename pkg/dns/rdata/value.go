@@ -154,14 +154,7 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	if err := f.checkCount(fields); err != nil {
 		return "", err
 	}
-	relative := false
-	for i, field := range fields {
-		if f.isName(i, fields) && !absoluteText(field.text) {
-			relative = true
-			break
-		}
-	}
-	if !relative {
+	if !f.hasRelativeName(fields) {
 		return v.Text, nil
 	}
 	if origin.IsZero() {

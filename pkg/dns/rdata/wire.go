@@ -91,15 +91,13 @@ func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error
 			return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"",
 				quote(first.text))
 		}
-		four := addr.As4()
-		return append(wire, four[:]...), nil
+		return addr.AppendBinary(wire)
 	case kindIPv6:
 		addr, err := netip.ParseAddr(first.text)
 		if err != nil || !addr.Is6() || addr.Zone() != "" {
 			return nil, fmt.Errorf("%s is not an IPv6 address; write hex groups with colons, as in \"2001:db8::1\"", quote(first.text))
 		}
-		sixteen := addr.As16()
-		return append(wire, sixteen[:]...), nil
+		return addr.AppendBinary(wire)
 	case kindString:
 		return appendOneString(wire, first.text)
 	case kindTag:
@@ -222,10 +220,7 @@ func (d *decoder) readField(k kind, text []byte) []byte {
 			d.fail(err)
 		}
 		for _, c := range octets {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			text = append(text, c)
+			text = append(text, toLower(c))
 		}
 		return text
 	case kindOctets:
