@@ -129,26 +129,17 @@ func (u underscores) and(label string, literal bool) underscores {
 }
 
 func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
-	if p.IsZero() || n.IsZero() || zone.IsZero() {
-		return none, false
-	}
 	below, ok := n.Rel(zone)
-	if !ok || p.star && below.IsApex() {
+	if !ok || p.IsZero() || p.star && below.IsApex() {
 		return none, false
 	}
 	// A relative pattern's last label meets the label right below the zone, an
 	// absolute one's that right below the root; "_" of the zone's own labels
 	// is no business of S4.8.
-	rest, free := strings.TrimSuffix(n.String(), "."), n.NumLabels()-zone.NumLabels()
+	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
+	free := toCompare - zone.NumLabels()
 	if !p.absolute {
-		rest = below.String()
-		if below.IsApex() {
-			rest = ""
-		}
-	}
-	toCompare := n.NumLabels()
-	if !p.absolute {
-		toCompare = free
+		rest, toCompare = below.String(), free
 	}
 	found := none
 	for i := len(p.labels) - 1; i >= 0; i-- {
@@ -219,14 +210,12 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		labels, zoneLabels = labels[:len(labels)-1], zoneLabels[:len(zoneLabels)-1]
 	}
 	switch {
-	case p.many && len(zoneLabels) > 0:
+	case p.many:
 		// The leading "*" takes what is left of the zone's labels and, as the
 		// apex itself is out of reach, at least one more.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
-		least += 2
-	case p.many:
 		least += 2
 	case len(zoneLabels) > 0:
 		return false // only names above the zone
