@@ -56,7 +56,7 @@ func Condense(steps []Step) Step {
 		}
 	}
 	for _, change := range ttls {
-		if before, after := change.Before, change.After; (before == nil) != (after == nil) || before != nil && *before != *after {
+		if !EqualTTLs(change.Before, change.After) {
 			out.TTLs = append(out.TTLs, change)
 		}
 	}

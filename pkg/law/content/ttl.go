@@ -46,6 +46,9 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
+// EqualTTLs compares two TTLs, of which nil is that of no RRset.
+func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
+
 // Resolve is the TTL in seconds under a zone whose ttl is zoneTTL seconds.
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	switch {

@@ -83,8 +83,7 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 			d.added = append(d.added, row)
 		}
 	}
-	was, is := o.before.DefinedTTL(t), o.after.DefinedTTL(t)
-	if (was == nil) != (is == nil) || was != nil && *was != *is {
+	if was, is := o.before.DefinedTTL(t), o.after.DefinedTTL(t); !content.EqualTTLs(was, is) {
 		d.ttls = append(d.ttls, content.TTLChange{Owner: o.at, Type: t, Before: was, After: is})
 	}
 }
