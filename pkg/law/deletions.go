@@ -143,10 +143,9 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, "+
-			"which kubi.zone/publish-deletions: \"%d\" "+
-			"does not let through: it is older than the deletions, or names none of the serials since they began; name %d (S7.9)",
-			z.FQDN(), *z.Publish, ToPublish(held.Serial, z.Publish)))
+		plan.Warn("zone %s is still held by a mass deletion, which kubi.zone/publish-deletions: \"%d\" does not let through: it is older "+
+			"than the deletions, or names none of the serials since they began; name %d (S7.9)", z.FQDN(), *z.Publish,
+			ToPublish(held.Serial, z.Publish))
 	}
 }
 

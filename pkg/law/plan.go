@@ -4,6 +4,8 @@
 package law
 
 import (
+	"fmt"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
@@ -39,6 +41,11 @@ type Plan struct {
 	// Rule is the pattern that allowed the record, for the audit annotation.
 	Rule     string
 	Warnings []string
+}
+
+// Warn adds a warning for the client that writes.
+func (p *Plan) Warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
 
 // Write of an internal key: Value nil deletes it.

@@ -188,6 +188,11 @@ func (o *Owner) IsOwn(z *Zone) bool {
 	return c != nil && c.Names()
 }
 
+// HasTenant reports whether another namespace than the zone's has a claim at the owner.
+func (o *Owner) HasTenant(z *Zone) bool {
+	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
+}
+
 // Deletions are the numbers by which a mass deletion is found.
 type Deletions struct {
 	// Own is the number of RRsets that the zone's own namespace has put since the zone was made, less those that it

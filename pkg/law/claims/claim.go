@@ -78,8 +78,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	}
 	if own {
 		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for a rule "+
-			"with shared: "+
-			"true that names %q)", at, c.Zone.FQDN(), rules.PatternFor(base))
+			"with shared: true that names %q)", at, c.Zone.FQDN(), rules.PatternFor(base))
 	}
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
@@ -172,8 +171,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	}
 	c.AskAll(ks)
 	for _, host := range hosts {
-		o := c.OwnerAt(host)
-		own = own || o == nil || !slices.ContainsFunc(o.Claims, func(x law.Claim) bool { return x.Namespace != c.Zone.Namespace })
+		own = !c.OwnerAt(host).HasTenant(c.Zone) || own
 	}
 	return own
 }
@@ -181,8 +179,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 // FindAbove finds the nearest name above that a tenant claims, where another one does.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims,
-			func(x law.Claim) bool { return x.Namespace != c.Zone.Namespace }) {
+		if c.OwnerAt(up).HasTenant(c.Zone) {
 			_, others := c.claimsAt(up)
 			return up, others
 		}

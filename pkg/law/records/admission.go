@@ -20,7 +20,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
 	}
-	z, come, ns := x.zone, x.come, x.ask.Namespace
+	z, ns := x.zone, x.ask.Namespace
 	by, refusal := x.findAdmission()
 	var evicts string
 	if refusal != nil && x.mayEvict() { // what else is in its way refuses it before the other one loses the name
@@ -29,7 +29,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal == nil && ns != z.Namespace {
 		refusal = x.refuseCutOff()
 	}
-	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS {
+	if refusal == nil && ns != z.Namespace {
 		refusal = x.refuseSigning()
 	}
 	if refusal == nil {
@@ -49,11 +49,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 			return refusal
 		}
 	}
-	records := x.records
-	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
-		return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its "+
-			"limits.recordsPerNamespace is %d (delete "+
-			"some, or ask the zone's owner for more)", ns, records, z.FQDN(), max)
+	if refusal := x.refuseMany(); refusal != nil {
+		return refusal
 	}
 	if evicts != "" {
 		x.evicts = evicts
@@ -140,26 +137,25 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return
 	}
-	warn := func(format string, args ...any) { plan.Warnings = append(plan.Warnings, fmt.Sprintf(format, args...)) }
-	tenant := func(c law.Claim) bool { return c.Namespace != z.Namespace }
 	own := x.ask.Namespace == z.Namespace
 	switch o := x.ownerAt(base); {
-	case own && o != nil && slices.ContainsFunc(o.Claims, tenant):
-		warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (S4.18)", base, z.FQDN())
+	case own && o.HasTenant(z):
+		plan.Warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (S4.18)", base,
+			z.FQDN())
 		return
 	case own:
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			if o := x.ownerAt(up); o != nil && slices.ContainsFunc(o.Claims, tenant) {
-				warn("%s of zone %s lies below %s, which another namespace claims with all below it (S4.18)", base, z.FQDN(), up)
+			if x.ownerAt(up).HasTenant(z) {
+				plan.Warn("%s of zone %s lies below %s, which another namespace claims with all below it (S4.18)", base, z.FQDN(), up)
 				return
 			}
 		}
 	case a != rules.AdmittedUnderscore && o.IsOwn(z):
-		warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
+		plan.Warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
 		return
 	}
 	if x.others.HasType(come.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(come.Owner)) {
-		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
+		plan.Warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
 	}
 }
 
@@ -194,13 +190,22 @@ func (x *delta) warnOfHosts(plan *law.Plan) {
 		at, _ := host.In(z.FQDN())
 		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
 		case tenant:
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace claims: it says where that "+
-				"leads (S4.18)", come.Type, x.place.fqdn, at))
+			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", come.Type, x.place.fqdn, at)
 		case free && (cut && !rules.Encloses(come.Owner, host) || !cut && !own) && !slices.Contains(z.MadeNames, host):
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace has: the one that first writes an "+
-				"address there says where it leads; write one (S4.18)", come.Type, x.place.fqdn, at))
+			plan.Warn("%s at %s names %s, which no namespace has: the one that first writes an address there says where it leads; write "+
+				"one (S4.18)", come.Type, x.place.fqdn, at)
 		}
 	}
+}
+
+// refuseMany refuses a tenant's record beyond the number that the zone allows a namespace (S5.9).
+func (x *delta) refuseMany() *law.Refusal {
+	z, ns, most := x.zone, x.ask.Namespace, x.zone.RecordsPerNamespace
+	if most <= 0 || ns == z.Namespace || !x.isNew() || x.records < most {
+		return nil
+	}
+	return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d "+
+		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
 // refuseCutOff refuses an NS below the apex, or a DNAME, of a tenant that would cut off what another namespace has
@@ -215,15 +220,14 @@ func (x *delta) refuseCutOff() *law.Refusal {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
-		"%s (S4.15; "+
-		"choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
+		"%s (S4.15; choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
 // refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16): a validating resolver would take that
 // zone for forged. A cascade does not refuse one that stands.
 func (x *delta) refuseSigning() *law.Refusal {
 	p := x.place
-	if x.standsAlready() {
+	if x.come.Type != rdata.DS || x.standsAlready() {
 		return nil
 	}
 	child := law.Get[law.Holding](x.Reading, law.HoldingKey(p.view, p.fqdn))
@@ -231,8 +235,7 @@ func (x *delta) refuseSigning() *law.Refusal {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it "+
-		"validates (S4.16; the "+
-		"owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
+		"validates (S4.16; the owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
 }
 
 func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {

@@ -86,8 +86,7 @@ func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
 		if o.HasType(rdata.DNAME) {
-			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn,
-				x.nameOf(up))
+			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn, x.nameOf(up))
 		}
 		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
 	}
@@ -123,8 +122,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Names > 0 || zones || beside {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS "+
-			"and glue addresses (S5.6)", fqdn))
+		plan.Warn("NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses (S5.6)", fqdn)
 	}
 }
 
@@ -135,10 +133,10 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !rules.IsWildcard(owner):
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, "+
-			"for NS records of zone %s that name it (S5.6)", t, fqdn, x.zone.FQDN()))
+		plan.Warn("%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s that name it (S5.6)", t,
+			fqdn, x.zone.FQDN())
 	case below || beside:
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn))
+		plan.Warn("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn)
 	}
 }
 
@@ -164,41 +162,36 @@ func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 // warnOfValues warns of what S5.2 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
 // aliases.
 func (x *delta) warnOfValues(plan *law.Plan) {
-	z, p, come, others := x.zone, x.place, x.come, x.others
-	if ttl := others.RRsetTTL(come.Type); ttl != nil {
+	z, t, fqdn, come, others := x.zone, x.come.Type, x.place.fqdn, x.come, x.others
+	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := come.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.2)",
-				come.Type, p.fqdn))
+			plan.Warn("%s at %s has values with other TTLs: the smallest counts for all (S5.2)", t, fqdn)
 		}
 	}
 	for _, v := range x.ask.After.Repeated {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s is there twice and makes one entry (S5.2)", come.Type, v.Text))
+		plan.Warn("%s %s is there twice and makes one entry (S5.2)", t, v.Text)
 	}
 	for _, v := range come.Values {
-		if others.HasValue(come.Type, law.DigestOf(v.Text)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, "+
-				"until the last record with it goes (S5.2)", come.Type, v.Text, p.fqdn))
-		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.HasValue(come.Type, law.DigestOf(abs)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
-				"two values in the hash (S6.7)", come.Type, v.Text, p.fqdn, abs))
-		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.HasValue(come.Type, law.DigestOf(rel)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, "+
-				"two values in the hash (S6.7)", come.Type, v.Text, p.fqdn, rel))
+		if others.HasValue(t, law.DigestOf(v.Text)) {
+			plan.Warn("%s %s stands at %s already: it is published once, until the last record with it goes (S5.2)", t, v.Text, fqdn)
+		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.HasValue(t, law.DigestOf(abs)) {
+			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, abs)
+		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.HasValue(t, law.DigestOf(rel)) {
+			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, rel)
 		}
-		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
-			continue
-		}
-		target, ok := v.Target(z.FQDN())
-		if !ok {
-			continue
-		}
-		if rel, ok := target.Rel(z.FQDN()); ok {
-			if o := x.storedOwner(rel); o.HasType(rdata.CNAME) {
-				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.6, RFC 2181 §10.3)",
-					come.Type, p.fqdn, target))
-			}
-		}
+		x.warnOfAlias(v, plan)
+	}
+}
+
+// warnOfAlias warns of a value that points at an alias in the zone, where a host is wanted.
+func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
+	if v.Type != rdata.MX && v.Type != rdata.NS && v.Type != rdata.SRV {
+		return
+	}
+	target, _ := v.Target(x.zone.FQDN())
+	if rel, ok := target.Rel(x.zone.FQDN()); ok && x.storedOwner(rel).HasType(rdata.CNAME) {
+		plan.Warn("%s at %s points at %s, which is a CNAME (S5.6, RFC 2181 §10.3)", v.Type, x.place.fqdn, target)
 	}
 }
 
@@ -253,8 +246,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 			"give the Records of an RRset one ttl)", owner, law.MaxValuesAtName)
 	case octets > law.MaxRRsetOctets && octets > wasOctets:
 		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.8)", t, owner, octets, law.MaxRRsetOctets)
-	}
-	if why == "" {
+	default:
 		return nil
 	}
 	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "%s", why)

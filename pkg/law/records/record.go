@@ -84,8 +84,7 @@ func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
 			home.FQDN())
 	case p.zone != nil:
 		return &law.Refusal{Kind: law.Later, Reason: law.ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from "+
-			"zone %s (S2.10; "+
-			"try again when that is done)", p.zone.FQDN(), home.FQDN())}
+			"zone %s (S2.10; try again when that is done)", p.zone.FQDN(), home.FQDN())}
 	default:
 		return law.NewForbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
 			"that changes"))
@@ -307,8 +306,7 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	}
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS stands at a delegation, in the "+
-			"parent of %s, "+
-			"not at the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
+			"parent of %s, not at the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
 	start, ok := p.fqdn, true
 	if r.Type == rdata.DS {

@@ -4,7 +4,6 @@
 package records
 
 import (
-	"fmt"
 	"time"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -25,8 +24,7 @@ func stepOf(z, set *law.Zone) uint64 {
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {
-		return &law.Refusal{Kind: law.Invalid, Field: "status.contentState", Reason: law.ReasonInvalid,
-			Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
+		return law.NewInvalid("status.contentState", nil, law.ReasonInvalid, "zone %s: %v; run kubizone fsck", z.FQDN(), err)
 	}
 	n, from, next, used := stepOf(z, set), z.Serial, z.Serial, false
 	if n == z.N {

@@ -41,9 +41,9 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) *law.Refusal {
 // when that has left it: so a record that waits on is not written, however often that one replaces its own.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "another namespace holds %s of zone %s, or held it when the record began to wait: "+
-		"once the name is "+
-		"free, the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.15; or delete the "+
-		"record then, and make it anew)", x.nameOf(rules.Base(x.come.Owner)), x.zone.FQDN(), rules.PatternFor(x.come.Owner))
+		"once the name is free, "+
+		"the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.15; or delete the record "+
+		"then, and make it anew)", x.nameOf(rules.Base(x.come.Owner)), x.zone.FQDN(), rules.PatternFor(x.come.Owner))
 }
 
 // refuseTurn refuses a name that is free now and that another namespace held when the record began to wait for it:

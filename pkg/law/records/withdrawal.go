@@ -79,11 +79,10 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 		key := law.WithdrawalKey(z.UID, ns)
 		w, given := law.Get[law.Withdrawal](r, key), r.RuledFor(z, ns)
 		if plan.Work == nil && (w == nil || w.IsCancelled(given, ns)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("kubi.zone/release-now does nothing for namespace %q: zone %s has nothing "+
-				"of it that its rules allow no more (S3.6)", ns, z.FQDN()))
+			plan.Warn("kubi.zone/release-now does nothing for namespace %q: zone %s has nothing of it that its rules allow no more "+
+				"(S3.6)", ns, z.FQDN())
 		}
-		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &law.Withdrawal{Since: now.Unix(), Now: true,
-			Cause: workID}})
+		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &law.Withdrawal{Since: now.Unix(), Now: true, Cause: workID}})
 	}
 	if plan.Work == nil {
 		plan.Work = ReleaseWork(z, added, workID, now.Unix())
@@ -124,8 +123,7 @@ func (x *delta) awaitEviction(plan *law.Plan, from string) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: fmt.Sprintf("the namespace that "+
-		"has %s of "+
-		"zone %s is "+
+		"has %s of zone %s is "+
 		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.13)", rules.Base(x.come.Owner),
 		x.zone.FQDN())}
 	plan.Warnings = nil

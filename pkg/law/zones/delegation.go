@@ -164,15 +164,16 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	}
 	d.AskAll(ks)
 	for i, ns := range namespaces {
-		have := law.Get[law.NamespaceRules](d.Reading, ks[i])
+		var had []law.DelegatedRule
+		if stored := law.Get[law.NamespaceRules](d.Reading, ks[i]); stored != nil {
+			had = stored.List
+		}
 		next := &law.NamespaceRules{}
 		octets, was := 0, 0
-		if have != nil {
-			for _, r := range have.List {
-				was += r.CountOctets()
-				if r.Name != d.ask.Name {
-					next.List, octets = append(next.List, r), octets+r.CountOctets()
-				}
+		for _, r := range had {
+			was += r.CountOctets()
+			if r.Name != d.ask.Name {
+				next.List, octets = append(next.List, r), octets+r.CountOctets()
 			}
 		}
 		if after != nil && slices.Contains(after.Namespaces, ns) {
@@ -180,14 +181,13 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 			next.List, octets = append(next.List, rule), octets+rule.CountOctets()
 			slices.SortFunc(next.List, func(x, y law.DelegatedRule) int { return strings.Compare(x.Name, y.Name) })
 		}
-		if have == nil && len(next.List) == 0 || have != nil && sameRules(have.List, next.List) {
+		if sameRules(had, next.List) {
 			continue
 		}
 		if octets > MaxDelegatedOctets && octets > was {
-			return nil, &law.Refusal{Kind: law.Invalid, Field: "spec.namespaces", Value: ns, Reason: law.ReasonLimitExceeded,
-				Message: fmt.Sprintf(
-					"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.4; "+
-						"replace several patterns by one with *, or delegate a child zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)}
+			return nil, law.NewInvalid("spec.namespaces", ns, law.ReasonLimitExceeded, "the Delegations of zone %s would give namespace "+
+				"%q rules of %d octets, and one namespace may have %d (S4.4; replace several patterns by one with *, or delegate a child "+
+				"zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)
 		}
 		changed = append(changed, ns)
 		var value any

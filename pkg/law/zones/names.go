@@ -104,10 +104,9 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 		}
 		d.AskAll(ks)
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, host))
-		if o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Namespace != z.Namespace }) {
+		if o.HasTenant(z) {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s; a zone's "+
-				"own name servers are "+
-				"its own namespace's (S4.16; have its records removed, or use another host name)", host)
+				"own name servers are its own namespace's (S4.16; have its records removed, or use another host name)", host)
 		}
 		if o.HasType(rdata.CNAME) && !host.IsApex() {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "there is a CNAME at %s, and a name "+
@@ -163,7 +162,7 @@ func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.
 func warnOfDeadPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	warn := func(p pattern.Pattern) {
 		if !p.CanMatch(z.FQDN()) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("pattern %q can match no name in zone %s (S4.6)", p, z.FQDN()))
+			plan.Warn("pattern %q can match no name in zone %s (S4.6)", p, z.FQDN())
 		}
 	}
 	for _, r := range rules {

@@ -139,8 +139,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
 		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it "+
-			"no more: "+
-			"it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
+			"no more: it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
 	}
 	x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}

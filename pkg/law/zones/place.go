@@ -127,8 +127,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 		s.taken++
 	}
 	if s.taken > 0 && !d.ask.Cascade {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over the records of %d names at or below %s as far as its "+
-			"delegations allow them; the others are released (S3.10)", s.taken, s.fqdn))
+		plan.Warn("the zone takes over the records of %d names at or below %s as far as its delegations allow them; the others are "+
+			"released (S3.10)", s.taken, s.fqdn)
 	}
 	return nil
 }
@@ -161,8 +161,7 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p = d.RuledFor(p, ns)
 	if !p.RuleSet().DelegatesZone(s.fqdn, ns) {
 		return nil, law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner "+
-			"can add a delegation "+
-			"with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+			"can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
 	}
 	return p, nil
 }
@@ -182,8 +181,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	others := c.CutsOff(s.owner)
 	if others {
 		return law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
-			"would take over (S4.15; "+
-			"choose a name of your own)", s.fqdn, p.FQDN())
+			"would take over (S4.15; choose a name of your own)", s.fqdn, p.FQDN())
 	}
 	if up, ok := c.FindAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone "+

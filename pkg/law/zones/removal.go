@@ -77,8 +77,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	recountParent(plan, z.View, at, gaining)
 	if gaining != nil && gaining.CountGained(by) >= most {
 		return nil, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("the records of %d zones that were removed before from "+
-			"namespace %q still "+
-			"go to zone %s; remove this one when they are through", most, by, at)}
+			"namespace %q still go to zone %s; remove this one when they are through", most, by, at)}
 	}
 	if gaining != nil {
 		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())

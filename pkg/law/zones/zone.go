@@ -35,38 +35,19 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 		}
 		return d.removeZone(plan)
 	}
-	if ask.Before != nil && ask.Before.Pending && ask.After.Terminating {
+	switch before := ask.Before; {
+	case before == nil:
+	case before.Pending && ask.After.Terminating:
 		return d.stayPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
-	}
-	if ask.Before != nil && ask.Before.Ending {
+	case before.Ending:
 		return d.stayPending(plan, law.ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn "+
-			"from where "+
-			"it was delivered (S3.7); it is decided like a new zone after that"), nil
-	}
-	if ask.Before != nil && !ask.Before.Pending {
-		if ask.After.Terminating {
-			if refusal := d.checkForeign(); refusal != nil {
-				return nil, refusal
-			}
-		}
-		if ask.Renames != "" {
-			var value any
-			if ask.Renames == "spec.domainName" {
-				value = ask.After.DomainName
-			}
-			return nil, law.NewInvalid(ask.Renames, value, law.ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.6; "+
-				"to rename it, "+
-				"delete it and make it anew under this object's name: Records with relative names follow, "+
-				"but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
-		}
-		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+			"from where it was delivered (S3.7); it is decided like a new zone after that"), nil
+	case !before.Pending:
+		return d.decideNamed(plan)
 	}
 	s, refusal := d.locateZone()
 	if refusal != nil {
-		if ask.Cascade {
-			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
-		}
-		return nil, refusal
+		return d.refuseOrWait(plan, refusal)
 	}
 	if s.pending {
 		message := law.AbsentMessage(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
@@ -78,26 +59,48 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
+// refuseOrWait refuses a write, and lets a zone that a cascade decides wait for the same reason.
+func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
+	if d.ask.Cascade {
+		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+	}
+	return nil, refusal
+}
+
+// decideNamed decides about a zone that has a name, which it keeps.
+func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
+	ask := &d.ask
+	if ask.After.Terminating {
+		if refusal := d.checkForeign(); refusal != nil {
+			return nil, refusal
+		}
+	}
+	if ask.Renames != "" {
+		var value any
+		if ask.Renames == "spec.domainName" {
+			value = ask.After.DomainName
+		}
+		return nil, law.NewInvalid(ask.Renames, value, law.ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.6; "+
+			"to rename it, delete it and make it anew under this object's name: Records with relative names follow, "+
+			"but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
+	}
+	return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+}
+
 // makeZone makes a new zone, or lets a pending one stand.
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
-	ask, spec := &d.ask, d.ask.After
+	spec := d.ask.After
 	refusal := d.checkPlace(plan, s)
 	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if refusal == nil {
 		refusal = s.refuseLocked(spec.Namespace, last)
 	}
 	if refusal != nil {
-		if !ask.Cascade {
-			return nil, refusal
-		}
-		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		return d.refuseOrWait(plan, refusal)
 	}
 	z := d.wantedZone(s)
 	if refusal := d.nameServersFit(z, nil, nil); refusal != nil {
-		if ask.Cascade {
-			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
-		}
-		return nil, refusal
+		return d.refuseOrWait(plan, refusal)
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, nil)
