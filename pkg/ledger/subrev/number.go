@@ -21,7 +21,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 		op := &ops[i]
 		subs[i] = Last
 		if op.IsTxn() {
-			if _, then, orelse := op.Txn(); m.writesObjects(then) || m.writesObjects(orelse) {
+			if m.writesObjects(ops[i : i+1]) {
 				return nil, fmt.Errorf("a transaction inside a transaction writes objects: their number is not known; " +
 					"write them in the outer one")
 			}

@@ -135,11 +135,7 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 				return false
 			}
 			from, v.handed = i, 0
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return false
-			case <-w.closed:
+			if !w.waitPause(ctx) {
 				return false
 			}
 		}
@@ -147,6 +143,17 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 	}
 	defer func() { v.paused = time.Now() }()
 	return send(r.Events[from:])
+}
+
+// waitPause returns false where the watch ends meanwhile.
+func (w *watcher) waitPause(ctx context.Context) bool {
+	select {
+	case <-time.After(pause):
+		return true
+	case <-ctx.Done():
+	case <-w.closed:
+	}
+	return false
 }
 
 // mapWatchResponse maps a response. It reports whether anything in it is for the caller: an empty response would look

@@ -4,11 +4,11 @@
 package subrev
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,34 +47,34 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
 	for _, e := range writes {
-		key := string(e.Kv.Key)
 		if op.IsKeysOnly() {
 			e.Kv.Value = nil
 		}
-		i, found := slices.BinarySearchFunc(r.Kvs, key, func(kv *mvccpb.KeyValue, key string) int {
-			return strings.Compare(string(kv.Key),
-				key)
-		})
-		shown := !op.IsCountOnly() && (!r.More || key <= end)
-		switch {
-		case e.Type == mvccpb.Event_DELETE:
-			if r.Count--; found {
-				r.Kvs = slices.Delete(r.Kvs, i, i+1)
-			}
-		case !e.IsCreate():
-			if found {
-				r.Kvs[i] = e.Kv
-			}
-		default:
-			if r.Count++; shown {
-				r.Kvs = slices.Insert(r.Kvs, i, e.Kv)
-			}
-		}
+		applyWrite(r, e, !op.IsCountOnly() && (!r.More || string(e.Kv.Key) <= end))
 	}
 	if limit > 0 && int64(len(r.Kvs)) > limit {
 		r.Kvs, r.More = r.Kvs[:limit], true
 	}
 	return r, nil
+}
+
+// applyWrite takes a page to what it is after a write. shown: an object that the write creates has a place in it.
+func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
+	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
+	switch {
+	case e.Type == mvccpb.Event_DELETE:
+		if r.Count--; found {
+			r.Kvs = slices.Delete(r.Kvs, i, i+1)
+		}
+	case !e.IsCreate():
+		if found {
+			r.Kvs[i] = e.Kv
+		}
+	default:
+		if r.Count++; shown {
+			r.Kvs = slices.Insert(r.Kvs, i, e.Kv)
+		}
+	}
 }
 
 var streams atomic.Int64
