@@ -120,6 +120,14 @@ func (k key) compare(other key) int {
 	return cmp.Or(k.owner.Compare(other.owner), cmp.Compare(k.t, other.t))
 }
 
+// valueOf is a TTL of a step, of which nil is that of no RRset.
+func valueOf(ttl *content.TTL) (value content.TTL) {
+	if ttl != nil {
+		value = *ttl
+	}
+	return value
+}
+
 // editRRsets changes rows and TTLs, each checked against what is there. Everything
 // else is as in s.
 func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
@@ -152,14 +160,7 @@ func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []con
 		set.Data = slices.Insert(set.Data, i, row.Data)
 	}
 	for _, change := range ttls {
-		set := at(change.Owner, change.Type)
-		var before, after content.TTL
-		if change.Before != nil {
-			before = *change.Before
-		}
-		if change.After != nil {
-			after = *change.After
-		}
+		set, before, after := at(change.Owner, change.Type), valueOf(change.Before), valueOf(change.After)
 		if set.TTL != before {
 			return nil, s.misfitError(n, "it replaces ttl %s of %s %s, which has %s", before, change.Owner, change.Type, set.TTL)
 		}

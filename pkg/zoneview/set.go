@@ -150,26 +150,9 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if known := v.held(uid); known != nil {
 		*next = *known
 	}
-	var applied []content.Step
-	for _, step := range tx.Steps {
-		var err error
-		switch {
-		case next.newest != nil && step.N <= next.newest.n:
-			continue
-		case next.newest != nil:
-			next.newest, err = next.newest.Apply(step)
-		case !step.Creates():
-			return fmt.Errorf("zone %s, step %d: %w", uid, step.N, ErrUnknown)
-		case first.UID != uid:
-			return fmt.Errorf("zone %s, step %d: %w: it makes the zone, whose identity is given as uid %q", uid, step.N, ErrMisfit,
-				first.UID)
-		default:
-			next.newest, err = fromFirstStep(first, step)
-		}
-		if err != nil {
-			return err
-		}
-		applied = append(applied, step)
+	applied, err := next.applySteps(uid, tx.Steps, first)
+	if err != nil {
+		return err
 	}
 	if next.newest == nil {
 		return fmt.Errorf("zone %s: %w", uid, ErrUnknown)
@@ -195,6 +178,30 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		v.boundSteps(applied[n-1].Time)
 	}
 	return nil
+}
+
+// applySteps takes what is held to the last of some steps, and returns those that it did not have.
+func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
+	for _, step := range steps {
+		switch {
+		case h.newest != nil && step.N <= h.newest.n:
+			continue
+		case h.newest != nil:
+			h.newest, err = h.newest.Apply(step)
+		case !step.Creates():
+			err = fmt.Errorf("zone %s, step %d: %w", uid, step.N, ErrUnknown)
+		case first.UID != uid:
+			err = fmt.Errorf("zone %s, step %d: %w: it makes the zone, whose identity is given as uid %q", uid, step.N, ErrMisfit,
+				first.UID)
+		default:
+			h.newest, err = fromFirstStep(first, step)
+		}
+		if err != nil {
+			return nil, err
+		}
+		applied = append(applied, step)
+	}
+	return applied, nil
 }
 
 // keepSteps appends steps, and drops the oldest beyond retain. Readers' parts of the old slice stay as they are; the
@@ -261,16 +268,20 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 	for uid, n := range drop {
-		if n == 0 {
-			continue
+		if n > 0 {
+			v.zones[uid] = v.zones[uid].withoutSteps(n)
 		}
-		next := *v.zones[uid]
-		for i := range n {
-			next.octets -= countOctets(&next.steps[i])
-		}
-		next.steps = slices.Clone(next.steps[n:])
-		v.zones[uid] = &next
 	}
+}
+
+// withoutSteps is what is held without the oldest n steps.
+func (h *held) withoutSteps(n int) *held {
+	next := *h
+	for i := range n {
+		next.octets -= countOctets(&next.steps[i])
+	}
+	next.steps = slices.Clone(next.steps[n:])
+	return &next
 }
 
 // oldest is the time of a zone's oldest step that is kept.
@@ -485,9 +496,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 	if h == nil {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
-	if until == 0 {
-		until = h.newest.serial
-	}
+	until = cmp.Or(until, h.newest.serial)
 	// position of a serial: how many of the steps lead to it, -1 if unknown.
 	// Serials do not repeat within what is kept (S6.8), but for the wrap they
 	// are not in order either, so they are looked for one by one.
