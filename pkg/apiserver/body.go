@@ -164,6 +164,8 @@ type jsonPlace struct {
 	most   int
 }
 
+func (p *jsonPlace) countsCommas() bool { return p.depth > 0 && p.depth <= maxDepth }
+
 // passPiece moves the place behind a piece.
 func (p *jsonPlace) passPiece(piece []byte) {
 	for _, c := range piece {
@@ -181,10 +183,10 @@ func (p *jsonPlace) passPiece(piece []byte) {
 			}
 			p.depth++
 			p.deepest = max(p.deepest, p.depth)
-			if p.depth > 0 && p.depth <= maxDepth {
+			if p.countsCommas() {
 				p.commas[p.depth] = 0
 			}
-		case c == ',' && p.depth > 0 && p.depth <= maxDepth:
+		case c == ',' && p.countsCommas():
 			p.commas[p.depth]++
 			p.most = max(p.most, p.commas[p.depth]+1)
 		case c == '}' || c == ']':
