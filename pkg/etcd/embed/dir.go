@@ -4,6 +4,7 @@
 package embed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -100,9 +101,7 @@ func (d *Dir) checkDir(minFree uint64) error {
 	if err := d.checkFormat(); err != nil {
 		return err
 	}
-	if minFree == 0 {
-		minFree = DefaultMinFreeBytes
-	}
+	minFree = cmp.Or(minFree, DefaultMinFreeBytes)
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(d.path, &disk); err != nil {
 		return fmt.Errorf("data-dir %s: %w", d.path, err)

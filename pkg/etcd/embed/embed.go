@@ -4,6 +4,7 @@
 package embed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,25 +110,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 		return nil, err
 	}
 
-	// etcd reports what it cannot survive by Fatal and Panic on its logger, on whatever goroutine it happens. The
-	// hooks end that goroutine (E4); so the start itself runs on one that may end.
-	type started struct {
-		server *etcd.Etcd
-		err    error
-	}
-	result := make(chan started, 1)
-	go func() {
-		server, err := etcd.StartEtcd(config)
-		result <- started{server, err}
-	}()
-	select {
-	case r := <-result:
-		if r.err != nil {
-			return nil, m.failure.explainFailure(r.err)
-		}
-		m.server = r.server
-	case <-m.failure.done:
-		return nil, m.failure.err
+	if err := m.startServer(config); err != nil {
+		return nil, err
 	}
 	select {
 	case <-m.server.Server.ReadyNotify():
@@ -139,6 +123,28 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	case <-ctx.Done():
 		m.Stop()
 		return nil, context.Cause(ctx)
+	}
+}
+
+// startServer starts the server of etcd, which reports what it cannot survive by Fatal and Panic on its logger, on
+// whatever goroutine it happens. The hooks end that goroutine (E4); so the start itself runs on one that may end.
+func (m *Member) startServer(config *etcd.Config) error {
+	result := make(chan error, 1)
+	var server *etcd.Etcd
+	go func() {
+		var err error
+		server, err = etcd.StartEtcd(config)
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		if err != nil {
+			return m.failure.explainFailure(err)
+		}
+		m.server = server
+		return nil
+	case <-m.failure.done:
+		return m.failure.err
 	}
 }
 
@@ -254,14 +260,11 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.QuotaBackendBytes = cfg.QuotaBytes
+	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // there is no other member that could be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
 	// Watches of the ledger resume behind what etcd has told them: more often than history is compacted.
 	c.WatchProgressNotifyInterval = time.Minute
-	if c.QuotaBackendBytes == 0 {
-		c.QuotaBackendBytes = DefaultQuotaBytes
-	}
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
 	// No other member could lead: waiting for a leader's heartbeat only delays each start.

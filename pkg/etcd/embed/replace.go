@@ -63,6 +63,11 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		}
 	}
 	report(fmt.Sprintf("member %s (%x) may start now, on an empty directory; waiting until it has everything", member, id))
+	return giveVote(ctx, client, member, id)
+}
+
+// giveVote gives a member a vote as soon as it has everything.
+func giveVote(ctx context.Context, client *clientv3.Client, member string, id uint64) error {
 	for {
 		_, err := client.MemberPromote(ctx, id)
 		switch {
