@@ -4,6 +4,7 @@
 package changeset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,9 +100,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	}
 	set.ManagedFields, set.Status = nil, v1alpha1.ChangeSetStatus{}
 	set.Namespace = genericapirequest.NamespaceValue(ctx)
-	if set.Spec.FieldManager == "" {
-		set.Spec.FieldManager = options.FieldManager
-	}
+	set.Spec.FieldManager = cmp.Or(set.Spec.FieldManager, options.FieldManager)
 	names, errs := validation.ChangeSet(set)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.Kind("ChangeSet"), set.Name, errs)

@@ -4,6 +4,7 @@
 package zone
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -76,9 +77,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	if until == 0 {
-		until = snapshot.Serial()
-	}
+	until = cmp.Or(until, snapshot.Serial())
 	if since == 0 {
 		if since, err = s.Views.Oldest(ctx, zone); err != nil {
 			return nil, ifNotHeld(err, expiredError(zone, until, restart))

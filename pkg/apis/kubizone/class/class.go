@@ -4,6 +4,7 @@
 package class
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"reflect"
@@ -67,10 +68,7 @@ const (
 // DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`, the
 // zone's name shortened if it is long.
 func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
-	kind := ref.Kind
-	if kind == "" {
-		kind = v1alpha1.KindDNSClass
-	}
+	kind := cmp.Or(ref.Kind, v1alpha1.KindDNSClass)
 	sum := sha256.Sum256([]byte(string(uid) + "\x00" + string(kind) + "\x00" + ref.Name))
 	if most := maxName - hashWidth - 1; len(zone) > most {
 		zone = strings.TrimRight(zone[:most], ".-")

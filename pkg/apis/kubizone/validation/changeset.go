@@ -26,16 +26,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	case n > v1alpha1.MaxChangeSetItems:
 		return nil, field.ErrorList{field.TooMany(items, n, v1alpha1.MaxChangeSetItems)}
 	}
-	octets := 0
-	for _, item := range set.Spec.Items {
-		if item.Apply != nil {
-			octets += len(item.Apply.Raw)
-		}
-		if d := item.Delete; d != nil {
-			octets += len(d.Name) + len(d.UID) + len(d.ResourceVersion)
-		}
-	}
-	if octets > v1alpha1.MaxChangeSetOctets {
+	if octets := countOctets(set.Spec.Items); octets > v1alpha1.MaxChangeSetOctets {
 		return nil, field.ErrorList{field.Invalid(items, field.OmitValueType{},
 			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d (S10.4): make several", octets,
 				v1alpha1.MaxChangeSetOctets))}
@@ -77,6 +68,18 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			"the request has no fieldManager either"))
 	}
 	return names, errs
+}
+
+func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
+	for _, item := range items {
+		if item.Apply != nil {
+			octets += len(item.Apply.Raw)
+		}
+		if d := item.Delete; d != nil {
+			octets += len(d.Name) + len(d.UID) + len(d.ResourceVersion)
+		}
+	}
+	return octets
 }
 
 // validateApply checks that a Record to apply can be sent as a request, and returns its name.

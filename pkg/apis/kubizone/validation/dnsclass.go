@@ -479,13 +479,18 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 		return wrong("has a query, and requests have their own: write scheme, host and path alone")
 	case parsed.Fragment != "" || strings.Contains(text, "#"):
 		return wrong("has a fragment, which is never sent: write scheme, host and path alone")
-	}
-	if port := parsed.Port(); port != "" || strings.HasSuffix(parsed.Host, ":") {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for that of the scheme", cut(port)))
-		}
+	case !hasUsablePort(parsed):
+		return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for that of the scheme", cut(parsed.Port())))
 	}
 	return secure, validateHost(parsed.Hostname(), text, path)
+}
+
+func hasUsablePort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
 }
 
 func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) field.ErrorList {

@@ -85,13 +85,8 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, field.Invalid(specPath.Child("minimumSerial"), *n, "must be from 1 to 4294967295 (RFC 1982)"))
 	}
 	errs = append(errs, validateClassRefs(spec.DNSClassRefs)...)
-	if l := spec.Limits; l != nil && l.RecordsPerNamespace != nil && *l.RecordsPerNamespace < 1 {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace,
-			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.9)"))
-	}
-	if l := spec.Limits; l != nil && l.MaxDeletePercent != nil && (*l.MaxDeletePercent < 0 || *l.MaxDeletePercent > 100) {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent,
-			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.6)", v1alpha1.DefaultMaxDeletePercent)))
+	if spec.Limits != nil {
+		errs = append(errs, validateLimits(spec.Limits)...)
 	}
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
 		d.Duration%time.Second != 0) {
@@ -104,6 +99,18 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	errs = append(errs, validateZoneDNSSEC(spec.DNSSEC)...)
 	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete,
 		v1alpha1.DeletionPolicyRetain)...)
+	return errs
+}
+
+func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
+	if n := limits.RecordsPerNamespace; n != nil && *n < 1 {
+		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *n,
+			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.9)"))
+	}
+	if n := limits.MaxDeletePercent; n != nil && (*n < 0 || *n > 100) {
+		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *n,
+			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.6)", v1alpha1.DefaultMaxDeletePercent)))
+	}
 	return errs
 }
 
