@@ -191,11 +191,26 @@ func (x *delta) warnOfHosts(plan *law.Plan) {
 		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
 		case tenant:
 			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", come.Type, x.place.fqdn, at)
-		case free && (cut && !rules.Encloses(come.Owner, host) || !cut && !own) && !slices.Contains(z.MadeNames, host):
+		case free && x.leavesToTenants(host, cut):
 			plan.Warn("%s at %s names %s, which no namespace has: the one that first writes an address there says where it leads; write "+
 				"one (S4.18)", come.Type, x.place.fqdn, at)
 		}
 	}
+}
+
+// leavesToTenants reports whether another namespace may be the first to write a host that no namespace has, and that
+// the new data names. The zone's own namespace is warned where rules of the zone give names to others, and not of hosts
+// of its apex, which are its own (S4.18).
+func (x *delta) leavesToTenants(host name.Rel, cut bool) bool {
+	isOthers := func(r rules.Rule) bool { return !slices.Equal(r.Namespaces, []string{x.zone.Namespace}) }
+	own := x.ask.Namespace == x.zone.Namespace
+	switch {
+	case slices.Contains(x.zone.MadeNames, host):
+		return false
+	case cut:
+		return !rules.Encloses(x.come.Owner, host) && (!own || slices.ContainsFunc(x.zone.Rules, isOthers))
+	}
+	return !own
 }
 
 // refuseMany refuses a tenant's record beyond the number that the zone allows a namespace (S5.9).
