@@ -119,20 +119,3 @@ func TestAttributes(t *testing.T) {
 		t.Error("a Zone is no Record")
 	}
 }
-
-// Warnings speak of what the request said, so a change of labels has none.
-func TestStrategy_warnings(t *testing.T) {
-	before := makeRecord()
-	before.Spec.Values = []string{"192.0.2.1", "192.0.2.1"}
-	after := before.DeepCopy()
-	after.Labels["a"] = "b"
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if warnings := strategy.WarningsOnUpdate(t.Context(), after, before); warnings != nil {
-		t.Errorf("warnings %q", warnings)
-	}
-	after.Spec.Description = "twice"
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if warnings := strategy.WarningsOnUpdate(t.Context(), after, before); len(warnings) != 1 {
-		t.Errorf("warnings %q", warnings)
-	}
-}
