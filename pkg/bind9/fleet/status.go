@@ -167,13 +167,13 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
 			continue
 		}
-		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse &&
-			after.Type != bind9.ConditionConfigValid && after.Reason != ReasonRotationHeld {
+		warns := after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue ||
+			after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld
+		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && !warns {
 			continue // an object that is new is not degraded, and there is nothing to say
 		}
 		kind := corev1.EventTypeNormal
-		if after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue || after.Type == bind9.ConditionConfigValid &&
-			after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld {
+		if warns {
 			kind = corev1.EventTypeWarning
 		}
 		text := after.Type + "=" + string(after.Status)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -195,7 +196,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return delivery.Report{}, goesOver(plan)
 	}
 	for i, row := range report.Servers {
-		if row.Err == nil || row.Err.Reason != delivery.ReasonZoneNotFound {
+		if !isWithoutZone(row) {
 			continue
 		}
 		// The instance does not serve the zone because of this answer of its agent, or not yet.
@@ -225,6 +226,10 @@ func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
 }
 
+func isWithoutZone(row delivery.Server) bool {
+	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
+}
+
 // makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
 // failed has the failures by instance, made the instances whose agent has made the zone; the error is that of the
 // fence, or of the context.
@@ -237,7 +242,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	var missing []Instance
 	made = map[string]bool{}
 	for i, row := range drift.Servers {
-		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound || p.mayDiffer(plan, f.instances[i]) {
+		if isWithoutZone(row) || p.mayDiffer(plan, f.instances[i]) {
 			missing = append(missing, f.instances[i])
 			made[row.Name] = true
 		}
@@ -269,9 +274,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		delete(made, row)
 	}
 	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
-	for row, said := range left {
-		failed[row] = said
-	}
+	maps.Copy(failed, left)
 	return failed, made, err
 }
 

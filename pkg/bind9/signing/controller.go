@@ -4,6 +4,7 @@
 package signing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -272,10 +273,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 // writeProblem says in the status why a zone cannot be looked at. The phase stays. What the API refuses it returns too,
 // for the log: an owner of the zone cannot mend the rights of this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
-	status := w.zone.Status.DNSSEC.DeepCopy()
-	if status == nil {
-		status = &v1alpha1.ZoneDNSSECStatus{}
-	}
+	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
 	err := w.writeStatus(ctx, status)
 	if refusal := apierrors.APIStatus(nil); errors.As(problem, &refusal) {

@@ -125,10 +125,7 @@ const (
 
 // decideNext says what is to be done for a zone with a status or a policy.
 func decideNext(f *facts) decision {
-	d := decision{status: f.status.DeepCopy(), again: pendingInterval}
-	if d.status == nil {
-		d.status = &v1alpha1.ZoneDNSSECStatus{}
-	}
+	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), again: pendingInterval}
 	wanted := f.policy != "" && f.blocked == ""
 	switch d.status.Phase {
 	case "":
@@ -274,20 +271,14 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	has := func(state string) bool {
 		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
 	}
-	replaced, comes := has(dsOmnipresent), has(dsRumoured)
-	waiting := 0
-	for _, key := range keys {
-		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
-			waiting++
-		}
-	}
+	replaced, comes, many := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
 	needed := map[uint16]bool{}
 	for _, key := range keys {
 		switch key.DSState {
 		case dsRumoured, dsOmnipresent:
 			needed[key.Tag] = true
 		case dsUnretentive:
-			unused := f.unknown == "" && waiting > maxWaiting && !hasDS(f.anywhere, key.Tag)
+			unused := many && f.isNowhere(key.Tag)
 			if left := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(comes && left) {
 				needed[key.Tag] = true
 			}
@@ -312,6 +303,27 @@ func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {
 	return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
 }
 
+// countWaiting counts the keys whose DS is to come or to go, and that no server of the parent has.
+func (f *facts) countWaiting() (n int) {
+	for _, key := range f.signing.Status.Keys {
+		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
+			n++
+		}
+	}
+	return n
+}
+
+// isEverywhere reports whether each server of the parent has all wanted DS of a key: another signer's key may have the
+// same tag.
+func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
+	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
+		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
+	})
+}
+
+// isNowhere reports whether it is known that no server of the parent has a DS of a key.
+func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.anywhere, tag) }
+
 type keyState = protocol.DNSSECKey
 
 // watchParent tells the signer of DS that have come to every server of the parent, or have left them all (G3).
@@ -322,17 +334,13 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	for _, key := range f.signing.Status.Keys {
 		switch {
 		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
-			// Another signer's key may have the same tag.
-			lacking := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
-				return ds.KeyTag == int32(key.Tag) && !slices.Contains(f.everywhere, ds)
-			})
-			if f.unknown == "" && !lacking && !tooLong {
+			if f.isEverywhere(wanted, key.Tag) && !tooLong {
 				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
 			}
 		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
-			if f.unknown == "" && !hasDS(f.anywhere, key.Tag) {
+			if f.isNowhere(key.Tag) {
 				d.tell = append(d.tell, told{key.Tag, protocol.DSWithdrawn})
 			} else {
 				going = append(going, fmt.Sprint(key.Tag))

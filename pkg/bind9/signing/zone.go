@@ -47,9 +47,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	if zone.DeletionTimestamp != nil {
 		return c.removeDeleted(ctx, zone)
 	}
-	// DS without a phase are of another client, which signs the zone elsewhere and has its parent derive them.
-	if zone.Spec.DNSSEC == nil && (status == nil || status.Phase == "" && len(status.DS) > 0) || zone.Status.FQDN == "" ||
-		zone.Status.Serial == 0 {
+	if zone.Spec.DNSSEC == nil && isUnsignedHere(status) || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
 		return 0, nil
 	}
 	fqdn, err := name.Parse(zone.Status.FQDN)
@@ -80,6 +78,12 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		return pendingInterval, w.writeProblem(ctx, err)
 	}
 	return d.again, w.writeStatus(ctx, d.status)
+}
+
+// isUnsignedHere reports whether there is nothing to end. DS without a phase are of another client, which signs the
+// zone elsewhere and has its parent derive them.
+func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
+	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
 // removeDeleted has the signer remove a Zone that is being deleted and that no class delivers any more, and ends what

@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -159,10 +160,7 @@ func (c *conf) formatAddresses(field string, list []string) string {
 // namedConf is the configuration without keys. It decides nothing about single zones: these come by catalogs, or are
 // added by the agent.
 func (s *Server) namedConf() (string, error) {
-	config := s.Settings.Config
-	if config == nil {
-		config = &bind9.Config{}
-	}
+	config := cmp.Or(s.Settings.Config, &bind9.Config{})
 	if err := s.Transfer.check(); err != nil {
 		return "", fmt.Errorf("transfer key: %w", err)
 	}

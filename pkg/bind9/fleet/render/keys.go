@@ -74,9 +74,7 @@ func NewKey(prefix string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key,
 	if _, err := io.ReadFull(random, secret); err != nil {
 		return Key{}, fmt.Errorf("making a key: %w", err)
 	}
-	if algorithm == "" {
-		algorithm = bind9.KeyHMACSHA256
-	}
+	algorithm = cmp.Or(algorithm, bind9.KeyHMACSHA256)
 	sum := sha256.Sum256(append([]byte("name of the key\x00"), secret...))
 	return Key{Name: prefix + "-" + hex.EncodeToString(sum[:8]), Algorithm: algorithm, Secret: secret}, nil
 }
@@ -125,9 +123,7 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 		Algorithm: bind9.KeyAlgorithm(strings.ToLower(strings.TrimSpace(string(data[prefix+dataAlgorithm])))),
 		Secret:    secret,
 	}
-	if key.Algorithm == "" {
-		key.Algorithm = bind9.KeyHMACSHA256
-	}
+	key.Algorithm = cmp.Or(key.Algorithm, bind9.KeyHMACSHA256)
 	return key, key.check()
 }
 

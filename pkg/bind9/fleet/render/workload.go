@@ -117,10 +117,7 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		// It reads its key at its start and cannot have BIND read its configuration anew.
 		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"transfer": s.Transfer.Name})})
 	}
-	placement := s.Settings.Placement
-	if placement == nil {
-		placement = &bind9.Placement{}
-	}
+	placement := cmp.Or(s.Settings.Placement, &bind9.Placement{})
 	spec := coreac.PodSpec().
 		WithServiceAccountName(s.Name).WithAutomountServiceAccountToken(false).WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationSeconds).
@@ -201,10 +198,7 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 }
 
 func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
-	agent := s.Settings.Agent
-	if agent == nil {
-		agent = &bind9.Agent{}
-	}
+	agent := cmp.Or(s.Settings.Agent, &bind9.Agent{})
 	port := strconv.Itoa(AgentPort)
 	dns, control := strconv.Itoa(DNSPort), "127.0.0.1:"+strconv.Itoa(RNDCPort)
 	container := newContainer(AgentContainer, agent.Image, agent.Resources).
