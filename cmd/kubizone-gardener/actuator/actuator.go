@@ -4,6 +4,7 @@
 package actuator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -237,11 +238,8 @@ func merge(have, want map[string]string) map[string]string {
 // checkOwner refuses a Record that another DNSRecord has made, or that is not of this controller.
 func checkOwner(record *v1alpha1.Record, want string) error {
 	if have := record.Annotations[OwnerAnnotation]; have != want {
-		if have == "" {
-			have = "no DNSRecord"
-		}
 		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two",
-			record.Namespace, record.Name, have, OwnerAnnotation, want)
+			record.Namespace, record.Name, cmp.Or(have, "no DNSRecord"), OwnerAnnotation, want)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 package actuator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,9 +129,7 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 			return "", configurationProblem("Secret %s/%s: the keys %s differ: leave one of them out", secret.Namespace, secret.Name,
 				strings.Join(keys, " and "))
 		}
-		if value == "" {
-			value = found
-		}
+		value = cmp.Or(value, found)
 	}
 	return value, nil
 }
@@ -162,8 +161,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 		"exec": user.Exec != nil, "auth-provider": user.AuthProvider != nil, "tokenFile": user.TokenFile != "",
 		"client-certificate": user.ClientCertificate != "", "client-key": user.ClientKey != "",
 		"certificate-authority": cluster.CertificateAuthority != "", "proxy-url": cluster.ProxyURL != "",
-		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": user.Impersonate != "" || user.ImpersonateUID != "" ||
-			len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0,
+		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": isImpersonating(user),
 	} {
 		if given {
 			return nil, errors.New("has the field " + field + ": give the server with certificate-authority-data, " +
@@ -190,4 +188,8 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	}
 	// The environment of this process names a proxy of its own cluster, or none.
 	return rest, nil
+}
+
+func isImpersonating(user *clientcmdapi.AuthInfo) bool {
+	return user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0
 }

@@ -66,10 +66,7 @@ type handler struct {
 
 // Validate reports all that is wrong with what is set; whether a backend and secrets are there New asks.
 func (config Config) Validate() error {
-	var wrong []error
-	if err := config.Algorithm.Validate(); err != nil {
-		wrong = append(wrong, err)
-	}
+	wrong := []error{config.Algorithm.Validate()}
 	if base := config.BasePath; base != "" {
 		if unescaped, err := url.PathUnescape(base); err != nil || !strings.HasPrefix(base, "/") || strings.HasSuffix(base, "/") ||
 			(&url.URL{Path: unescaped, RawPath: base}).EscapedPath() != base {
@@ -129,6 +126,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case <-request.Context().Done():
 		return
 	}
+	h.routeRequest(w, request, body)
+}
+
+// routeRequest carries out a request whose seal is good.
+func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, body []byte) {
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
 	switch {
