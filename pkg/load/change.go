@@ -288,10 +288,7 @@ func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok boo
 				}
 			}
 		}
-		own := record.Spec.TTL
-		if own == nil {
-			own = to.ttl
-		}
+		own := cmp.Or(record.Spec.TTL, to.ttl)
 		if own == nil {
 			return 0, false
 		}

@@ -5,6 +5,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -321,9 +322,7 @@ func sortParentsFirst(zones []*manifest) {
 			return math.MaxInt32 // the server refuses it in any order
 		}
 		namespace, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "namespace")
-		if namespace == "" {
-			namespace = m.object.GetNamespace()
-		}
+		namespace = cmp.Or(namespace, m.object.GetNamespace())
 		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
 		parent := byObject[id(namespace, target)]
 		if parent == nil || seen > len(zones) {

@@ -176,8 +176,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 				return Result{}, err
 			}
 		}
-		if have.Spec.DomainName != want.Spec.DomainName || have.Spec.Type != want.Spec.Type ||
-			!equality.Semantic.DeepEqual(have.Spec.ZoneRef, want.Spec.ZoneRef) {
+		if !isSameRRset(&have.Spec, &want.Spec) {
 			continue // another object has the name; try the second one
 		}
 		switch {
@@ -187,16 +186,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 			have.Name)}, have.ManagedFields):
 			return Result{Left: 1}, nil
 		}
-		// A patch: a PUT would conflict with writes of the status.
-		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData),
-			"values": want.Spec.Values}})
-		if err != nil {
-			return Result{}, err
-		}
-		_, err = retryTransient(ctx, func() (*v1alpha1.Record, error) {
-			return records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
-		})
-		if err != nil {
+		if err := l.updateRecord(ctx, have, want); err != nil {
 			return Result{}, err
 		}
 		l.showPlan("~ %s: %s", s.describe(to.fqdn), recordChange(&have.Spec, &want.Spec))
@@ -205,12 +195,30 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
+// updateRecord makes the content of a Record that of another one. It is a patch: a PUT would conflict with writes of the
+// status.
+func (l *Loader) updateRecord(ctx context.Context, have, want *v1alpha1.Record) error {
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData),
+		"values": want.Spec.Values}})
+	if err != nil {
+		return err
+	}
+	_, err = retryTransient(ctx, func() (*v1alpha1.Record, error) {
+		return l.typed.KubizoneV1alpha1().Records(have.Namespace).Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
+	})
+	return err
+}
+
 // orNull is nil for empty text, which removes the field in a merge patch.
 func orNull(text string) any {
 	if text == "" {
 		return nil
 	}
 	return text
+}
+
+func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
+	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
 }
 
 func sameRecord(have, want *v1alpha1.RecordSpec) bool {

@@ -512,9 +512,8 @@ func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 			slices.Sort(rule.Zones)
 		}
 	}
+	delete(rules, own)
 	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
-		if namespace != own {
-			z.spec.Delegations = append(z.spec.Delegations, *rules[namespace])
-		}
+		z.spec.Delegations = append(z.spec.Delegations, *rules[namespace])
 	}
 }

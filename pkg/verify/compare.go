@@ -200,6 +200,15 @@ func (s set) withSerial(at serial.Serial) set {
 	return s
 }
 
+// hasOtherSerial says whether a server counts serials of its own: the primary at which the zone is a guest, or one that
+// has it signed.
+func (z *Zone) hasOtherSerial() bool { return z.guest || z.signed }
+
+// isOwnOfServer says whether an RRset beside the zone's is the own data of such a server.
+func (z *Zone) isOwnOfServer(k key) bool {
+	return z.guest && isOwnOfHost(k, z.FQDN) || z.signed && k.t.BySigner()
+}
+
 // isOwnOfHost says whether an RRset beside the zone's is the own data of the primary at which the zone is a guest.
 func isOwnOfHost(k key, apex name.Name) bool {
 	switch k.t {
@@ -239,7 +248,7 @@ func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Re
 func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	r := Report{Server: server, State: Ahead, Serial: uint32(got.Serial), By: by}
 	switch {
-	case got.Serial == z.Serial || z.guest || z.signed:
+	case got.Serial == z.Serial || z.hasOtherSerial():
 		r.State = Current
 	case z.Serial.Ahead(got.Serial):
 		r.State = Behind
@@ -260,10 +269,7 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(got.sets), compareKeys) {
-		if z.guest && isOwnOfHost(k, z.FQDN) || z.signed && k.t.BySigner() {
-			continue
-		}
-		if _, ok := z.sets[k]; !ok {
+		if _, ok := z.sets[k]; !ok && !z.isOwnOfServer(k) {
 			r.Foreign = append(r.Foreign, got.sets[k].rrset(k))
 		}
 	}

@@ -72,11 +72,7 @@ func (c *Config) Primary(zones primary.Zones) (*primary.Primary, error) {
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error
-	fault := func(err error) {
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-	}
+	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
 	c.DNSListen, err = ListenAddress("--dns-listen", o.DNSListen, 5300)
 	fault(err)
 	seen := make(map[string]bool)

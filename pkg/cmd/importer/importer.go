@@ -65,11 +65,7 @@ type config struct {
 func (o *options) completeOptions(arguments []string) (c *config, warnings []string, err error) {
 	c = &config{}
 	var wrong []error
-	fault := func(err error) {
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-	}
+	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
 	var namespace string
 	c.client, namespace, err = o.client.Client()
 	fault(err)
@@ -103,7 +99,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 		if o.fromCRD {
 			fault(errors.New("--from-crd goes with manifests, not with zone files: import them separately"))
 		}
-	case o.fromCRD && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.prune):
+	case o.fromCRD && o.namesZone():
 		fault(errors.New("--zone, --view, --origin, --create-zone and --prune go with zone files and transfers; " +
 			"custom resources name their own zones"))
 	}
@@ -120,6 +116,11 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 		ForceConflicts: o.forceConflicts,
 	}
 	return c, warnings, errors.Join(wrong...)
+}
+
+// namesZone reports whether an option says which zone takes the records, or how it does.
+func (o *options) namesZone() bool {
+	return o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.prune
 }
 
 func (o *options) sourceOf(argument string) (source, error) {
@@ -184,8 +185,33 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	if err != nil {
 		return err
 	}
-	var total load.Result
-	var failed []error
+	total, failed := c.importAll(ctx, loader, in)
+	// Sorted by name: the answers come in any order.
+	slices.SortStableFunc(planned, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
+	for _, line := range planned {
+		fmt.Fprintln(out, line)
+	}
+	summary := total.String()
+	if len(failed) > 0 {
+		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
+	}
+	if cfg.DryRun {
+		summary += " (plan: nothing is kept)"
+	}
+	fmt.Fprintln(out, summary)
+	amiss := total.Amiss()
+	if !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
+		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
+			"Records in one")
+	}
+	if len(failed) == 0 && amiss != "" {
+		return fmt.Errorf("%s: %w", amiss, ErrRefused)
+	}
+	return errors.Join(failed...)
+}
+
+// importAll imports the sources in their order, then finishes: one that failed may have had what the others lack.
+func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {
 		one, err := c.importOne(ctx, loader, s, in)
@@ -205,27 +231,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 			failed = append(failed, err)
 		}
 	}
-	// Sorted by name: the answers come in any order.
-	slices.SortStableFunc(planned, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
-	for _, line := range planned {
-		fmt.Fprintln(out, line)
-	}
-	summary := total.String()
-	if len(failed) > 0 {
-		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
-	}
-	if cfg.DryRun {
-		summary += " (plan: nothing is kept)"
-	}
-	fmt.Fprintln(out, summary)
-	if amiss := total.Amiss(); !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
-		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
-			"Records in one")
-	}
-	if amiss := total.Amiss(); len(failed) == 0 && amiss != "" {
-		return fmt.Errorf("%s: %w", amiss, ErrRefused)
-	}
-	return errors.Join(failed...)
+	return total, failed
 }
 
 func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,17 +195,9 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 
 // coversHosts compares as text: a wildcard is no name that x509 would verify.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
-	has := map[string]bool{}
-	for _, name := range cert.DNSNames {
-		has[name] = true
-	}
+	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {
-		has[address.String()] = true
+		has = append(has, address.String())
 	}
-	for _, host := range hosts {
-		if !has[host] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(hosts, func(host string) bool { return !slices.Contains(has, host) })
 }

@@ -56,7 +56,7 @@ func (o *Options) Validate() error {
 		}
 	}
 	for _, server := range o.Servers {
-		if at, err := url.Parse(server); err != nil || at.Host == "" && at.Scheme != "unix" {
+		if !isEndpoint(server) {
 			wrong = append(wrong, fmt.Errorf("--etcd-servers %q: write URLs, like https://etcd-0:2379", server))
 		}
 	}
@@ -67,6 +67,12 @@ func (o *Options) Validate() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// isEndpoint reports whether a text is the URL of a host or of a socket.
+func isEndpoint(text string) bool {
+	at, err := url.Parse(text)
+	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
 // Reach validates the options, and is how to connect. The caller calls release when it has closed its connections.

@@ -92,11 +92,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error
-	fault := func(err error) {
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-	}
+	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
 	if o.DataDir == "" {
 		fault(errors.New("--data-dir: must not be empty; name a directory that this user may write"))
 	}

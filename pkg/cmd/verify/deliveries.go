@@ -31,16 +31,20 @@ const byDelivery = "delivery"
 // and the providers of classes that name no name server. Of what cannot be asked the rows say what the controller has
 // found wrong, and never that it is Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
+	all, err := r.listDeliveries(ctx, zone)
+	for _, object := range all {
+		rows = append(rows, r.addDelivery(ctx, zone, object.DeepCopy())...)
+	}
+	return rows, err
+}
+
+// listDeliveries has those of a zone, which another one of its name may have had before.
+func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.Delivery, error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	for _, object := range list.Items {
-		if object.Spec.Zone.UID == zone.UID {
-			rows = append(rows, r.addDelivery(ctx, zone, object.DeepCopy())...)
-		}
-	}
-	return rows, nil
+	return slices.DeleteFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Spec.Zone.UID != zone.UID }), nil
 }
 
 func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1alpha1.Delivery) (rows []verify.Report) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -44,11 +45,11 @@ func (r *run) requestRepair(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--repair: %w", err)
 	}
-	list, err := api.Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
+	all, err := r.listDeliveries(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("--repair asks the Deliveries of the zone: %w", err)
 	}
-	if !slices.ContainsFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID }) {
+	if len(all) == 0 {
 		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to mend: see the condition Ready of the Zone", r.id)
 	}
 	zone, err = api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch,
@@ -58,16 +59,11 @@ func (r *run) requestRepair(ctx context.Context) error {
 	}
 	var waiting []v1alpha1.Delivery
 	err = wait.PollUntilContextTimeout(ctx, repairPoll, repairTime, true, func(ctx context.Context) (bool, error) {
-		list, err := api.Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
+		all, err := r.listDeliveries(ctx, zone)
 		if err != nil {
 			return false, err
 		}
-		waiting = nil
-		for _, one := range list.Items {
-			if one.Spec.Zone.UID == zone.UID && one.Status.LastVerifyRequest != request {
-				waiting = append(waiting, one)
-			}
-		}
+		waiting = slices.DeleteFunc(all, func(one v1alpha1.Delivery) bool { return one.Status.LastVerifyRequest == request })
 		return len(waiting) == 0, nil
 	})
 	switch {
@@ -78,10 +74,9 @@ func (r *run) requestRepair(ctx context.Context) error {
 	}
 	for _, one := range waiting {
 		why := "it did not begin within " + repairTime.String()
-		for _, condition := range one.Status.Conditions {
-			if condition.Type == v1alpha1.ConditionReady && condition.Status != metav1.ConditionTrue {
-				why = condition.Reason + ": " + condition.Message
-			}
+		if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
+			ready.Status != metav1.ConditionTrue {
+			why = ready.Reason + ": " + ready.Message
 		}
 		fmt.Fprintf(r.remarks, "class %s did not repair the zone: %s; it will when it can\n", one.Spec.ClassRef.Name, why)
 	}
