@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // Rule allows a peer to ask for SOA, AXFR and IXFR. A request matches when its source is
@@ -74,12 +75,7 @@ func (r Rule) covers(from netip.Addr) bool {
 		return true
 	}
 	from = from.WithZone("") // a prefix contains no address that names its interface
-	for _, p := range r.Prefixes {
-		if p.Contains(from) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
 // allows answers for a request whose signature, if any, holds; key is nil when unsigned. signs says that it is from a

@@ -142,17 +142,22 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
-	if c.catalog != nil && c.catalog.fqdn != config.Catalog {
-		s.catalogs.Remove(c.catalog.uid())
-		c.catalog = nil
-	}
-	if c.catalog == nil && !config.Catalog.IsZero() {
-		c.catalog = newCatalog(c.name, config.Catalog)
-		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.now.Unconfirmed, c.now.Serial), true)
-	}
+	c.replaceCatalog(config.Catalog)
 	s.roster.Store(after)
 	s.changes.note(classUID{class: c}, false)
 	return nil
+}
+
+// replaceCatalog serves the class's catalog under a name, none for the zero Name. The mutex is held.
+func (c *Class) replaceCatalog(fqdn name.Name) {
+	if c.catalog != nil && c.catalog.fqdn != fqdn {
+		c.all.catalogs.Remove(c.catalog.uid())
+		c.catalog = nil
+	}
+	if c.catalog == nil && !fqdn.IsZero() {
+		c.catalog = newCatalog(c.name, fqdn)
+		c.all.catalogs.Put(c.catalog.makeSnapshot(c.members, c.now.Unconfirmed, c.now.Serial), true)
+	}
 }
 
 // Close ends the class: its zones are no longer handed to its peers.
@@ -169,10 +174,8 @@ func (c *Class) Close() {
 	s.roster.Store(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.catalog != nil {
-		s.catalogs.Remove(c.catalog.uid())
-	}
-	c.access, c.notify, c.catalog = nil, nil, nil
+	c.replaceCatalog(name.Name{})
+	c.access, c.notify = nil, nil
 	clear(c.members)
 	clear(c.byName)
 	s.changes.note(classUID{class: c}, false)

@@ -113,17 +113,15 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 				return nil, s.referTo(servers)
 			}
 		}
-		if !here {
-			dname, ok, err := s.zone.PackedRRset(owner, rdata.DNAME)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				return s.followDNAME(q, dname)
-			}
-		}
 		if here {
 			return s.answerFrom(q, owner, false)
+		}
+		dname, ok, err := s.zone.PackedRRset(owner, rdata.DNAME)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return s.followDNAME(q, dname)
 		}
 	}
 	return s.answerAbsent(q, encloser)

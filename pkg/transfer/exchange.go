@@ -146,32 +146,41 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 	if _, err := wire.Write(packed); err != nil {
 		return nil, err
 	}
-	_, packets := conn.(net.PacketConn)
+	raw, m, err := readAnswer(&wire, question)
+	if err != nil {
+		return nil, err
+	}
+	judged := judge.verifyMessage(raw, m)
+	if judged == nil {
+		judged = judge.verifyEnd()
+	}
+	if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
+		return nil, newRefusal(m, key, judged)
+	}
+	return m, nil
+}
+
+// readAnswer returns the message that answers a question, and its octets.
+func readAnswer(wire *mdns.Conn, question *mdns.Msg) ([]byte, *mdns.Msg, error) {
+	_, packets := wire.Conn.(net.PacketConn)
 	for {
 		raw, err := wire.ReadMsgHeader(nil)
 		if errors.Is(err, mdns.ErrShortRead) && packets {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		m := new(mdns.Msg)
 		switch err := m.Unpack(raw); {
 		case err == nil && m.Id == question.Id && m.Response:
+			return raw, m, nil
 		case packets:
-			continue // a forged or late packet; the deadline ends the wait
+			// a forged or late packet; the deadline ends the wait
 		case err != nil:
-			return nil, fmt.Errorf("a message that cannot be read: %w", err)
+			return nil, nil, fmt.Errorf("a message that cannot be read: %w", err)
 		default:
-			return nil, errors.New("a message that answers another question")
+			return nil, nil, errors.New("a message that answers another question")
 		}
-		judged := judge.verifyMessage(raw, m)
-		if judged == nil {
-			judged = judge.verifyEnd()
-		}
-		if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
-			return nil, newRefusal(m, key, judged)
-		}
-		return m, nil
 	}
 }

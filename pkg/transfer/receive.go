@@ -102,9 +102,7 @@ func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(r
 
 func (z *received) receiveZone(ctx context.Context) error {
 	source := &z.source
-	if source.Wait == 0 {
-		source.Wait = defaultWait
-	}
+	source.Wait = cmp.Or(source.Wait, defaultWait)
 	if source.Dial == nil {
 		source.Dial = new(net.Dialer).DialContext
 	}

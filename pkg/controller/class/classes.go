@@ -514,8 +514,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		said = &told
 	}
 	c.mu.Unlock()
-	if said == nil && next == nil || said != nil && next != nil && said.Status == next.Status && said.Reason == next.Reason &&
-		said.Message == next.Message {
+	if saysSame(said, next) {
 		return nil
 	}
 	if err := c.status.writeDelivering(ctx, cluster, said, next); err != nil || next == nil {
@@ -527,4 +526,12 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		known.told, known.toldOf = *next, cluster.ResourceVersion
 	}
 	return nil
+}
+
+// saysSame reports whether there is neither condition, or a reader learns the same from both.
+func saysSame(a, b *metav1.Condition) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }

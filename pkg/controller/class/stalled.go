@@ -66,18 +66,14 @@ func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []me
 	now := metav1.NewTime(time.Now())
 	said := stalledOf(conditions)
 	last, known := s.stood[of.UID]
-	switch {
+	switch before := meta.FindStatusCondition(conditions, waits.Type); {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
-	case !known && said != nil && said.Reason == waits.Reason && said.ObservedGeneration == of.Generation:
+	case !known && givesReason(said, waits.Reason, of.Generation):
 		last = stood{waits.Reason, of.Generation, said.LastTransitionTime.Add(-stallAfter)}
+	case !known && givesReason(before, waits.Reason, of.Generation) && before.Status == waits.Status:
+		last = stood{waits.Reason, of.Generation, before.LastTransitionTime.Time}
 	default:
 		last = stood{waits.Reason, of.Generation, now.Time}
-		for _, before := range conditions {
-			if !known && before.Type == waits.Type && before.Status == waits.Status && before.Reason == waits.Reason &&
-				before.ObservedGeneration == of.Generation {
-				last.since = before.LastTransitionTime.Time
-			}
-		}
 	}
 	s.stood[of.UID] = last
 	if in := stallAfter - now.Sub(last.since); in > 0 {
@@ -90,6 +86,11 @@ func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []me
 		stalled.LastTransitionTime = said.LastTransitionTime
 	}
 	return stalled
+}
+
+// givesReason reports whether there is a condition, and it has the reason for that generation of its object.
+func givesReason(of *metav1.Condition, reason string, generation int64) bool {
+	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
 // sameStall reports whether the conditions say what stalled does.

@@ -108,11 +108,7 @@ func standingOf(f *facts) *standing {
 			least = of.serial
 		}
 		if state.Intent != nil && state.Intent.Holder == "" {
-			listed := state.Failed > 0 && len(known.refused) >= state.Failed // in what this process was told, however many
-			s.unlisted = s.unlisted || !listed && (state.Intent.Unlisted || len(state.Intent.RRsets) == 0)
-			for _, rrset := range state.Intent.RRsets {
-				s.owed[rrset] = nil
-			}
+			s.addOwed(known.report)
 		}
 	}
 	s.confirmed = confirmedBy(least)
@@ -124,6 +120,15 @@ func standingOf(f *facts) *standing {
 		}
 	}
 	return s
+}
+
+// addOwed adds the RRsets that a class owes by its intent.
+func (s *standing) addOwed(of report) {
+	listed := of.state.Failed > 0 && len(of.refused) >= of.state.Failed // in what this process was told, however many
+	s.unlisted = s.unlisted || !listed && (of.state.Intent.Unlisted || len(of.state.Intent.RRsets) == 0)
+	for _, rrset := range of.state.Intent.RRsets {
+		s.owed[rrset] = nil
+	}
 }
 
 // standingWithoutClass is the standing of a zone that no class delivers: what it has is Ready when it is settled, once
@@ -177,20 +182,23 @@ func judgeRecord(record *v1alpha1.Record, s *standing) (judgement, string, bool)
 	case waits:
 		return pending, "", true
 	}
-	if len(s.owed) > 0 {
-		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
-			failure, owed := s.owed[key]
-			if failure != nil {
-				return judgement{metav1.ConditionFalse, string(failure.Reason), cutMessage(failure.Message)}, cutMessage(failure.Error()),
-					true
-			}
-			if owed {
-				return pending, "", true
-			}
-		}
-	}
-	if s.unlisted {
+	switch failure, owed := s.findOwed(record); {
+	case failure != nil:
+		return judgement{metav1.ConditionFalse, string(failure.Reason), cutMessage(failure.Message)}, cutMessage(failure.Error()), true
+	case owed:
+		return pending, "", true
+	case s.unlisted:
 		return judgement{}, "", false
 	}
 	return s.confirmed, "", true
+}
+
+// findOwed reports whether the RRset of a Record is owed, and why where that is known.
+func (s *standing) findOwed(record *v1alpha1.Record) (failure *delivery.Error, owed bool) {
+	if len(s.owed) > 0 {
+		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
+			failure, owed = s.owed[key]
+		}
+	}
+	return failure, owed
 }

@@ -4,6 +4,7 @@
 package class
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -52,10 +53,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 		status.Servers = append(status.Servers, row)
 	}
 	if failure := state.Error; failure != nil {
-		message := failure.Message
-		if message == "" {
-			message = string(failure.Reason)
-		}
+		message := cmp.Or(failure.Message, string(failure.Reason))
 		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code,
 			Message: cutMessage(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}

@@ -205,6 +205,11 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
+// isSameMember reports whether the catalog of a class says the same of both.
+func (r row) isSameMember(other row) bool {
+	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
+}
+
 // rowOf is false for a Delivery that nothing was ever begun of, and for none.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
@@ -244,7 +249,7 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	if is && (!was || before.once != after.once) {
 		m.classMembers(after.class).onceAt = revision
 	}
-	if was && is && before.class == after.class && before.uid == after.uid && before.zone == after.zone && before.rank.ID == after.rank.ID {
+	if was && is && before.isSameMember(after) {
 		return
 	}
 	if was {

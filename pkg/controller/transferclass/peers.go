@@ -4,6 +4,7 @@
 package transferclass
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -134,9 +135,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if err != nil {
 			return Peers{}, err
 		}
-		if key == nil {
-			key = common
-		}
+		key = cmp.Or(key, common)
 		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs,
 			Signer: s.Signer}
 		if target := (primary.Target{Addr: at, NoCatalog: one.NoCatalog, NoZones: one.Signer != ""}); !target.NoCatalog || !target.NoZones {
