@@ -105,12 +105,8 @@ func (i *Intent) Alike(other *Intent) bool {
 
 // Alike reports whether they differ in nothing but times.
 func (s State) Alike(other State) bool {
-	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason ||
-		s.Error.Code != other.Error.Code || s.Error.Message != other.Error.Message) {
-		return false
-	}
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
-		s.Intent.Alike(other.Intent) &&
+		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
 		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
 		slices.EqualFunc(s.Servers, other.Servers, Server.Alike)
@@ -123,6 +119,14 @@ type StateError struct {
 	Message string
 	// Time of the first attempt since which each one failed for this reason.
 	Time time.Time
+}
+
+// Alike reports whether both are nil, or differ in nothing but the time.
+func (e *StateError) Alike(other *StateError) bool {
+	if e == nil || other == nil {
+		return e == other
+	}
+	return e.Reason == other.Reason && e.Code == other.Code && e.Message == other.Message
 }
 
 // Status of a condition, in the words of Kubernetes.

@@ -237,16 +237,17 @@ func (s Source) PlanWithdrawal(ctx context.Context, uid string, state delivery.S
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
 	plan.Owed = []delivery.RRsetKey{}
 	touched := map[delivery.RRsetKey]bool{}
-	if state.Intent != nil {
-		plan.Owed = listOwed(state.Intent)
-		for _, key := range state.Intent.RRsets {
+	touch := func(keys []delivery.RRsetKey) {
+		for _, key := range keys {
 			touched[key] = zone.Encloses(key.Name)
 		}
 	}
+	if state.Intent != nil {
+		plan.Owed = listOwed(state.Intent)
+		touch(state.Intent.RRsets)
+	}
 	if snapshot == nil || snapshot.FQDN() != zone {
-		for _, key := range left {
-			touched[key] = zone.Encloses(key.Name)
-		}
+		touch(left)
 		plan.Changes, plan.Forgotten, plan.Named = changesAway(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
 			left != nil
 		return plan, nil
@@ -264,9 +265,7 @@ func (s Source) PlanWithdrawal(ctx context.Context, uid string, state delivery.S
 		if err != nil {
 			left = s.ReadLeft(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, left != nil
-			for _, key := range left {
-				touched[key] = zone.Encloses(key.Name)
-			}
+			touch(left)
 		} else {
 			plan.History = slices.Concat([]dns.Change{}, changes)
 		}

@@ -117,11 +117,8 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 
 // encodeName turns the changes of one name into records, and says how many octets they take.
 func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int) {
-	aliasChanges, somethingWas := false, false
-	for _, change := range changes {
-		aliasChanges = aliasChanges || change.After.Type == rdata.CNAME
-		somethingWas = somethingWas || len(change.Before.Data) > 0
-	}
+	aliasChanges := slices.ContainsFunc(changes, func(change delivery.Change) bool { return change.After.Type == rdata.CNAME })
+	somethingWas := slices.ContainsFunc(changes, func(change delivery.Change) bool { return len(change.Before.Data) > 0 })
 	var out []written
 	total := 0
 	for _, change := range changes {
@@ -131,15 +128,15 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 			continue
 		}
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
-		appears := len(change.After.Data) > 0
 		alias := change.After.Type == rdata.CNAME
 		switch {
-		case alias && appears && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
+		case len(change.After.Data) == 0: // what goes has nothing to stand beside
+		case alias && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
 			one.asks = true
-		case alias && appears && !somethingWas && !one.blind:
+		case alias && !somethingWas && !one.blind:
 			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), which says more than "no such RRset"
 			one.given = []mdns.RR{&mdns.ANY{Hdr: header}}
-		case !alias && appears && !aliasChanges:
+		case !alias && !aliasChanges:
 			header.Rrtype = mdns.TypeCNAME
 			one.given = append(one.given, &mdns.ANY{Hdr: header})
 		}

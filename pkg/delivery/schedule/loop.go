@@ -317,14 +317,7 @@ func (l *Loop) Status() []ClassStatus {
 					status.Behind = append(status.Behind, server)
 				}
 			}
-			if !slices.Contains(z.Classes, i.key.Class) || z.Withdraw {
-				continue
-			}
-			settled, ok := l.config.Views.Settled(z.UID)
-			if !ok || settled.Serial() == i.confirmed {
-				continue
-			}
-			if since := i.since; !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
+			if since := l.findLag(z, i); !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
 				status.Oldest = since
 			}
 		}
@@ -334,6 +327,17 @@ func (l *Loop) Status() []ClassStatus {
 		statuses = append(statuses, *status)
 	}
 	return statuses
+}
+
+// findLag is since when a change of a zone waits to be confirmed by a class in force; the zero time: none does.
+func (l *Loop) findLag(z *knownZone, i *item) time.Time {
+	if !slices.Contains(z.Classes, i.key.Class) || z.Withdraw {
+		return time.Time{}
+	}
+	if settled, ok := l.config.Views.Settled(z.UID); !ok || settled.Serial() == i.confirmed {
+		return time.Time{}
+	}
+	return i.since
 }
 
 // ensureClass is called with mu held.
@@ -454,6 +458,17 @@ func (l *Loop) probe(c *knownClass) {
 	}
 }
 
+// listBehind names the servers that do not have what was confirmed, or is on its way to them.
+func listBehind(state *delivery.State) (names []string) {
+	for _, server := range state.Servers {
+		if server.Err != nil || server.Serial == 0 || state.Serial.Ahead(server.Serial) || state.Intent != nil &&
+			state.Intent.Serial.Ahead(server.Serial) {
+			names = append(names, server.Name)
+		}
+	}
+	return names
+}
+
 // workOnce makes an attempt and takes note of how it ended.
 func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	defer l.working.Done()
@@ -463,14 +478,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
 	l.keep(i)
-	i.failing = i.Fails()
-	i.behind = nil
-	for _, server := range i.State.Servers {
-		if server.Err != nil || server.Serial == 0 || i.State.Serial.Ahead(server.Serial) || i.State.Intent != nil &&
-			i.State.Intent.Serial.Ahead(server.Serial) {
-			i.behind = append(i.behind, server.Name)
-		}
-	}
+	i.failing, i.behind = i.Fails(), listBehind(&i.State)
 	if i.Loaded {
 		i.confirmed = i.State.Serial
 	}

@@ -4,6 +4,7 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -58,26 +59,8 @@ const (
 
 // New makes the provider of a class and connects to nothing. The error is a *delivery.Error that names all faults.
 func New(config Config) (*Provider, error) {
-	var wrong []error
+	base, wrong := readServer(config)
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	base, err := url.Parse(config.Server)
-	switch {
-	case err != nil:
-		// The error of url.Parse repeats the text, which may hold a password.
-		fault("server: is no URL")
-	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
-		fault("server: must begin with http:// or https:// and name a host")
-	case base.User != nil, base.RawQuery != "", base.ForceQuery, base.Fragment != "":
-		fault("server: has no place for a user, a query or a fragment; credentials come from Secrets")
-	default:
-		segments := strings.Split(base.Path, "/")
-		if slices.Contains(segments, ".") || slices.Contains(segments, "..") {
-			fault("server: the path may not have the segments . and ..")
-		}
-		if config.BearerToken != "" && base.Scheme != "https" {
-			fault("bearerTokenFrom: needs an https URL, because a token that is read on its way can be used; write https, or use hmacAuth")
-		}
-	}
 	if config.Timeout < 0 {
 		fault("timeoutSeconds: must be positive")
 	}
@@ -108,12 +91,7 @@ func New(config Config) (*Provider, error) {
 	if certificate := config.ClientCertificate; certificate != nil {
 		client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
-	if config.Timeout == 0 {
-		config.Timeout = defaultTimeout
-	}
-	if config.VerifyAtMost == 0 {
-		config.VerifyAtMost = defaultVerify
-	}
+	config.Timeout, config.VerifyAtMost = cmp.Or(config.Timeout, defaultTimeout), cmp.Or(config.VerifyAtMost, defaultVerify)
 	transport := &http.Transport{
 		// There is no proxy: nothing checks the addresses that a proxy connects to.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
@@ -135,4 +113,28 @@ func New(config Config) (*Provider, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
+}
+
+// readServer parses the URL of the server, and says what is wrong with it.
+func readServer(config Config) (base *url.URL, wrong []error) {
+	fault := func(text string) { wrong = append(wrong, errors.New(text)) }
+	base, err := url.Parse(config.Server)
+	switch {
+	case err != nil:
+		// The error of url.Parse repeats the text, which may hold a password.
+		fault("server: is no URL")
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
+		fault("server: must begin with http:// or https:// and name a host")
+	case base.User != nil, base.RawQuery != "", base.ForceQuery, base.Fragment != "":
+		fault("server: has no place for a user, a query or a fragment; credentials come from Secrets")
+	default:
+		segments := strings.Split(base.Path, "/")
+		if slices.Contains(segments, ".") || slices.Contains(segments, "..") {
+			fault("server: the path may not have the segments . and ..")
+		}
+		if config.BearerToken != "" && base.Scheme != "https" {
+			fault("bearerTokenFrom: needs an https URL, because a token that is read on its way can be used; write https, or use hmacAuth")
+		}
+	}
+	return base, wrong
 }
