@@ -195,8 +195,8 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// updateRecord makes the content of a Record that of another one. It is a patch: a PUT would conflict with writes of the
-// status.
+// updateRecord makes the content of a Record that of another one. It is a patch: a PUT would conflict with writes of
+// the status.
 func (l *Loader) updateRecord(ctx context.Context, have, want *v1alpha1.Record) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData),
 		"values": want.Spec.Values}})
