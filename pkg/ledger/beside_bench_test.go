@@ -19,31 +19,38 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// panicky panics where an object with the word is encoded, which a batch does while it is decided.
-type panicky struct{ word string }
+// panicky panics where an object with the word is encoded a second time: first by the storage of Kubernetes, and then
+// by the batch while it is decided.
+type panicky struct {
+	word string
+	seen *sync.Map
+}
 
 func (p panicky) TransformFromStorage(_ context.Context, data []byte, _ value.Context) ([]byte, bool, error) {
 	return data, false, nil
 }
 
-func (p panicky) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
+func (p panicky) TransformToStorage(_ context.Context, data []byte, of value.Context) ([]byte, error) {
 	if strings.Contains(string(data), p.word) {
-		panic("the benchmark says so")
+		if _, again := p.seen.LoadOrStore(string(of.AuthenticatedData()), true); again {
+			panic("the benchmark says so")
+		}
 	}
 	return data, nil
 }
 
-// BenchmarkCreate_beside creates Records in 15 zones by a caller each, in turn alone and beside a sixteenth zone whose
-// writes go wrong: another server writes it too, so that transactions lose; or each of its writes is more than etcd
-// takes; or ends in a panic. It gives the creates a second and the p99 of the fifteen, beside ÷ alone.
+// BenchmarkCreate_beside creates Records in 15 zones by a caller each, in turn alone and beside four callers in a
+// sixteenth zone. These write as the others do; two of them by another server, so that transactions lose; or they write
+// large Records, few of which go into a transaction; or Records of which each ends in a panic. It gives the creates a
+// second and the p99 of the fifteen, beside ÷ alone.
 func BenchmarkCreate_beside(b *testing.B) {
 	const rounds, others = 6, 4
 	lasting := 2 * time.Second
-	for _, trouble := range []string{"quiet", "another-server", "too-large", "panics"} {
+	for _, trouble := range []string{"quiet", "another-server", "large", "panics"} {
 		b.Run(trouble, func(b *testing.B) {
 			st := store.On(b, store.Fresh(b), "/registry/kubizone")
 			s, other := st.Server(func(c *ledger.Config) {
-				c.Records.Transformer = panicky{"boom"}
+				c.Records.Transformer = panicky{"boom", &sync.Map{}}
 			}), st.Server()
 			for z := range 16 {
 				store.Must(s.CreateZone(store.Zone("infra", fmt.Sprint("z", z), fmt.Sprintf("z%d.org.", z), store.Allow("", "*"))))
@@ -56,14 +63,14 @@ func BenchmarkCreate_beside(b *testing.B) {
 				_, err := by.CreateRecord(context.Background(), r)
 				return err
 			}
-			large := make([]string, 0, 100)
+			large := make([]string, 0, 200) // some 50 kB, near to what an RRset may have (S5.8)
 			for i := range cap(large) {
 				large = append(large, fmt.Sprintf("%q", strings.Repeat(string(rune('a'+i%26)), 250)+fmt.Sprint(i)))
 			}
 			annoy := map[string]func(i int) error{
 				"quiet":          func(int) error { return create(s, 0) },
 				"another-server": func(i int) error { return create([]*store.Server{s, other}[i%2], 0) },
-				"too-large":      func(int) error { return create(s, 0, slices.Repeat(large, 80)...) },
+				"large":          func(int) error { return create(s, 0, large...) },
 				"panics":         func(int) error { return create(s, 0, "boom") },
 			}[trouble]
 			measure := func(beside bool) (rate, p99 float64) {
