@@ -334,15 +334,6 @@ func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	return out
 }
 
-// isIn reports whether the zone that a record is adopted by stands.
-func (w *world) isIn(at *law.Adopted) bool {
-	if at == nil {
-		return false
-	}
-	z := w.zones[object{at.Zone.Namespace, at.Zone.Name}]
-	return z != nil && z.zone.UID == at.Zone.UID && !z.zone.Pending
-}
-
 // delegatesAway reports whether an adopted NS record other than the one that asks stands at n.
 func (t *tenancy) delegatesAway(n name.Rel) bool {
 	for o, r := range t.world.records {

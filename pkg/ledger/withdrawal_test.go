@@ -138,10 +138,10 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	s := st.Server(func(c *ledger.Config) { c.Withdrawn = told.note })
 	s.Run()
 	ctx := withDeadline(t)
-	allow, none := makeKidsZone(t, s, time.Hour)
+	_, none := makeKidsZone(t, s, time.Hour)
 	none = none[:1]
 	none[0].Namespace = "infra"
-	allow = append(slices.Clone(none), v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"kids"}, Records: store.Allow("", "a*").Records})
+	allow := append(slices.Clone(none), v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"kids"}, Records: store.Allow("", "a*").Records})
 	setRules(s, allow)
 	for i := range 3 {
 		store.Must(s.CreateRecord(ctx, store.Record("team-a", fmt.Sprint("r", i), fmt.Sprintf("a%d.shared.example.", i), "A", "192.0.2.1")))

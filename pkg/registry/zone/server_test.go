@@ -844,12 +844,3 @@ func testApply(t *testing.T, s *server) {
 		}
 	}
 }
-
-// setSerial writes a status that only the ledger can write.
-func setSerial(serial int64) func(apiruntime.Object, storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
-	return func(obj apiruntime.Object, _ storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
-		zone := obj.(*v1alpha1.Zone)
-		zone.Status.Serial, zone.Status.FQDN = serial, "example.org."
-		return zone, nil, nil
-	}
-}

@@ -44,8 +44,8 @@ type Programs map[string]string
 var (
 	// here is what this process was told, where it is the first of the namespaces.
 	here furniture
-	// absent is why there are no namespaces.
-	absent = errors.New("noderig: TestMain does not call noderig.Main")
+	// errAbsent is why there are no namespaces.
+	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
 // Main runs the tests of a package in namespaces of their own and returns the exit code: TestMain calls it. find gives
@@ -56,13 +56,13 @@ func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, er
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		absent = nil
+		errAbsent = nil
 		return m.Run()
 	}
 	flag.Parse()
 	code, err := enterNamespaces(find)
 	if err != nil {
-		absent = err
+		errAbsent = err
 		return m.Run()
 	}
 	return code
@@ -179,7 +179,7 @@ func setNetwork(namespace string, commands ...string) error {
 // Dir is a directory for files of the tests, which is gone when they have ended.
 func Dir(t *testing.T) string {
 	t.Helper()
-	rig.SkipMissing(t, absent)
+	rig.SkipMissing(t, errAbsent)
 	dir := must.Get(os.MkdirTemp(here.Dir, "test-"))(t)
 	return dir
 }

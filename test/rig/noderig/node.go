@@ -57,8 +57,8 @@ type Node struct {
 
 // StartNode has a cluster with KubeConfig run its pods until ctx ends. fail is told what the node cannot do.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
-	if absent != nil {
-		return nil, absent
+	if errAbsent != nil {
+		return nil, errAbsent
 	}
 	core, err := kube.Clients()
 	if err != nil {

@@ -48,7 +48,7 @@ func (n *Node) translateServices(changed <-chan struct{}) {
 			last, err = rules, setRules(rules)
 		}
 		if err != nil {
-			n.reportFailure(fmt.Errorf("Services: %w", err))
+			n.reportFailure(fmt.Errorf("rules of Services: %w", err))
 			return
 		}
 	}
