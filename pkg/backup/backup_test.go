@@ -407,8 +407,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		"not a manifest": {whole, []byte("{}"), "is no manifest of a backup"},
 		"a newer backup": {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
 		"a newer format": {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
-		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone " +
-			"reads is 21"},
+		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone reads"},
 		"of the future": {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
 		"a poem":        {[]byte("roses"), manifest, "is cut"},
 	} {

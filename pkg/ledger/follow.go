@@ -16,7 +16,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -35,7 +34,8 @@ type Base struct {
 	Since []content.Step
 	// Hash is status.hash: a header that was damaged differs from it (S6.7).
 	Hash string
-	// Sets are the RRsets of the definition in canonical order, those of delegated children's cuts included.
+	// Sets are the RRsets of the definition in canonical order, those of delegated children's cuts included. Records of
+	// one owner and type have one each, to be merged.
 	Sets []content.RRset
 }
 
@@ -97,18 +97,15 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 // readBase reads every zone, its records and its cuts at one revision.
 func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
-	r := &baseReader{l: l, sink: sink, bases: map[string]*Base{}, sets: map[string]map[name.Rel][]content.RRset{}}
+	r := &baseReader{l: l, sink: sink, bases: map[string]*Base{}}
 	for _, read := range []func(context.Context) error{r.readZones, r.readRecords, r.readCuts} {
 		if err := read(ctx); err != nil {
 			return 0, err
 		}
 	}
 	for uid, b := range r.bases {
-		for _, s := range r.sets[uid] {
-			b.Sets = append(b.Sets, s...)
-		}
 		slices.SortFunc(b.Sets, content.RRset.Compare)
-		delete(r.sets, uid)
+		delete(r.bases, uid) // a large zone is not held twice
 		if err := r.readSince(ctx, b); err != nil {
 			return 0, err
 		}
@@ -125,8 +122,7 @@ type baseReader struct {
 	l     *Ledger
 	sink  Sink
 	rev   int64
-	bases map[string]*Base // by the uid of the zone, like sets
-	sets  map[string]map[name.Rel][]content.RRset
+	bases map[string]*Base // by the uid of the zone
 }
 
 // skip leaves out what cannot be read. It returns an error where the reading ends.
@@ -158,7 +154,6 @@ func (r *baseReader) readZones(ctx context.Context) error {
 		}
 		r.bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash,
 			Settled: o.Status.SettledSerial == o.Status.Serial}
-		r.sets[z.UID] = map[name.Rel][]content.RRset{}
 		return nil
 	})
 }
@@ -188,8 +183,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 				return r.skip(ctx, key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
-		sets := r.sets[a.Zone.UID]
-		sets[a.Owner] = objects.AddRecord(sets[a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
+		b.Sets = append(b.Sets, objects.MakeRRset(a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values}))
 		return nil
 	})
 }
@@ -202,10 +196,8 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 		if err := layout.Decode(data, &c); err != nil {
 			return r.skip(ctx, key, err)
 		}
-		if sets := r.sets[parent]; sets != nil {
-			for _, s := range c.Sets {
-				sets[s.Owner] = objects.AddSet(sets[s.Owner], s)
-			}
+		if b := r.bases[parent]; b != nil {
+			b.Sets = append(b.Sets, c.Sets...)
 		}
 		return nil
 	})

@@ -75,9 +75,13 @@ func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// TTLElement is what the content state counts for the TTL of one RRset (S6.7).
-func TTLElement(owner name.Rel, t rdata.Type, ttl TTL) sethash.Element {
-	return sethash.NewElement(ttlElement, owner.String(), typeNumber(t), ttl.String())
+// AppendTTL appends what the content state counts for the TTL of one RRset (S6.7): nothing where all its values inherit
+// that of the zone, which the header counts.
+func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
+	if !ttl.Explicit {
+		return to
+	}
+	return append(to, sethash.NewElement(ttlElement, owner.String(), typeNumber(t), ttl.String()))
 }
 
 func typeNumber(t rdata.Type) string { return strconv.FormatUint(uint64(t), 10) }
@@ -100,12 +104,12 @@ func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rda
 }
 
 // Elements appends what the content state counts for this RRset: one element a
-// value and one for the TTL.
+// value and one for an explicit TTL.
 func (s RRset) Elements(to []sethash.Element) []sethash.Element {
 	for _, data := range s.Data {
 		to = append(to, Row{s.Owner, s.Type, data}.Element())
 	}
-	return append(to, TTLElement(s.Owner, s.Type, s.TTL))
+	return AppendTTL(to, s.Owner, s.Type, s.TTL)
 }
 
 // Equal reports whether both define the same.

@@ -128,10 +128,10 @@ func (s Step) Elements() (removed, added []sethash.Element) {
 	}
 	for _, change := range s.TTLs {
 		if change.Before != nil {
-			removed = append(removed, TTLElement(change.Owner, change.Type, *change.Before))
+			removed = AppendTTL(removed, change.Owner, change.Type, *change.Before)
 		}
 		if change.After != nil {
-			added = append(added, TTLElement(change.Owner, change.Type, *change.After))
+			added = AppendTTL(added, change.Owner, change.Type, *change.After)
 		}
 	}
 	return removed, added

@@ -144,10 +144,10 @@ func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	}
 	for _, t := range d.ttls {
 		if t.Before != nil {
-			minus = append(minus, content.TTLElement(t.Owner, t.Type, *t.Before))
+			minus = content.AppendTTL(minus, t.Owner, t.Type, *t.Before)
 		}
 		if t.After != nil {
-			plus = append(plus, content.TTLElement(t.Owner, t.Type, *t.After))
+			plus = content.AppendTTL(plus, t.Owner, t.Type, *t.After)
 		}
 	}
 	return state.Update(minus, plus)

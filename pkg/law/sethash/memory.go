@@ -21,6 +21,10 @@ var (
 // this many octets are 2 MiB a generation.
 const longestRemembered = 512
 
+// mostRemembered is the number of elements of one call that are remembered: a zone that is proven whole would push out
+// what the next changes need.
+const mostRemembered = 512
+
 // memory holds the points that were put last, between size and twice size of them.
 type memory[K comparable] struct {
 	size       int

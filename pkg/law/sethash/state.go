@@ -87,13 +87,31 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	if err != nil {
 		return nil, err
 	}
+	toPoint := Element.mapToPoint
+	if len(added)+len(removed) > mostRemembered {
+		toPoint = Element.hashToPoint
+	}
 	for _, element := range added {
-		sum.Add(sum, element.mapToPoint())
+		sum.Add(sum, toPoint(element))
 	}
 	for _, element := range removed {
-		sum.Add(sum, group.Ristretto255.NewElement().Neg(element.mapToPoint()))
+		sum.Add(sum, group.Ristretto255.NewElement().Neg(toPoint(element)))
 	}
 	return sum, nil
+}
+
+// Sum returns the state of the union of the multisets that the states stand for. The error names a state that is no
+// valid encoding.
+func Sum(states ...State) (State, error) {
+	sum := group.Ristretto255.Identity()
+	for _, s := range states {
+		point, err := s.decodePoint()
+		if err != nil {
+			return State{}, err
+		}
+		sum.Add(sum, point)
+	}
+	return encodePoint(sum)
 }
 
 // decodePoint returns the group element of the state. The caller may change it.
@@ -111,14 +129,18 @@ func (s State) decodePoint() (group.Element, error) {
 // mapToPoint hashes the element to the group. The result is shared and must not be changed.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > longestRemembered {
-		return group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
+		return e.hashToPoint()
 	}
 	if known := elements.get(string(e)); known != nil {
 		return known
 	}
-	point := group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
+	point := e.hashToPoint()
 	elements.put(string(e), point)
 	return point
+}
+
+func (e Element) hashToPoint() group.Element {
+	return group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
 }
 
 func encodePoint(point group.Element) (State, error) {

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// AddRecord merges a record's values into the RRsets of its owner.
-func AddRecord(sets []content.RRset, owner name.Rel, r *law.Record) []content.RRset {
+// MakeRRset is what a record contributes to its zone.
+func MakeRRset(owner name.Rel, r *law.Record) content.RRset {
 	s := content.RRset{Owner: owner, Type: r.Type, TTL: content.InheritTTL()}
 	if r.TTL != nil {
 		s.TTL = content.ExplicitTTL(*r.TTL)
@@ -21,7 +21,7 @@ func AddRecord(sets []content.RRset, owner name.Rel, r *law.Record) []content.RR
 		s.Data = append(s.Data, v.Text)
 	}
 	slices.Sort(s.Data)
-	return AddSet(sets, s)
+	return s
 }
 
 // AddSet merges an RRset into those of its owner.

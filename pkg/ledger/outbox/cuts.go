@@ -211,7 +211,7 @@ func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (set
 		if err != nil {
 			return fmt.Errorf("record %s/%s: %w", ns, object, err)
 		}
-		sets = objects.AddRecord(sets, owner, r)
+		sets = objects.AddSet(sets, objects.MakeRRset(owner, r))
 		return nil
 	}, clientv3.WithKeysOnly())
 	return sets, err

@@ -143,9 +143,9 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 }
 
 // mergeRRsets makes one RRset of those with the same owner and type: records of a zone may stand where a child's glue
-// does. sets are in canonical order.
+// does. sets are in canonical order, and are overwritten.
 func mergeRRsets(sets []content.RRset) []content.RRset {
-	var out []content.RRset
+	out := sets[:0]
 	for _, set := range sets {
 		if last := len(out) - 1; last >= 0 && out[last].Compare(set) == 0 {
 			out[last] = out[last].Merge(set)
