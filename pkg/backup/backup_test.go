@@ -401,15 +401,15 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		snapshot, manifest []byte
 		want               string
 	}{
-		"cut":            {whole[:len(whole)/2], manifest, "is cut: it has"},
-		"a bit flipped":  {flipped, manifest, "is not the file of its manifest"},
-		"no manifest":    {whole, nil, "is no whole backup"},
-		"not a manifest": {whole, []byte("{}"), "is no manifest of a backup"},
-		"a newer backup": {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
-		"a newer format": {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
+		"cut":             {whole[:len(whole)/2], manifest, "is cut: it has"},
+		"a bit flipped":   {flipped, manifest, "is not the file of its manifest"},
+		"no manifest":     {whole, nil, "is no whole backup"},
+		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
+		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
+		"a newer format":  {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
 		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone reads"},
-		"of the future": {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
-		"a poem":        {[]byte("roses"), manifest, "is cut"},
+		"of the future":   {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
+		"a poem":          {[]byte("roses"), manifest, "is cut"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			bad := filepath.Join(t.TempDir(), "bad")
