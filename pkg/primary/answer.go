@@ -39,17 +39,21 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		case v.malformed:
 			return answer{msg: headerOnly(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
 		case v.err != 0:
-			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsigErrors[v.err]}
+			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsigErrors[v.err],
+				advice: roster.adviseAlgorithm(v.otherAlgorithm, req.signature.algorithm, r.clock())}
 		}
 		key = v.key
 	}
 	reply := func(rcode uint16, why string) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
 	}
+	updater := roster.updaterOf(key)
 	switch {
 	case req.opcode == opcodeNotify:
 		return reply(rcodeRefused, "NOTIFY") // a primary is no secondary
-	case req.opcode != opcodeQuery:
+	case req.opcode == opcodeUpdate && updater == nil:
+		return reply(rcodeRefused, "UPDATE that no update key signed")
+	case req.opcode != opcodeQuery && req.opcode != opcodeUpdate:
 		return reply(rcodeNotImp, "opcode")
 	case req.hasOPT && req.optVersion != 0:
 		return reply(rcodeBadVers, "EDNS version")
@@ -57,6 +61,11 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		return reply(rcodeRefused, "class")
 	case isMetaType(req.qtype):
 		return reply(rcodeRefused, "type")
+	}
+	if updater != nil {
+		a := r.answerUpdater(req, msg, updater, from, overTCP, reply)
+		a.admitted, a.tenant = true, updater.Tenant
+		return a
 	}
 	open := roster.classesFor(from, key)
 	if len(open) == 0 {

@@ -64,7 +64,7 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 		{"ANY", makeQuery("example.org.", mdns.TypeANY), data, data},
 		{"A of a zone not here", makeQuery("www.example.net.", mdns.TypeA), nx, nx}, // it is in the root zone
 		{"MAILA", makeQuery("example.org.", mdns.TypeMAILA), mdns.RcodeRefused, mdns.RcodeRefused},
-		{"UPDATE", update, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
+		{"UPDATE", update, mdns.RcodeRefused, mdns.RcodeRefused},
 		{"NOTIFY", notify, mdns.RcodeRefused, mdns.RcodeRefused},
 		{"STATUS", status, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
 		{"CHAOS", chaos, mdns.RcodeRefused, mdns.RcodeRefused},

@@ -136,7 +136,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	}
 	had := c.by
 	c.by = newOpeningBy(keys, rules)
-	after, err := newRoster(classes)
+	after, err := newRoster(classes, before.updaters)
 	if err != nil {
 		c.by = had
 		return fail(err)
@@ -170,7 +170,8 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
-	after, _ := newRoster(slices.Delete(slices.Clone(before.classes), at, at+1)) // fewer keys do not differ where more did not
+	// Fewer keys do not differ where more did not.
+	after, _ := newRoster(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
 	s.roster.Store(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()

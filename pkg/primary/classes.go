@@ -55,7 +55,9 @@ type roster struct {
 	// of classes: a question is for few of many classes, and its cost does not grow with their number.
 	byKey     map[string][]*Class
 	byAddress []*Class
-	// anyAddress says that some class takes a key from every source.
+	// updaters are the keys with which updates are sent, by name. None has the name of a key of a class.
+	updaters map[string]*updater
+	// anyAddress says that some class takes a key from every source, or there are updaters.
 	anyAddress bool
 }
 
@@ -63,7 +65,7 @@ type roster struct {
 func newClasses(config *Config, keys keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
-	first, _ := newRoster([]*Class{nameless}) // keys of one class do not differ
+	first, _ := newRoster([]*Class{nameless}, nil) // keys of one class do not differ
 	s.roster.Store(first)
 	return s
 }
@@ -78,9 +80,10 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRoster is of classes in the order of their names, the nameless class first, and has the keys of all.
-func newRoster(classes []*Class) (*roster, error) {
-	after := &roster{keys: keyring{}, classes: classes, byKey: map[string][]*Class{}}
+// newRoster is of classes in the order of their names, the nameless class first, and has the keys of all. Those of
+// classes have a name before updaters.
+func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) {
+	after := &roster{keys: keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
 		by := &c.by
 		after.anyAddress = after.anyAddress || by.anyAddress
@@ -94,6 +97,11 @@ func newRoster(classes []*Class) (*roster, error) {
 			}
 			after.keys[keyName] = k
 			after.byKey[keyName] = append(after.byKey[keyName], c)
+		}
+	}
+	for keyName, u := range updaters {
+		if after.keys[keyName] == nil {
+			after.keys[keyName], after.updaters[keyName], after.anyAddress = u.signing, u, true
 		}
 	}
 	return after, nil

@@ -54,6 +54,9 @@ type Config struct {
 	// Notify are the secondaries told of new serials.
 	Notify []Target
 
+	// Updates carries out what keys of SetUpdateKeys send; required where there are any.
+	Updates Updates
+
 	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A
 	// source that Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2
 	// s without a message each, and where these are taken the oldest is cut. Sources it cannot admit share a

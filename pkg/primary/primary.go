@@ -37,7 +37,8 @@ func New(config Config) (*Primary, error) {
 	}
 	p := &Primary{config: c, log: c.Logger.WithName("primary"), counters: newCounters(), stopping: make(chan struct{})}
 	p.classes = newClasses(&c, keys, p.log)
-	p.tcp = newTCPServer(&server{&responder{p.classes, c.Clock}, p.counters, p.log}, &c, p.stopping)
+	updates := newUpdatePool(c.Updates, c.Clock, p.log)
+	p.tcp = newTCPServer(&server{&responder{p.classes, c.Clock}, p.counters, updates, p.log}, &c, p.stopping)
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
 	if p.pair, err = listenPair(c.Listen); err != nil {
 		return nil, err
@@ -101,6 +102,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	p.Close()
 	p.tcp.wakeConns()
 	listeners.Wait()
+	p.tcp.updates.entered.Wait() // their contexts have ended
 	ended := make(chan struct{})
 	go func() { conns.Wait(); close(ended) }()
 	timer := time.NewTimer(p.config.StopTimeout)

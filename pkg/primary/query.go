@@ -21,6 +21,7 @@ const (
 
 	opcodeQuery  = 0
 	opcodeNotify = 4
+	opcodeUpdate = 5
 
 	typeSOA  = 6
 	typeOPT  = 41

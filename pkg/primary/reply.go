@@ -10,11 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answer is what to do about a message: send msg, run the transfer, or with neither say
+// answer is what to do about a message: send msg, run the transfer, carry the update out, or with none of these say
 // nothing.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
+	update   *pendingUpdate
 	// admitted says that the source may know of the zones of some class, by its address or by the key that it signed
 	// with.
 	admitted bool
@@ -24,6 +25,7 @@ type answer struct {
 	// For the operator's log and figures only:
 	zone       name.Name
 	refusal    string // why nothing of a zone is in msg
+	advice     string // what the client of an update key is to set
 	fault      error  // what kept a zone from being answered
 	extended   uint16 // the bits of msg's rcode that stand in OPT
 	difference bool   // msg is a whole IXFR

@@ -23,15 +23,22 @@ import (
 type server struct {
 	*responder
 	counters *counters
+	updates  *updatePool
 	log      klog.Logger
 }
 
 // handleMessage answers a message, counts the answer and logs a refusal.
 func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
 	a := s.answerMessage(msg, from.Addr().Unmap(), over == "tcp")
+	if a.update != nil {
+		return a
+	}
 	s.counters.countAnswer(a)
 	if a.fault != nil {
 		s.log.Error(a.fault, "SOA cannot be served", "from", from.String())
+	}
+	if a.advice != "" {
+		s.log.Info("Refused: "+a.advice, "from", from.String())
 	}
 	if a.refusal != "" {
 		s.log.V(2).Info("Refused", "zone", a.zone.String(), "from", from.String(), "over", over, "why", a.refusal)
@@ -51,7 +58,7 @@ func (s *server) recoverPanic(from netip.AddrPort) {
 const udpReaders = 2
 
 func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
-	buf := make([]byte, 4096) // longer than any query; what is cut reads as malformed
+	buf := make([]byte, maxMessage) // an update may be as long
 	for {
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
 		if err != nil {
@@ -68,18 +75,40 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 			}
 			continue
 		}
-		s.answerUDP(conn, buf[:n], session)
+		s.answerUDP(ctx, conn, buf[:n], session)
 	}
 }
 
-func (s *server) answerUDP(conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
+// answerUDP answers a message. An update waits for others beside the socket, which stays free for questions.
+func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
 	defer s.recoverPanic(from)
 	a := s.handleMessage(msg, from, "udp")
-	if a.msg == nil {
-		return
+	switch {
+	case a.update != nil:
+		if !s.updates.enter(a.update) {
+			s.writeUDP(conn, s.replyUpdate(a.update, rcodeServFail), session)
+			return
+		}
+		s.updates.entered.Go(func() {
+			defer s.recoverPanic(from)
+			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.carryOut(ctx, a.update, updateTimeUDP)), session)
+		})
+	case a.msg != nil:
+		s.writeUDP(conn, a.msg, session)
 	}
-	if _, err := mdns.WriteToSessionUDP(conn, a.msg, session); err != nil {
+}
+
+// replyUpdate answers an update, and counts the answer.
+func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
+	a := answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
+	s.counters.countAnswer(a)
+	return a.msg
+}
+
+func (s *server) writeUDP(conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
+	from := session.RemoteAddr()
+	if _, err := mdns.WriteToSessionUDP(conn, msg, session); err != nil {
 		s.log.V(2).Info("UDP write failed", "to", from.String(), "err", err)
 	}
 }

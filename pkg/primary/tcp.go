@@ -214,6 +214,12 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			return
 		}
 		switch {
+		case a.update != nil:
+			rcode := uint16(rcodeServFail)
+			if s.updates.enter(a.update) {
+				rcode = s.updates.carryOut(ctx, a.update, updateTimeTCP)
+			}
+			err = s.writeMessage(c, s.replyUpdate(a.update, rcode))
 		case a.transfer != nil:
 			err = s.serveTransfer(ctx, c, a.transfer, a.tenant)
 		case a.msg != nil:
@@ -281,6 +287,13 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		return s.writeMessage(c, s.finishReply(m, q, t.key, rcodeServFail))
 	}
 	defer place.GiveBack()
+	if t.share != nil {
+		if err := s.readShare(turn, t); err != nil {
+			s.counters.countTransfer(t.kind(), ResultFailed, 0)
+			log.Info("Transfer of an update key's share failed", "key", t.share.ID, "err", err)
+			return s.writeMessage(c, s.replyStatus(t.request, t.key, rcodeServFail))
+		}
+	}
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()

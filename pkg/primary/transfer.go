@@ -23,6 +23,8 @@ type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *signingKey // nil: unsigned
+	// share is the key whose tenant's share is sent in the place of the whole zone; nil: the zone is.
+	share *UpdateKey
 	// records are sent in the zone's place where there are any: a difference, complete with its SOAs.
 	records []content.Packed
 }

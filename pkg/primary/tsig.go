@@ -147,15 +147,20 @@ func appendTSIG(msg, nameWire, algorithmWire, mac []byte, p stamp) []byte {
 type verdict struct {
 	key       *signingKey // nil when the key is not known
 	malformed bool        // RFC 8945 §5.2.2.1 case 1 and 3: FORMERR
-	err       uint16      // zero: the signature holds
+	// otherAlgorithm is the key that is known under the name, where the message names another algorithm.
+	otherAlgorithm *signingKey
+	err            uint16 // zero: the signature holds
 }
 
 // verifySignature judges the signature of a message in the order of RFC 8945 §5.2: key, MAC, time,
 // truncation. prior is nil for a request and the request's MAC for a response.
 func (r keyring) verifySignature(msg []byte, s *signature, prior []byte, now time.Time) verdict {
 	k, ok := r[s.key]
-	if !ok || string(k.Algorithm) != s.algorithm {
+	if !ok {
 		return verdict{err: tsigBadKey}
+	}
+	if string(k.Algorithm) != s.algorithm {
+		return verdict{err: tsigBadKey, otherAlgorithm: k}
 	}
 	full := k.macLen()
 	if len(s.mac) > full || len(s.mac) < max(10, full/2) {

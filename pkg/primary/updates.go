@@ -1,0 +1,358 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/slots"
+	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Updates carries out what keys may change (RFC 2136). Its methods are called from many goroutines at once.
+type Updates interface {
+	// Update carries out a message and returns the RCODE of its answer: 0 where what it says is in the zone.
+	Update(ctx context.Context, key *UpdateKey, m *update.Message, from netip.Addr) (rcode uint16)
+	// Share is what updates made in a zone for the key's tenant, of what the key may write. An error: it is not known.
+	Share(ctx context.Context, key *UpdateKey, zone name.Name) ([]content.RRset, error)
+}
+
+// Transfer says what a key that may write may transfer.
+type Transfer int
+
+const (
+	// TransferNone is nothing.
+	TransferNone Transfer = iota
+	// TransferOwn is what Updates.Share returns, between the zone's SOA.
+	TransferOwn
+	// TransferZone is each zone of the tenant itself.
+	TransferZone
+)
+
+// UpdateKey is a TSIG key with which updates are sent.
+type UpdateKey struct {
+	Key
+	// ID tells keys apart for Updates.
+	ID string
+	// Tenant is the namespace for which it writes, View the view of its zones.
+	Tenant, View string
+	// Covers reports whether the key may write some type at a name.
+	Covers func(fqdn name.Name) bool
+	// Reaches reports whether some name that the key may write lies in a zone of that name.
+	Reaches  func(zone name.Name) bool
+	Transfer Transfer
+}
+
+// updater is an update key as the roster has it.
+type updater struct {
+	*UpdateKey
+	signing *signingKey
+	// advised is when the log last told of a client with another algorithm, in unix seconds.
+	advised atomic.Int64
+	// open are the zones of its view, as of a class that lets the key in.
+	open []opening
+}
+
+// SetUpdateKeys replaces the keys with which updates are sent. A key is not served whose name another one has, of a
+// class or before it in the list: taken has the IDs of these.
+func (p *Primary) SetUpdateKeys(keys []*UpdateKey) (taken map[string]bool, err error) {
+	return p.classes.setUpdaters(keys)
+}
+
+func (s *classes) setUpdaters(keys []*UpdateKey) (taken map[string]bool, err error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	taken = map[string]bool{}
+	before := s.roster.Load()
+	updaters := map[string]*updater{}
+	for _, key := range keys {
+		signing, err := newSigningKey(key.Key)
+		if err != nil {
+			return nil, fmt.Errorf("update key %s: %w", key.ID, err)
+		}
+		if updaters[key.Name] != nil || before.byKey[key.Name] != nil {
+			taken[key.ID] = true
+			continue
+		}
+		updaters[key.Name] = &updater{UpdateKey: key, signing: signing,
+			open: []opening{{Class: &Class{all: s, tenant: key.Tenant, views: []string{key.View}}}}}
+	}
+	after, err := newRoster(before.classes, updaters)
+	if err != nil {
+		return nil, err
+	}
+	s.roster.Store(after)
+	return taken, nil
+}
+
+// updaterOf is the update key that signed a request; nil: none did.
+func (r *roster) updaterOf(key *signingKey) *updater {
+	if key == nil {
+		return nil
+	}
+	return r.updaters[key.Name]
+}
+
+// adviseInterval is the time between two lines of the log about the algorithm of a key, which any source can cause.
+const adviseInterval = time.Minute
+
+// adviseAlgorithm says what to set where a client signs with another algorithm than its update key has: most clients
+// begin with HMAC-MD5 or HMAC-SHA1, which are not served. "" says nothing: it is another key, or was said a moment ago.
+func (r *roster) adviseAlgorithm(known *signingKey, asked string, now time.Time) string {
+	u := r.updaterOf(known)
+	if u == nil {
+		return ""
+	}
+	last := u.advised.Load()
+	if now.Unix()-last < int64(adviseInterval/time.Second) || !u.advised.CompareAndSwap(last, now.Unix()) {
+		return ""
+	}
+	return fmt.Sprintf("a client of update key %s signs with %s, and the key is for %s: set the algorithm at the client",
+		u.ID, strings.TrimSuffix(asked, "."), strings.TrimSuffix(string(u.Algorithm), "."))
+}
+
+// pendingUpdate is a message that waits to be carried out.
+type pendingUpdate struct {
+	request request
+	key     *updater
+	message *update.Message
+	from    netip.Addr
+	octets  int
+	waits   *slots.Slot
+}
+
+const (
+	// maxUpdates bounds the messages that are carried out at once, and maxUpdatesOfTenant those of one tenant.
+	maxUpdates, maxUpdatesOfTenant = 64, 8
+	// maxWaitingUpdates bounds those that wait for that, maxWaitingOctets their octets.
+	maxWaitingUpdates, maxWaitingUpdatesOfTenant, maxWaitingOctets = 512, 64, 1 << 20
+	// updateTimeUDP is about as long as a client waits for an answer over UDP before it sends the message again.
+	updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
+	// keptAnswers and answersKept bound the answers that are kept for messages that come again. A signature is good for
+	// twice the fudge, which is ten minutes.
+	keptAnswers, answersKept = 1 << 16, 2 * fudge
+)
+
+// updatePool carries updates out, so many at once, and answers a message that comes again as it was answered. A client
+// that has no answer sends the same octets again: what they require (RFC 2136 §2.4) may be so no more because of
+// themselves, and a recorded message must not be played after a later one.
+type updatePool struct {
+	updates          Updates
+	clock            func() time.Time
+	log              klog.Logger
+	running, waiting *slots.Slots
+	entered          sync.WaitGroup // messages over UDP
+
+	mu      sync.Mutex
+	octets  int
+	answers map[signedBy]*keptAnswer
+	order   *list.List // of signedBy, the oldest first
+}
+
+// signedBy names a message by its signature.
+type signedBy struct{ key, mac string }
+
+type keptAnswer struct {
+	at    time.Time
+	done  chan struct{} // closed when rcode is known
+	rcode uint16
+}
+
+func newUpdatePool(updates Updates, clock func() time.Time, log klog.Logger) *updatePool {
+	return &updatePool{updates: updates, clock: clock, log: log, running: slots.New(maxUpdates, maxUpdatesOfTenant),
+		waiting: slots.New(maxWaitingUpdates, maxWaitingUpdatesOfTenant), answers: map[signedBy]*keptAnswer{}, order: list.New()}
+}
+
+// enter has a message wait to be carried out; false: too many wait. The caller calls carryOut then.
+func (p *updatePool) enter(u *pendingUpdate) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.octets+u.octets > maxWaitingOctets {
+		return false
+	}
+	if u.waits, _ = p.waiting.Take(slots.Client{Tenant: u.key.Tenant}, nil); u.waits == nil {
+		return false
+	}
+	p.octets += u.octets
+	return true
+}
+
+// leave gives the place of a message back.
+func (p *updatePool) leave(u *pendingUpdate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.octets -= u.octets
+	u.waits.GiveBack()
+}
+
+// carryOut returns the RCODE for a message that has entered: when it is carried out, or SERVFAIL after so long.
+func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time.Duration) uint16 {
+	defer p.leave(u)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	by := signedBy{u.key.Name, string(u.request.signature.mac)}
+	kept, first := p.keepAnswer(by)
+	if !first {
+		select {
+		case <-kept.done:
+			return kept.rcode
+		case <-ctx.Done():
+			return rcodeServFail
+		}
+	}
+	rcode := uint16(rcodeServFail)
+	if place := slots.TakeWhenFreed(ctx, func() (*slots.Slot, <-chan struct{}) {
+		return p.running.Take(slots.Client{Tenant: u.key.Tenant}, nil)
+	}); place != nil {
+		rcode = p.callUpdates(ctx, u)
+		place.GiveBack()
+	}
+	if rcode == rcodeServFail {
+		p.forgetAnswer(by, kept) // the client is to come again
+	}
+	kept.rcode = rcode
+	close(kept.done)
+	return rcode
+}
+
+// callUpdates has a message carried out; a panic is one that is not.
+func (p *updatePool) callUpdates(ctx context.Context, u *pendingUpdate) (rcode uint16) {
+	defer func() {
+		if why := recover(); why != nil {
+			p.log.Error(fmt.Errorf("panic: %v", why), "Update not carried out; this is a defect", "key", u.key.ID,
+				"stack", string(debug.Stack()))
+			rcode = rcodeServFail
+		}
+	}()
+	return p.updates.Update(ctx, u.key.UpdateKey, u.message, u.from)
+}
+
+// keepAnswer returns the answer that is kept for a message, or is to be; first says that the caller finds it out.
+func (p *updatePool) keepAnswer(by signedBy) (kept *keptAnswer, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock()
+	for at := p.order.Front(); at != nil; at = p.order.Front() {
+		oldest := at.Value.(signedBy)
+		if known := p.answers[oldest]; known != nil && now.Sub(known.at) < answersKept && p.order.Len() < keptAnswers {
+			break
+		}
+		p.order.Remove(at)
+		delete(p.answers, oldest)
+	}
+	if kept = p.answers[by]; kept != nil {
+		return kept, false
+	}
+	kept = &keptAnswer{at: now, done: make(chan struct{})}
+	p.answers[by] = kept
+	p.order.PushBack(by)
+	return kept, true
+}
+
+func (p *updatePool) forgetAnswer(by signedBy, kept *keptAnswer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers[by] == kept {
+		delete(p.answers, by) // its place in order goes in time
+	}
+}
+
+// answerUpdater answers a request that a key signed with which updates are sent: an update, and the questions that
+// clients ask before one. All else is REFUSED.
+func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
+	reply func(rcode uint16, why string) answer) answer {
+	if req.opcode == opcodeUpdate {
+		m, failure := update.Parse(msg)
+		if failure != nil {
+			return reply(uint16(failure.RCode), failure.Reason)
+		}
+		return answer{zone: req.qname, update: &pendingUpdate{request: req.copyForTransfer(), key: key, message: m, from: from,
+			octets: len(msg)}}
+	}
+	zone, ok := r.findEnclosingOf(key, req)
+	switch {
+	case !ok:
+		return reply(rcodeRefused, "zone not served to the update key")
+	case req.qtype == typeAXFR || req.qtype == typeIXFR:
+		return r.transferToUpdater(req, key, zone, overTCP, reply)
+	case req.qtype == typeSOA && req.qname != zone.FQDN():
+		return r.replySOABelow(req, key.signing, zone, overTCP)
+	case req.qtype == typeSOA, req.qtype == uint16(rdata.NS) && req.qname == zone.FQDN(), key.Covers(req.qname):
+		return r.answerQuestion(req, key.signing, key.open, overTCP)
+	}
+	return reply(rcodeRefused, "question beyond the names of the update key")
+}
+
+// findEnclosingOf is the zone that a question of an update key is about: the one with the longest name at or above the
+// question's, in the key's view and where the key may write something.
+func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
+	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
+		if zone, found := r.findZone(key.open, at); found {
+			return zone, key.Reaches(at)
+		}
+	}
+	return nil, false
+}
+
+// transferToUpdater transfers what the key may, whole: clients that update a zone keep no serial.
+func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
+	reply func(rcode uint16, why string) answer) answer {
+	whole := &transfer{zone: zone, request: req.copyForTransfer(), key: key.signing}
+	switch {
+	case !overTCP && req.qtype == typeAXFR:
+		return reply(rcodeFormErr, "AXFR over UDP")
+	case req.qname != zone.FQDN():
+		return reply(rcodeNotAuth, "zone not served")
+	case !overTCP:
+		return r.replySOA(req, key.signing, zone, overTCP)
+	case key.Transfer == TransferZone && zone.Zone().Namespace == key.Tenant:
+		return answer{transfer: whole, zone: req.qname}
+	case key.Transfer == TransferOwn:
+		whole.share = key.UpdateKey
+		return answer{transfer: whole, zone: req.qname}
+	}
+	return reply(rcodeRefused, "the update key has no transfer of this zone")
+}
+
+// replySOABelow answers a question for the SOA of a name below an apex by the SOA in the authority section, whether the
+// name is there or not: clients look for the zone of a name so, and are to learn nothing else.
+func (r *responder) replySOABelow(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+	m := newSmallMessage()
+	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
+	record, fault := zone.PackedSOA()
+	if fault == nil && !m.addSets([]owned{{Packed: record}}, sectionAuthority) {
+		fault = errTooLarge
+	}
+	if fault != nil {
+		return answer{msg: r.replyStatus(req, key, rcodeServFail), fault: fault}
+	}
+	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), zone: zone.FQDN()}
+}
+
+// readShare makes the zone that is transferred where the peer gets its tenant's share alone.
+func (s *server) readShare(ctx context.Context, t *transfer) error {
+	sets, err := s.updates.updates.Share(ctx, t.share, t.zone.FQDN())
+	if err != nil {
+		return err
+	}
+	header := t.zone.Header()
+	header.NameServers = nil
+	t.zone = zoneview.NewSnapshot(t.zone.Zone(), header, t.zone.Serial(), t.zone.N(), t.zone.State(), slices.Values(sets))
+	return nil
+}

@@ -1,0 +1,371 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/test/must"
+)
+
+// recordedUpdates carries nothing out: it notes what it is given, and answers as answer says.
+type recordedUpdates struct {
+	mu     sync.Mutex
+	calls  []string
+	answer func(ctx context.Context, key *UpdateKey) uint16
+}
+
+func (u *recordedUpdates) Update(ctx context.Context, key *UpdateKey, m *update.Message, from netip.Addr) uint16 {
+	u.mu.Lock()
+	u.calls = append(u.calls, fmt.Sprintf("%s %s from %s", key.ID, m.Zone, from))
+	u.mu.Unlock()
+	return u.answer(ctx, key)
+}
+
+func (u *recordedUpdates) Share(_ context.Context, key *UpdateKey, zone name.Name) ([]content.RRset, error) {
+	if zone != name.MustParse("example.org.") {
+		return nil, fmt.Errorf("share of %s", zone)
+	}
+	set := content.RRset{Owner: name.MustRel("own.apps"), Type: rdata.A, TTL: content.ExplicitTTL(60), Data: []string{"192.0.2.9"}}
+	return []content.RRset{set}, nil
+}
+
+func (u *recordedUpdates) countCalls() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.calls)
+}
+
+// makeUpdater returns a key of a tenant that may write at and below apps.example.org.
+func makeUpdater(t testing.TB, tenant string, transfer Transfer) *UpdateKey {
+	covered := name.MustParse("apps.example.org.")
+	return &UpdateKey{Key: testKey(t, tenant+".update.", HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
+		Covers:  func(fqdn name.Name) bool { _, in := fqdn.Rel(covered); return in },
+		Reaches: func(zone name.Name) bool { _, in := covered.Rel(zone); return in },
+	}
+}
+
+// makeUpdate returns an update that adds an address. Each owner makes another message.
+func makeUpdate(owner string) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetUpdate("example.org.")
+	m.Insert([]mdns.RR{&mdns.A{Hdr: mdns.RR_Header{Name: owner, Rrtype: mdns.TypeA, Class: mdns.ClassINET, Ttl: 60},
+		A: net.IPv4(192, 0, 2, 1)}})
+	return m
+}
+
+func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary {
+	t.Helper()
+	zones := serveZones(
+		makeSnapshot(t, "org", "", "example.org.", 7, "www.apps A 192.0.2.1", "secret A 192.0.2.2"),
+		makeSnapshot(t, "net", "", "example.net.", 7, "www A 192.0.2.1"),
+		makeSnapshot(t, "inside", "inside", "example.org.", 9, "www.apps A 10.0.0.1"))
+	p := startPrimary(t, Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{}})
+	if taken, err := p.SetUpdateKeys(keys); err != nil || len(taken) > 0 {
+		t.Fatalf("%v, taken %v", err, taken)
+	}
+	return p
+}
+
+// exchangeSigned sends a message and returns the answer, of which the signature holds.
+func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *UpdateKey) *mdns.Msg {
+	t.Helper()
+	c := &mdns.Client{Net: over, TsigSecret: secretOf(key.Key), Timeout: time.Minute, UDPSize: 4096}
+	m.SetTsig(key.Name, string(key.Algorithm), 300, time.Now().Unix())
+	answer, _, err := c.Exchange(m, p.Addr().String())
+	if err != nil {
+		t.Fatalf("%s: %v", over, err)
+	}
+	return answer
+}
+
+// An update is answered with the RCODE that it was carried out with, by either transport.
+func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeYXRrset }}
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, u, key)
+	for _, over := range []string{"udp", "tcp"} {
+		m := exchangeSigned(t, p, over, makeUpdate(over+".apps.example.org."), key)
+		if m.Rcode != mdns.RcodeYXRrset || m.Opcode != mdns.OpcodeUpdate {
+			t.Errorf("%s: %v", over, m)
+		}
+	}
+	if want := "team/key example.org. from 127.0.0.1"; u.countCalls() != 2 || u.calls[0] != want || u.calls[1] != want {
+		t.Errorf("%q", u.calls)
+	}
+	stranger := makeUpdater(t, "stranger", TransferNone)
+	m := makeUpdate("x.apps.example.org.")
+	m.SetTsig(stranger.Name, string(stranger.Algorithm), 300, time.Now().Unix())
+	signed, _ := signQuery(t, makeUpdate("x.apps.example.org."), stranger.Key, time.Now())
+	unsigned := packMessage(t, makeUpdate("x.apps.example.org."))
+	for what, wire := range map[string][]byte{"unsigned": unsigned, "a key that is not here": signed} {
+		a := p.tcp.answerMessage(wire, loopback, false)
+		if m := unpackMessage(t, a.msg); a.update != nil || m.Rcode != mdns.RcodeRefused && m.Rcode != mdns.RcodeNotAuth {
+			t.Errorf("%s: %v", what, m)
+		}
+	}
+}
+
+// A message that comes again has the answer of the first one, also while that is under way, and from another port: what
+// it requires may be so no more, and a recorded one must change nothing later.
+func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
+	begun, release := make(chan struct{}, 8), make(chan struct{})
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 {
+		begun <- struct{}{}
+		<-release
+		return mdns.RcodeSuccess
+	}}
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, u, key)
+	wire, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now())
+	answers := make(chan int, 8)
+	send := func() {
+		conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		must.Get(conn.Write(wire))(t)
+		go func() {
+			buf := make([]byte, 512)
+			n, err := conn.Read(buf)
+			if err != nil {
+				answers <- -1
+				return
+			}
+			answers <- unpackMessage(t, buf[:n]).Rcode
+		}()
+	}
+	send()
+	<-begun
+	send()
+	send()
+	close(release)
+	send()
+	for range 4 {
+		if rcode := <-answers; rcode != mdns.RcodeSuccess {
+			t.Errorf("RCODE %d", rcode)
+		}
+	}
+	if u.countCalls() != 1 {
+		t.Errorf("carried out %d times", u.countCalls())
+	}
+}
+
+// SERVFAIL says that the client is to come again: such a message is carried out then.
+func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
+	u := &recordedUpdates{}
+	u.answer = func(context.Context, *UpdateKey) uint16 {
+		if u.countCalls() == 1 {
+			return mdns.RcodeServerFailure
+		}
+		if u.countCalls() == 2 {
+			panic("as a defect does")
+		}
+		return mdns.RcodeSuccess
+	}
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, u, key)
+	m := makeUpdate("www.apps.example.org.")
+	for i, want := range []int{mdns.RcodeServerFailure, mdns.RcodeServerFailure, mdns.RcodeSuccess, mdns.RcodeSuccess} {
+		if m := exchangeSigned(t, p, "udp", m.Copy(), key); m.Rcode != want {
+			t.Errorf("%d: %v", i, m)
+		}
+	}
+}
+
+// Updates wait beside the socket: questions are answered meanwhile, and a tenant whose updates hang takes no places of
+// another one.
+func TestUDP_answersWhileUpdatesHang(t *testing.T) {
+	release := make(chan struct{})
+	u := &recordedUpdates{answer: func(_ context.Context, key *UpdateKey) uint16 {
+		if key.Tenant == "noisy" {
+			<-release
+		}
+		return mdns.RcodeSuccess
+	}}
+	noisy, quiet := makeUpdater(t, "noisy", TransferNone), makeUpdater(t, "quiet", TransferNone)
+	p := startUpdated(t, u, noisy, quiet)
+	defer close(release)
+	conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	for i := range maxWaitingUpdatesOfTenant + 1 {
+		wire, _ := signQuery(t, makeUpdate(fmt.Sprintf("h%d.apps.example.org.", i)), noisy.Key, time.Now())
+		must.Get(conn.Write(wire))(t)
+	}
+	buf := make([]byte, 512)
+	n := must.Get(conn.Read(buf))(t) // the one above the share
+	if m := unpackMessage(t, buf[:n]); m.Rcode != mdns.RcodeServerFailure {
+		t.Errorf("above the share: %v", m)
+	}
+	if m := exchangeSigned(t, p, "udp", makeQuery("example.org.", mdns.TypeSOA), noisy); len(m.Answer) != 1 {
+		t.Errorf("a question: %v", m)
+	}
+	if m := exchangeSigned(t, p, "udp", makeUpdate("www.apps.example.org."), quiet); m.Rcode != mdns.RcodeSuccess {
+		t.Errorf("another tenant: %v", m)
+	}
+}
+
+// A key asks what clients ask before an update, of its own names and of no others.
+func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
+	key := makeUpdater(t, "team", TransferNone)
+	inside := makeUpdater(t, "inner", TransferNone)
+	inside.View = "inside"
+	p := startUpdated(t, &recordedUpdates{}, key, inside)
+	for _, test := range []struct {
+		by    *UpdateKey
+		fqdn  string
+		qtype uint16
+		want  string
+	}{
+		{key, "example.org.", mdns.TypeSOA, "NOERROR 1 0"},
+		{key, "example.org.", mdns.TypeNS, "NOERROR 1 0"},
+		{key, "www.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
+		{key, "www.apps.example.org.", mdns.TypeAAAA, "NOERROR 0 1"},
+		{key, "new.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
+		// Whether a name is there is not told below the apex.
+		{key, "www.apps.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
+		{key, "secret.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
+		{key, "absent.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
+		{key, "secret.example.org.", mdns.TypeA, "REFUSED 0 0"},
+		{key, "absent.example.org.", mdns.TypeA, "REFUSED 0 0"},
+		{key, "example.org.", mdns.TypeMX, "REFUSED 0 0"},
+		{key, "example.net.", mdns.TypeSOA, "REFUSED 0 0"},
+		{key, "example.com.", mdns.TypeSOA, "REFUSED 0 0"},
+		{key, "example.org.", mdns.TypeAXFR, "REFUSED 0 0"},
+		{inside, "example.org.", mdns.TypeSOA, "NOERROR 1 0"},
+		{inside, "example.org.", mdns.TypeAXFR, "REFUSED 0 0"},
+	} {
+		m := exchangeSigned(t, p, "tcp", makeQuery(test.fqdn, test.qtype), test.by)
+		if got := fmt.Sprintf("%s %d %d", mdns.RcodeToString[m.Rcode], len(m.Answer), len(m.Ns)); got != test.want {
+			t.Errorf("%s %s of %s: %s, want %s", test.fqdn, mdns.TypeToString[test.qtype], test.by.ID, got, test.want)
+		}
+	}
+	soa := exchangeSigned(t, p, "udp", makeQuery("example.org.", mdns.TypeSOA), inside).Answer[0].(*mdns.SOA)
+	if soa.Serial != 9 {
+		t.Errorf("of another view: %v", soa)
+	}
+}
+
+// A key transfers what its tenant wrote, or zones of its tenant whole.
+func TestUpdateKey_transfers(t *testing.T) {
+	own, whole := makeUpdater(t, "team", TransferOwn), makeUpdater(t, "default", TransferZone)
+	other := makeUpdater(t, "other", TransferZone)
+	p := startUpdated(t, &recordedUpdates{}, own, whole, other)
+	transferred := func(key *UpdateKey, zone string) string {
+		c := &mdns.Transfer{TsigSecret: secretOf(key.Key)}
+		m := makeQuery(zone, mdns.TypeAXFR)
+		m.SetTsig(key.Name, string(key.Algorithm), 300, time.Now().Unix())
+		in := must.Get(c.In(m, p.Addr().String()))(t)
+		var got []string
+		for e := range in {
+			if e.Error != nil {
+				return e.Error.Error()
+			}
+			for _, rr := range e.RR {
+				got = append(got, rr.Header().Name+" "+mdns.TypeToString[rr.Header().Rrtype])
+			}
+		}
+		return strings.Join(got, ", ")
+	}
+	soa := "example.org. SOA"
+	for what, test := range map[string]struct {
+		key  *UpdateKey
+		zone string
+		want string
+	}{
+		"its own":             {own, "example.org.", soa + ", own.apps.example.org. A, " + soa},
+		"the whole zone":      {whole, "example.org.", soa + ", example.org. NS, www.apps.example.org. A, secret.example.org. A, " + soa},
+		"another's zone":      {other, "example.org.", "bad xfr rcode: 5"},
+		"a zone not reached":  {whole, "example.net.", "bad xfr rcode: 5"},
+		"a name in the zone":  {whole, "apps.example.org.", "bad authentication"},
+		"a zone that is none": {own, "example.com.", "bad xfr rcode: 5"},
+	} {
+		if got := transferred(test.key, test.zone); !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: %s, want %s", what, got, test.want)
+		}
+	}
+}
+
+// The key of a class has a name before that of an update key, whichever came first, and the first of two update keys.
+func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
+	first, second := makeUpdater(t, "team", TransferNone), makeUpdater(t, "late", TransferNone)
+	second.Key = must.Get(NewKey(first.Name, HMACSHA256, []byte("another secret of many octets !!")))(t)
+	p := startUpdated(t, u, first)
+	if taken, err := p.SetUpdateKeys([]*UpdateKey{first, second}); err != nil || len(taken) != 1 || !taken["late/key"] {
+		t.Errorf("taken %v, %v", taken, err)
+	}
+	if m := exchangeSigned(t, p, "udp", makeUpdate("a.apps.example.org."), first); m.Rcode != mdns.RcodeSuccess {
+		t.Error(m)
+	}
+	class := must.Get(p.AddClass(ClassConfig{Name: "edge", Keys: []Key{second.Key}, Allow: []Rule{{Key: second.Name}}},
+		Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}))(t)
+	if m := exchangeSigned(t, p, "udp", makeQuery("secret.example.org.", mdns.TypeA), second); len(m.Answer) != 1 {
+		t.Errorf("the key of the class: %v", m)
+	}
+	if m := exchangeSigned(t, p, "udp", makeUpdate("b.apps.example.org."), second); m.Rcode != mdns.RcodeRefused {
+		t.Errorf("an update by the key of a class: %v", m)
+	}
+	if taken := must.Get(p.SetUpdateKeys([]*UpdateKey{first}))(t); !taken["team/key"] {
+		t.Errorf("taken %v", taken)
+	}
+	class.Close()
+	if taken := must.Get(p.SetUpdateKeys([]*UpdateKey{first}))(t); len(taken) > 0 {
+		t.Errorf("taken %v", taken)
+	}
+	if m := exchangeSigned(t, p, "udp", makeUpdate("c.apps.example.org."), first); m.Rcode != mdns.RcodeSuccess {
+		t.Error(m)
+	}
+}
+
+// Clients that begin with an algorithm that is not served are told of in the log, at most once a minute.
+func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, &recordedUpdates{}, key)
+	now := time.Now()
+	p.tcp.clock = func() time.Time { return now }
+	m := makeUpdate("www.apps.example.org.")
+	m.SetTsig(key.Name, mdns.HmacSHA1, 300, now.Unix())
+	wire, _, err := mdns.TsigGenerate(m, base64Of(key.secret), "", false)
+	must.Succeed(t, err)
+	said := "signs with hmac-sha1, and the key is for hmac-sha256: set the algorithm"
+	for after, want := range []string{said, "", said} {
+		now = now.Add(time.Duration(after) * 30 * time.Second)
+		a := p.tcp.answerMessage(wire, loopback, false)
+		m := unpackMessage(t, a.msg)
+		if m.Rcode != mdns.RcodeNotAuth || (want == "") != (a.advice == "") || !strings.Contains(a.advice, want) {
+			t.Errorf("%v, said %q, want %q", m, a.advice, want)
+		}
+	}
+}
+
+// What is kept of answers is bounded, and forgotten when no signature of that time holds any more.
+func TestUpdatePool_keepsAnswersForATime(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	pool := newUpdatePool(nil, func() time.Time { return now }, testResponder(t, serveZones(), []Rule{}).classes.log)
+	for i := range keptAnswers + 10 {
+		pool.keepAnswer(signedBy{"k", fmt.Sprint(i)})
+	}
+	if len(pool.answers) != keptAnswers || pool.order.Len() != keptAnswers {
+		t.Errorf("%d answers, %d in order", len(pool.answers), pool.order.Len())
+	}
+	now = now.Add(answersKept)
+	pool.keepAnswer(signedBy{"k", "late"})
+	if len(pool.answers) != 1 || pool.order.Len() != 1 {
+		t.Errorf("%d answers, %d in order", len(pool.answers), pool.order.Len())
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// RCode is how a message is answered (RFC 2136 §2.2).
+type RCode uint16
+
+// The RCODEs of answers to an UPDATE.
+const (
+	NoError  RCode = 0
+	FormErr  RCode = 1
+	ServFail RCode = 2
+	NXDomain RCode = 3
+	Refused  RCode = 5
+	YXDomain RCode = 6
+	YXRRset  RCode = 7
+	NXRRset  RCode = 8
+	NotAuth  RCode = 9
+	NotZone  RCode = 10
+)
+
+var rcodeNames = map[RCode]string{NoError: "NOERROR", FormErr: "FORMERR", ServFail: "SERVFAIL", NXDomain: "NXDOMAIN",
+	Refused: "REFUSED", YXDomain: "YXDOMAIN", YXRRset: "YXRRSET", NXRRset: "NXRRSET", NotAuth: "NOTAUTH", NotZone: "NOTZONE"}
+
+// String is the mnemonic of the RCODE.
+func (r RCode) String() string {
+	if text, ok := rcodeNames[r]; ok {
+		return text
+	}
+	return fmt.Sprintf("RCODE%d", uint16(r))
+}
+
+// ParseRCode reads what String wrote.
+func ParseRCode(text string) (RCode, bool) {
+	for r, name := range rcodeNames {
+		if name == text {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// Class is the RR class of a record in a message, which says what is meant by it.
+type Class string
+
+const (
+	// ClassIN is that of a record to add, or to require.
+	ClassIN Class = "IN"
+	// ClassANY is that of an RRset or of all of a name: to delete it, or to require that it is there.
+	ClassANY Class = "ANY"
+	// ClassNONE is that of a record to delete, or of an RRset or a name that is not to be there.
+	ClassNONE Class = "NONE"
+)
+
+// RR is one record of a section.
+type RR struct {
+	Name  name.Name
+	Type  rdata.Type
+	Class Class
+	// TTL is in seconds.
+	TTL uint32
+	// Data is the canonical text of the value with all names absolute; empty where the record has none.
+	Data string
+}
+
+// Message is what an UPDATE says. Zone is of the class IN.
+type Message struct {
+	Zone                   name.Name
+	Prerequisites, Updates []RR
+}
+
+// Failure says why a message changes nothing.
+type Failure struct {
+	RCode RCode
+	// Name and Type are those of the record, zero where it is none.
+	Name name.Name
+	Type rdata.Type
+	// Reason is a sentence for the log, and for the people whose key it is.
+	Reason string
+}
+
+func (f *Failure) Error() string { return f.RCode.String() + ": " + f.Reason }
+
+func (rr *RR) failf(rcode RCode, format string, args ...any) *Failure {
+	return &Failure{RCode: rcode, Name: rr.Name, Type: rr.Type,
+		Reason: fmt.Sprintf("%s %s: ", rr.Name, rr.Type) + fmt.Sprintf(format, args...)}
+}
+
+// MaxRRsets bounds the RRsets that a message touches, and those that it requires something of.
+const MaxRRsets = 100
+
+// Check judges the form of a message (RFC 2136 §3.2, §3.4.1), before anything is read.
+func (m *Message) Check() *Failure {
+	for _, section := range []struct {
+		records []RR
+		check   func(*RR) *Failure
+	}{{m.Prerequisites, (*RR).checkPrerequisite}, {m.Updates, (*RR).checkUpdate}} {
+		touched := map[setKey]bool{}
+		for i := range section.records {
+			rr := &section.records[i]
+			if !m.Zone.Encloses(rr.Name) {
+				return rr.failf(NotZone, "the name is not in the zone %s of the message", m.Zone)
+			}
+			if f := section.check(rr); f != nil {
+				return f
+			}
+			if touched[setKey{rr.Name, rr.Type}] = true; len(touched) > MaxRRsets {
+				return rr.failf(Refused, "the message is about more than %d RRsets; send several messages", MaxRRsets)
+			}
+		}
+	}
+	return nil
+}
+
+func (rr *RR) checkPrerequisite() *Failure {
+	switch {
+	case rr.TTL != 0:
+		return rr.failf(FormErr, "a prerequisite has the TTL 0 (RFC 2136 §2.4)")
+	case rr.isMeta() && (rr.Type != rdata.ANY || rr.Class == ClassIN):
+		return rr.failf(FormErr, "no record has this type")
+	case (rr.Class == ClassIN) == (rr.Data == ""):
+		return rr.failf(FormErr, "in the class %s a prerequisite has %s (RFC 2136 §2.4)", rr.Class, rr.wantsData())
+	}
+	return rr.checkClass()
+}
+
+func (rr *RR) checkUpdate() *Failure {
+	switch {
+	case rr.Class != ClassIN && rr.TTL != 0:
+		return rr.failf(FormErr, "a deletion has the TTL 0 (RFC 2136 §2.5)")
+	case rr.isMeta() && (rr.Type != rdata.ANY || rr.Class != ClassANY):
+		return rr.failf(FormErr, "no record has this type")
+	case (rr.Class == ClassANY) != (rr.Data == ""):
+		return rr.failf(FormErr, "in the class %s an update has %s (RFC 2136 §2.5)", rr.Class, rr.wantsData())
+	}
+	return rr.checkClass()
+}
+
+// wantsData says whether the record is to have data, which it has the other way round.
+func (rr *RR) wantsData() string {
+	if rr.Data == "" {
+		return "data"
+	}
+	return "no data"
+}
+
+func (rr *RR) checkClass() *Failure {
+	switch rr.Class {
+	case ClassIN, ClassANY, ClassNONE:
+		return nil
+	}
+	return rr.failf(FormErr, "the class is none of IN, ANY and NONE")
+}
+
+// isMeta reports whether no RRset has the type: those of questions, and of the message itself (RFC 6895 §3.1).
+func (rr *RR) isMeta() bool {
+	return rr.Type == 0 || rr.Type == rdata.OPT || rr.Type >= 128 && rr.Type <= 255
+}
+
+// RRset is the values of one owner and type, each once, with their TTL in seconds.
+type RRset struct {
+	Type   rdata.Type
+	TTL    uint32
+	Values []string
+}
+
+type setKey struct {
+	name  name.Name
+	rtype rdata.Type
+}

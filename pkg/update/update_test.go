@@ -1,0 +1,361 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	mdns "github.com/miekg/dns"
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/must"
+)
+
+const zone = "example.org."
+
+// buildMessage makes a message of lines "prereq|update NAME TTL CLASS TYPE [DATA]" and packs it, with compression.
+func buildMessage(t testing.TB, lines ...string) []byte {
+	t.Helper()
+	m := new(mdns.Msg)
+	m.SetUpdate(zone)
+	m.Compress = true
+	for _, line := range lines {
+		section, rest, _ := strings.Cut(line, " ")
+		f := strings.SplitN(rest, " ", 5)
+		h := mdns.RR_Header{Name: f[0], Rrtype: mdns.StringToType[f[3]], Class: mdns.StringToClass[f[2]]}
+		fmt.Sscan(f[1], &h.Ttl)
+		var rr mdns.RR = &mdns.ANY{Hdr: h}
+		if len(f) == 5 {
+			rr = must.Get(mdns.NewRR(fmt.Sprintf("%s %s IN %s %s", f[0], f[1], f[3], f[4])))(t)
+			rr.Header().Class = h.Class
+		}
+		if section == "prereq" {
+			m.Answer = append(m.Answer, rr)
+		} else {
+			m.Ns = append(m.Ns, rr)
+		}
+	}
+	return must.Get(m.Pack())(t)
+}
+
+// RFC 2136 §3.2 and §3.4.1, form by form.
+func TestParse_judgesForms(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{"prereq www.example.org. 0 ANY ANY", ""},
+		{"prereq www.example.org. 0 ANY A", ""},
+		{"prereq www.example.org. 0 NONE ANY", ""},
+		{"prereq www.example.org. 0 NONE A", ""},
+		{"prereq www.example.org. 0 IN A 192.0.2.1", ""},
+		{"prereq www.example.org. 60 IN A 192.0.2.1", "FORMERR: www.example.org. A: a prerequisite has the TTL 0"},
+		{"prereq www.example.org. 0 ANY A 192.0.2.1", "FORMERR: www.example.org. A: in the class ANY a prerequisite has no data"},
+		{"prereq www.example.org. 0 NONE A 192.0.2.1", "FORMERR: www.example.org. A: in the class NONE a prerequisite has no data"},
+		{"prereq www.example.org. 0 IN A", "FORMERR: www.example.org. A: in the class IN a prerequisite has data"},
+		{"prereq www.example.org. 0 IN ANY", "FORMERR: www.example.org. ANY: no record has this type"},
+		{"prereq www.example.org. 0 ANY AXFR", "FORMERR: www.example.org. AXFR: no record has this type"},
+		{"prereq www.example.org. 0 CH A", "FORMERR: www.example.org. A: the class 3 is none of"},
+		{"prereq www.example.net. 0 ANY ANY", "NOTZONE: www.example.net. ANY: the name is not in the zone example.org."},
+		{"update www.example.org. 60 IN A 192.0.2.1", ""},
+		{"update www.example.org. 0 ANY A", ""},
+		{"update www.example.org. 0 ANY ANY", ""},
+		{"update www.example.org. 0 NONE A 192.0.2.1", ""},
+		{"update www.example.org. 60 IN A", "FORMERR: www.example.org. A: in the class IN an update has data"},
+		{"update www.example.org. 60 IN ANY", "FORMERR: www.example.org. ANY: no record has this type"},
+		{"update www.example.org. 60 ANY A", "FORMERR: www.example.org. A: a deletion has the TTL 0"},
+		{"update www.example.org. 60 NONE A 192.0.2.1", "FORMERR: www.example.org. A: a deletion has the TTL 0"},
+		{"update www.example.org. 0 ANY A 192.0.2.1", "FORMERR: www.example.org. A: in the class ANY an update has no data"},
+		{"update www.example.org. 0 NONE A", "FORMERR: www.example.org. A: in the class NONE an update has data"},
+		{"update www.example.org. 0 NONE ANY", "FORMERR: www.example.org. ANY: no record has this type"},
+		{"update www.example.org. 0 ANY IXFR", "FORMERR: www.example.org. IXFR: no record has this type"},
+		{"update www.example.net. 60 IN A 192.0.2.1", "NOTZONE: www.example.net. A: the name is not in the zone example.org."},
+		{`update a\046b.example.org. 60 IN A 192.0.2.1`, "REFUSED: no Record can have the name"},
+		{"update www.example.org. 60 IN RRSIG A 8 3 60 20300101000000 20200101000000 1 example.org. aGFsbG8=",
+			"REFUSED: www.example.org. RRSIG: "},
+	} {
+		_, failure := Parse(buildMessage(t, test.line))
+		switch {
+		case failure == nil && test.want != "", failure != nil && (test.want == "" || !strings.HasPrefix(failure.Error(), test.want)):
+			t.Errorf("%s: %v, want %q", test.line, failure, test.want)
+		}
+	}
+	var many []string
+	for i := range MaxRRsets + 1 {
+		many = append(many, fmt.Sprintf("update h%d.example.org. 60 IN A 192.0.2.1", i))
+	}
+	_, failure := Parse(buildMessage(t, many...))
+	if failure == nil || failure.RCode != Refused || !strings.Contains(failure.Reason, "send several messages") {
+		t.Errorf("many: %v", failure)
+	}
+	if _, failure := Parse(buildMessage(t, many[:MaxRRsets]...)); failure != nil {
+		t.Errorf("as many as may be: %v", failure)
+	}
+}
+
+// Values are read whatever their type is and in whatever way their names are compressed.
+func TestParse_readsData(t *testing.T) {
+	for in, want := range map[string]string{
+		"A 192.0.2.1":                                            "192.0.2.1",
+		"MX 10 mail.example.org.":                                "10 mail.example.org.",
+		"SRV 0 5 5060 sip.example.org.":                          "0 5 5060 sip.example.org.",
+		`TXT "one two" three`:                                    `"one two" "three"`,
+		"CAA 0 issue \"ca.example.net\"":                         `0 issue "ca.example.net"`,
+		"DHCID AAIBY2/AuCccgoJbsaxcQc9TUapptP69lOjxfNuVAA2kjEA=": "AAIBY2/AuCccgoJbsaxcQc9TUapptP69lOjxfNuVAA2kjEA=",
+		"CNAME Target.example.org.":                              "target.example.org.",
+	} {
+		rtype, data, _ := strings.Cut(in, " ")
+		m, failure := Parse(buildMessage(t, "update www.example.org. 60 IN "+rtype+" "+data))
+		if failure != nil || len(m.Updates) != 1 || !strings.EqualFold(m.Updates[0].Data, want) || m.Updates[0].TTL != 60 {
+			t.Errorf("%s: %+v, %v", in, m, failure)
+		}
+	}
+}
+
+// RFC 2136 §3.2.5.
+func TestPrerequisite_Judge(t *testing.T) {
+	sets := map[string][]RRset{"www.example.org.": {{rdata.A, 60, []string{"192.0.2.1", "192.0.2.2"}}}}
+	for _, test := range []struct {
+		lines []string
+		want  RCode
+	}{
+		{[]string{"www.example.org. 0 ANY ANY"}, NoError},
+		{[]string{"new.example.org. 0 ANY ANY"}, NXDomain},
+		{[]string{"www.example.org. 0 NONE ANY"}, YXDomain},
+		{[]string{"new.example.org. 0 NONE ANY"}, NoError},
+		{[]string{"www.example.org. 0 ANY A"}, NoError},
+		{[]string{"www.example.org. 0 ANY TXT"}, NXRRset},
+		{[]string{"www.example.org. 0 NONE A"}, YXRRset},
+		{[]string{"www.example.org. 0 NONE TXT"}, NoError},
+		{[]string{"www.example.org. 0 IN A 192.0.2.1"}, NXRRset},
+		{[]string{"www.example.org. 0 IN A 192.0.2.2", "www.example.org. 0 IN A 192.0.2.1", "www.example.org. 0 IN A 192.0.2.1"}, NoError},
+		{[]string{"www.example.org. 0 IN A 192.0.2.1", "www.example.org. 0 IN A 192.0.2.3"}, NXRRset},
+		{[]string{"www.example.org. 0 IN TXT hello"}, NXRRset},
+		{[]string{"new.example.org. 0 IN A 192.0.2.1"}, NXRRset},
+	} {
+		var lines []string
+		for _, line := range test.lines {
+			lines = append(lines, "prereq "+line)
+		}
+		m, failure := Parse(buildMessage(t, lines...))
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		got := NoError
+		for _, p := range m.ListPrerequisites() {
+			if got = p.Judge(sets[p.Name.String()]); got != NoError {
+				break
+			}
+		}
+		if got != test.want {
+			t.Errorf("%q: %s, want %s", test.lines, got, test.want)
+		}
+	}
+}
+
+// The dynamic share folds as RFC 2136 §3.4.2 says, and what else the namespace has stays.
+func TestFold(t *testing.T) {
+	present := map[string]Present{
+		"dyn.example.org.": {Share: []RRset{{rdata.A, 60, []string{"192.0.2.1"}}, {rdata.TXT, 60, []string{`"x"`}}}},
+		"fix.example.org.": {Others: []RRset{{rdata.A, 300, []string{"192.0.2.9"}}}},
+		"mix.example.org.": {Share: []RRset{{rdata.A, 60, []string{"192.0.2.1"}}}, Others: []RRset{{rdata.A, 300, []string{"192.0.2.9"}}}},
+		"ali.example.org.": {Share: []RRset{{rdata.CNAME, 60, []string{"a.example.org."}}}},
+		"example.org.":     {Share: []RRset{{rdata.NS, 60, []string{"ns.example.net."}}, {rdata.TXT, 60, []string{`"x"`}}}},
+	}
+	for _, test := range []struct{ lines, want string }{
+		{"new 60 IN A 192.0.2.1", "new A 60 [192.0.2.1]"},
+		{"dyn 60 IN A 192.0.2.1", ""},
+		{"dyn 30 IN A 192.0.2.1", "dyn A 30 [192.0.2.1]"},
+		{"dyn 60 IN A 192.0.2.2", "dyn A 60 [192.0.2.1 192.0.2.2]"},
+		{"dyn 0 ANY A", "dyn A 60 []"},
+		{"dyn 0 ANY ANY", "dyn A 60 []; dyn TXT 60 []"},
+		{"dyn 0 NONE A 192.0.2.1", "dyn A 60 []"},
+		{"dyn 0 NONE A 192.0.2.7", ""},
+		{"dyn 0 ANY AAAA", ""},
+		{"dyn 0 ANY A|dyn 60 IN A 192.0.2.1", ""},
+		{"dyn 0 ANY A|dyn 60 IN A 192.0.2.2", "dyn A 60 [192.0.2.2]"},
+		{"dyn 0 ANY ANY|dyn 60 IN CNAME b.example.org.", "dyn A 60 []; dyn TXT 60 []; dyn CNAME 60 [b.example.org.]"},
+		{"dyn 60 IN A 192.0.2.2|dyn 0 NONE A 192.0.2.2", ""},
+		{"ali 60 IN CNAME b.example.org.", "ali CNAME 60 [b.example.org.]"},
+		{"fix 60 IN A 192.0.2.9", ""},
+		{"fix 60 IN A 192.0.2.1", "fix A 60 [192.0.2.1]"},
+		{"fix 0 ANY ANY", ""},
+		{"mix 0 ANY ANY", "mix A 60 []"},
+		{"fix 0 ANY A", "REFUSED: fix.example.org. A: a Record of the namespace that no update made has such values"},
+		{"fix 0 NONE A 192.0.2.9", "REFUSED: fix.example.org. A: a Record of the namespace that no update made has the value"},
+		{"mix 0 NONE A 192.0.2.1", "mix A 60 []"},
+		{"new 60 IN A 192.0.2.1|fix 0 ANY A", "REFUSED: fix.example.org. A"},
+		{"@ 0 ANY ANY", "@ TXT 60 []"},
+		{"@ 0 ANY SOA", "REFUSED: example.org. SOA: the SOA is made of the Zone"},
+		{"@ 60 IN SOA ns.example.org. host.example.org. 1 2 3 4 5", "REFUSED: example.org. SOA"},
+	} {
+		var lines []string
+		for _, line := range strings.Split(test.lines, "|") {
+			owner, rest, _ := strings.Cut(line, " ")
+			if owner += "." + zone; strings.HasPrefix(line, "@") {
+				owner = zone
+			}
+			lines = append(lines, "update "+owner+" "+rest)
+		}
+		m, failure := Parse(buildMessage(t, lines...))
+		var changes []Change
+		if failure == nil {
+			var err error
+			changes, failure, err = m.Fold(func(n name.Name) (Present, error) { return present[n.String()], nil })
+			must.Succeed(t, err)
+		}
+		var got []string
+		for _, c := range changes {
+			owner := cmpOwner(c.Name)
+			ttl := c.TTL
+			if len(c.Values) == 0 {
+				ttl = 60
+			}
+			got = append(got, fmt.Sprintf("%s %s %d %v", owner, c.Type, ttl, c.Values))
+		}
+		said := strings.Join(got, "; ")
+		if failure != nil {
+			said = failure.Error()
+		}
+		if said != test.want && (failure == nil || !strings.HasPrefix(said, test.want) || test.want == "") {
+			t.Errorf("%s: %s, want %s", test.lines, said, test.want)
+		}
+	}
+}
+
+func cmpOwner(n name.Name) string {
+	if n.String() == zone {
+		return "@"
+	}
+	return strings.TrimSuffix(n.String(), "."+zone)
+}
+
+// The twin carries updates out as the pseudocode of RFC 2136 §3.4.2.7 does, one record at a time on a set of records.
+func TestFold_isAsTheTwinSays(t *testing.T) {
+	type row struct {
+		owner, rtype, data string
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		owners := []string{"a.example.org.", "b.example.org."}
+		data := map[string][]string{"A": {"192.0.2.1", "192.0.2.2", "192.0.2.3"}, "TXT": {`"x"`, `"y"`},
+			"CNAME": {"c.example.org.", "d.example.org."}}
+		types := slices.Sorted(maps.Keys(data))
+		twin := map[row]uint32{}
+		before := map[string]Present{}
+		for _, owner := range owners {
+			for _, rtype := range types {
+				n := rapid.IntRange(0, 2).Draw(t, "values")
+				if rtype == "CNAME" {
+					n = min(n, 1)
+				}
+				if n == 0 {
+					continue
+				}
+				set := RRset{typeOf(rtype), 60, data[rtype][:n]}
+				before[owner] = Present{Share: append(before[owner].Share, set)}
+				for _, d := range set.Values {
+					twin[row{owner, rtype, d}] = 60
+				}
+			}
+		}
+		m := Message{Zone: name.MustParse(zone)}
+		for range rapid.IntRange(1, 8).Draw(t, "updates") {
+			owner, rtype := rapid.SampledFrom(owners).Draw(t, "owner"), rapid.SampledFrom(types).Draw(t, "type")
+			rr := RR{Name: name.MustParse(owner), Type: typeOf(rtype)}
+			d := rapid.SampledFrom(data[rtype]).Draw(t, "data")
+			drop := func(gone func(row) bool) {
+				maps.DeleteFunc(twin, func(r row, _ uint32) bool { return r.owner == owner && gone(r) })
+			}
+			switch rapid.IntRange(0, 4).Draw(t, "form") {
+			case 0:
+				rr.Class = ClassANY
+				drop(func(r row) bool { return r.rtype == rtype })
+			case 1:
+				rr.Class, rr.Type = ClassANY, rdata.ANY
+				drop(func(row) bool { return true })
+			case 2:
+				rr.Class, rr.Data = ClassNONE, d
+				drop(func(r row) bool { return r.rtype == rtype && r.data == d })
+			default:
+				rr.Class, rr.Data, rr.TTL = ClassIN, d, rapid.SampledFrom([]uint32{60, 30}).Draw(t, "ttl")
+				if rtype == "CNAME" {
+					drop(func(r row) bool { return r.rtype == rtype })
+				}
+				twin[row{owner, rtype, d}] = rr.TTL
+				for r := range twin { // the TTL is the RRset's (RFC 2181 §5.2)
+					if r.owner == owner && r.rtype == rtype {
+						twin[r] = rr.TTL
+					}
+				}
+			}
+			m.Updates = append(m.Updates, rr)
+		}
+		if f := m.Check(); f != nil {
+			t.Fatal(f)
+		}
+		changes, failure, err := m.Fold(func(n name.Name) (Present, error) { return before[n.String()], nil })
+		if failure != nil || err != nil {
+			t.Fatal(failure, err)
+		}
+		got := map[row]uint32{}
+		put := func(owner string, set RRset) {
+			maps.DeleteFunc(got, func(r row, _ uint32) bool { return r.owner == owner && r.rtype == set.Type.String() })
+			for _, d := range set.Values {
+				got[row{owner, set.Type.String(), d}] = set.TTL
+			}
+		}
+		for owner, p := range before {
+			for _, set := range p.Share {
+				put(owner, set)
+			}
+		}
+		for _, c := range changes {
+			put(c.Name.String(), c.RRset)
+		}
+		if !maps.Equal(got, twin) {
+			t.Errorf("%v\nof %v\nthe twin has %v", got, m.Updates, twin)
+		}
+	})
+}
+
+// No octets make it panic, and what it takes in it can be asked about.
+func FuzzParse(f *testing.F) {
+	f.Add(buildMessage(f, "prereq www.example.org. 0 NONE ANY", "update www.example.org. 60 IN A 192.0.2.1"))
+	f.Add(buildMessage(f, "update www.example.org. 0 ANY ANY", "update x.www.example.org. 60 IN MX 10 www.example.org."))
+	f.Add(buildMessage(f, `prereq www.example.org. 0 IN TXT "x"`, `update www.example.org. 0 NONE TXT "y"`))
+	f.Fuzz(func(t *testing.T, msg []byte) {
+		m, failure := Parse(msg)
+		if (m == nil) == (failure == nil) {
+			t.Fatal(m, failure)
+		}
+		if failure != nil {
+			if failure.RCode == NoError || failure.Reason == "" {
+				t.Errorf("%+v", failure)
+			}
+			return
+		}
+		for _, p := range m.ListPrerequisites() {
+			p.Judge(nil)
+		}
+		changes, _, _ := m.Fold(func(name.Name) (Present, error) { return Present{}, nil })
+		for _, c := range changes {
+			for _, v := range c.Values {
+				if again, err := rdata.Parse(c.Type, v); err != nil || again.Text != v {
+					t.Errorf("%s %q is %q when read again: %v", c.Type, v, again.Text, err)
+				}
+			}
+		}
+	})
+}
+
+func typeOf(text string) rdata.Type {
+	t, err := rdata.ParseType(text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
