@@ -6,17 +6,20 @@ package apiserver
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
@@ -32,7 +35,7 @@ func keepItems(config *genericapiserver.Config) *itemHandler {
 	items := &itemHandler{}
 	build := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
-		handler := genericapifilters.WithAuthorization(checkBodies(api), c.Authorization.Authorizer, c.Serializer)
+		handler := genericapifilters.WithAuthorization(checkBodies(api), actingAuthorizer{c.Authorization.Authorizer}, c.Serializer)
 		handler = genericapifilters.WithAudit(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc)
 		handler = genericapifilters.WithLatencyTrackers(handler)
 		handler = genericapifilters.WithRequestInfo(handler, c.RequestInfoResolver)
@@ -42,6 +45,25 @@ func keepItems(config *genericapiserver.Config) *itemHandler {
 		return build(changeset.WithRequest(api), c)
 	}
 	return items
+}
+
+// actingAuthorizer allows items of sets that this process makes for an UpdateKey to write Records of its namespace, and
+// nothing else (S13.1). Another item has the rights of its user.
+type actingAuthorizer struct{ authorizer.Authorizer }
+
+// actingVerbs are what items are.
+var actingVerbs = []string{"get", "create", "patch", "delete"}
+
+func (a actingAuthorizer) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
+	namespace, acts := changeset.ActsFor(ctx)
+	if !acts {
+		return a.Authorizer.Authorize(ctx, asked)
+	}
+	if asked.IsResourceRequest() && asked.GetAPIGroup() == v1alpha1.GroupName && asked.GetResource() == "records" &&
+		asked.GetSubresource() == "" && asked.GetNamespace() == namespace && slices.Contains(actingVerbs, asked.GetVerb()) {
+		return authorizer.DecisionAllow, "an update of the namespace", nil
+	}
+	return authorizer.DecisionDeny, "an update writes Records of its namespace alone", nil
 }
 
 // quotaOfRecords is the quota that counts Records.

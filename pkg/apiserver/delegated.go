@@ -133,7 +133,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 // (S12.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
-		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" || asked.GetSubresource() == "dnssec")
+		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
+			asked.GetSubresource() == "dnssec" || asked.GetResource() == "updatekeys" && asked.GetSubresource() != "")
 }
 
 // applyEntrance delegates authentication and authorization (A6).

@@ -27,6 +27,7 @@ var kindsOf = map[schema.GroupResource]reflect.Type{
 	v1alpha1.Resource("records"):            reflect.TypeFor[v1alpha1.Record](),
 	v1alpha1.Resource("zones"):              reflect.TypeFor[v1alpha1.Zone](),
 	v1alpha1.Resource("delegations"):        reflect.TypeFor[v1alpha1.Delegation](),
+	v1alpha1.Resource("updatekeys"):         reflect.TypeFor[v1alpha1.UpdateKey](),
 	v1alpha1.Resource("dnsclasses"):         reflect.TypeFor[v1alpha1.DNSClass](),
 	v1alpha1.Resource("deliveries"):         reflect.TypeFor[v1alpha1.Delivery](),
 	bind9.Resource("clusterbind9providers"): reflect.TypeFor[bind9.ClusterBind9Provider](),

@@ -46,6 +46,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 	"kubi.zone/kubizone/pkg/registry/record"
+	"kubi.zone/kubizone/pkg/registry/updatekey"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
@@ -174,6 +175,8 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 				within.Interface = s.ledger.Records(raw)
 			case v1alpha1.Resource("delegations"):
 				within.Interface = s.ledger.Delegations(raw)
+			case v1alpha1.Resource("updatekeys"):
+				within.Interface, within.charges = raw, true
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"), bind9.Resource("clusterbind9providers"):
 				return raw, nil // nothing that a zone contains
 			case bind9.Resource("bind9clusters"):
@@ -249,7 +252,15 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if s.core != nil {
 		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}
-	paths["changesets"] = changeset.NewREST(changes)
+	sets := changeset.NewREST(changes)
+	paths["changesets"] = sets
+	updateKeys, err := updatekey.NewKind(s.authorizer).AddStorage(paths, registry.Scheme, options, nil)
+	if err != nil {
+		return err
+	}
+	updated := &updatedZones{of.zones, s.ledger, records, keys}
+	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, sets, updated)
+	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
 	// Nothing that a zone contains depends on this group.

@@ -21,6 +21,8 @@ const (
 	Duplicate
 	// Later is 429: the same request may pass when cascades are through (S8.1).
 	Later
+	// Unmet is 412: what the request requires is not so (S10.5).
+	Unmet
 )
 
 // Refusal says which rule refuses a request and what would be right. It is an error so that it can travel. The ledger
@@ -67,6 +69,7 @@ const (
 	ReasonInUse               = "InUse"
 	ReasonParentRenamed       = "ParentRenamed"
 	ReasonInvalid             = "Invalid"
+	ReasonPrerequisite        = "PrerequisiteFailed"
 )
 
 // ViewOf says which view an object with a zoneRef to z may name (S1.4).

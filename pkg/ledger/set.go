@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write
@@ -28,8 +31,9 @@ import (
 
 // Set is a change set. Its methods may be called from any goroutine.
 type Set struct {
-	l *Ledger
-	n int
+	l        *Ledger
+	n        int
+	requires []records.Requirement
 
 	mu sync.Mutex
 	// waiting are the writes that have come and are not answered, and left those that will not come again; both by
@@ -59,6 +63,12 @@ type Set struct {
 func (l *Ledger) NewSet(n int) *Set {
 	return &Set{l: l, n: n, waiting: map[int]*commit.SetWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{},
 		unchanged: map[int]bool{}, grows: map[int]int64{}}
+}
+
+// Require says what the zone must be like before the writes (S10.5). It is called before any of them comes.
+func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
+	s.requires, err = objects.ReadPrerequisites(prerequisites)
+	return err
 }
 
 type setKey struct{}
@@ -248,7 +258,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
 	s.mu.Unlock()
-	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits}
+	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requires: s.requires}
 	ctx := decisionContext(writes)
 	err := b.Run(ctx)
 	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
@@ -258,13 +268,13 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	if err != nil && !commits {
 		err = errSetEnded(err) // nothing would have been written: the refusals of others are the answer
 	}
-	if commits {
-		s.failure = err
-	}
 	again := len(b.Lost) > 0 && err == nil
+	if commits && !again {
+		s.failure = cmp.Or(err, b.Unmet)
+	}
 	refused := slices.ContainsFunc(writes, func(w *commit.SetWrite) bool { return w.Refusal != nil })
-	if !again && (err != nil || refused || !commits) {
-		s.over = errSetEnded(errOthersRefused)
+	if !again && (err != nil || b.Unmet != nil || refused || !commits) {
+		s.over = errSetEnded(cmp.Or(b.Unmet, errOthersRefused))
 	}
 	for _, w := range writes {
 		var a commit.SetAnswer

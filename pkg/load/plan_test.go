@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/objectname"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -160,7 +161,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	for _, s := range p.sets {
 		values += len(s.data)
 		byType[s.typ.String()]++
-		names[recordObjectNames(s.owner, s.typ, "root")[0]] = true
+		names[objectname.OfRecord(s.owner, s.typ, "root")[0]] = true
 	}
 	if values != 18051 || len(names) != len(p.sets) || byType["DNSKEY"] != 1 || byType["NS"] < 1500 || *p.spec.MinimumSerial != 2018031200 {
 		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/objectname"
 )
 
 // putRecords writes the RRsets of a file.
@@ -144,7 +145,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 
 func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destination, there *existingRecords) (Result, error) {
 	want := to.newRecord(s)
-	objectNames := recordObjectNames(s.owner, s.typ, to.zone.Name)
+	objectNames := objectname.OfRecord(s.owner, s.typ, to.zone.Name)
 	if there.byName[objectNames[0]] == nil && there.byName[objectNames[1]] == nil {
 		ttl, covered := there.coversSet(s, to)
 		switch {

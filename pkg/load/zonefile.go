@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/objectname"
 )
 
 // LabelLoaded on a Zone is the digest of the file, view and namespace it was loaded from without a refusal (L3).
@@ -178,7 +179,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	if have == nil {
 		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: l.cfg.Namespace}, Spec: p.spec}
 		var made *v1alpha1.Zone
-		for _, zone.Name = range zoneObjectNames(p.fqdn, p.view) {
+		for _, zone.Name = range objectname.OfZone(p.fqdn, p.view) {
 			made, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
 				return zones.Create(ctx, zone, l.createOptions())
 			})
@@ -198,7 +199,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		}
 		if have == nil {
 			return nil, Result{}, fmt.Errorf("the object names %q are taken in namespace %s; use another one with --load-namespace",
-				zoneObjectNames(p.fqdn, p.view), l.cfg.Namespace)
+				objectname.OfZone(p.fqdn, p.view), l.cfg.Namespace)
 		}
 	}
 	at := p.soa

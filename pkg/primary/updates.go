@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/slots"
 	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/update/wire"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -278,7 +279,7 @@ func (p *updatePool) forgetAnswer(by signedBy, kept *keptAnswer) {
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	if req.opcode == opcodeUpdate {
-		m, failure := update.Parse(msg)
+		m, failure := wire.Parse(msg)
 		if failure != nil {
 			return reply(uint16(failure.RCode), failure.Reason)
 		}

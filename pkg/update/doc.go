@@ -5,8 +5,7 @@
 //
 // It promises:
 //
-//  1. No octets make it panic or take more than a time linear in them. What it takes in has a bounded number of
-//     RRsets.
+//  1. What it takes in has a bounded number of RRsets.
 //  2. A message means what RFC 2136 §3.2 and §3.4 say, record by record and in order, folded into the RRsets that
 //     differ afterwards. Where the RFC has a server ignore a record and say NOERROR, the message is refused: NOERROR
 //     means that all of it is in the zone.
@@ -17,5 +16,6 @@
 // It does not know which user may write what, nor where a zone is stored: the caller reads contents and carries
 // changes out.
 //
-// Read message.go first, then fold.go; prerequisite.go judges what a message requires, parse.go reads octets.
+// Read message.go first, then fold.go; prerequisite.go judges what a message requires,
+// scope.go says which names and types a key may write, package wire reads octets.
 package update

@@ -83,7 +83,7 @@ func (n *foldedName) put(set RRset) {
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apex := rr.Name == f.zone
 	if rr.Type == rdata.SOA {
-		return rr.failf(Refused, "the SOA is made of the Zone; change its spec")
+		return rr.Fail(Refused, "the SOA is made of the Zone; change its spec")
 	}
 	others, stands := n.others[rr.Type]
 	switch {
@@ -94,11 +94,11 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 			}
 		}
 	case rr.Class == ClassANY && stands:
-		return rr.failf(Refused, "a Record of the namespace that no update made has such values; delete it with kubectl")
+		return rr.Fail(Refused, "a Record of the namespace that no update made has such values; delete it with kubectl")
 	case rr.Class == ClassANY:
 		n.put(RRset{Type: rr.Type})
 	case rr.Class == ClassNONE && slices.Contains(others.Values, rr.Data):
-		return rr.failf(Refused, "a Record of the namespace that no update made has the value; change it with kubectl")
+		return rr.Fail(Refused, "a Record of the namespace that no update made has the value; change it with kubectl")
 	case rr.Class == ClassNONE:
 		set := n.now[rr.Type]
 		set.Type, set.Values = rr.Type, slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })

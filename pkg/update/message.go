@@ -89,7 +89,8 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.RCode.String() + ": " + f.Reason }
 
-func (rr *RR) failf(rcode RCode, format string, args ...any) *Failure {
+// Fail says why the message of the record changes nothing.
+func (rr *RR) Fail(rcode RCode, format string, args ...any) *Failure {
 	return &Failure{RCode: rcode, Name: rr.Name, Type: rr.Type,
 		Reason: fmt.Sprintf("%s %s: ", rr.Name, rr.Type) + fmt.Sprintf(format, args...)}
 }
@@ -107,13 +108,13 @@ func (m *Message) Check() *Failure {
 		for i := range section.records {
 			rr := &section.records[i]
 			if !m.Zone.Encloses(rr.Name) {
-				return rr.failf(NotZone, "the name is not in the zone %s of the message", m.Zone)
+				return rr.Fail(NotZone, "the name is not in the zone %s of the message", m.Zone)
 			}
 			if f := section.check(rr); f != nil {
 				return f
 			}
 			if touched[setKey{rr.Name, rr.Type}] = true; len(touched) > MaxRRsets {
-				return rr.failf(Refused, "the message is about more than %d RRsets; send several messages", MaxRRsets)
+				return rr.Fail(Refused, "the message is about more than %d RRsets; send several messages", MaxRRsets)
 			}
 		}
 	}
@@ -123,11 +124,11 @@ func (m *Message) Check() *Failure {
 func (rr *RR) checkPrerequisite() *Failure {
 	switch {
 	case rr.TTL != 0:
-		return rr.failf(FormErr, "a prerequisite has the TTL 0 (RFC 2136 §2.4)")
-	case rr.isMeta() && (rr.Type != rdata.ANY || rr.Class == ClassIN):
-		return rr.failf(FormErr, "no record has this type")
+		return rr.Fail(FormErr, "a prerequisite has the TTL 0 (RFC 2136 §2.4)")
+	case rr.IsMeta() && (rr.Type != rdata.ANY || rr.Class == ClassIN):
+		return rr.Fail(FormErr, "no record has this type")
 	case (rr.Class == ClassIN) == (rr.Data == ""):
-		return rr.failf(FormErr, "in the class %s a prerequisite has %s (RFC 2136 §2.4)", rr.Class, rr.wantsData())
+		return rr.Fail(FormErr, "in the class %s a prerequisite has %s (RFC 2136 §2.4)", rr.Class, rr.wantsData())
 	}
 	return rr.checkClass()
 }
@@ -135,11 +136,11 @@ func (rr *RR) checkPrerequisite() *Failure {
 func (rr *RR) checkUpdate() *Failure {
 	switch {
 	case rr.Class != ClassIN && rr.TTL != 0:
-		return rr.failf(FormErr, "a deletion has the TTL 0 (RFC 2136 §2.5)")
-	case rr.isMeta() && (rr.Type != rdata.ANY || rr.Class != ClassANY):
-		return rr.failf(FormErr, "no record has this type")
+		return rr.Fail(FormErr, "a deletion has the TTL 0 (RFC 2136 §2.5)")
+	case rr.IsMeta() && (rr.Type != rdata.ANY || rr.Class != ClassANY):
+		return rr.Fail(FormErr, "no record has this type")
 	case (rr.Class == ClassANY) != (rr.Data == ""):
-		return rr.failf(FormErr, "in the class %s an update has %s (RFC 2136 §2.5)", rr.Class, rr.wantsData())
+		return rr.Fail(FormErr, "in the class %s an update has %s (RFC 2136 §2.5)", rr.Class, rr.wantsData())
 	}
 	return rr.checkClass()
 }
@@ -157,11 +158,11 @@ func (rr *RR) checkClass() *Failure {
 	case ClassIN, ClassANY, ClassNONE:
 		return nil
 	}
-	return rr.failf(FormErr, "the class is none of IN, ANY and NONE")
+	return rr.Fail(FormErr, "the class is none of IN, ANY and NONE")
 }
 
-// isMeta reports whether no RRset has the type: those of questions, and of the message itself (RFC 6895 §3.1).
-func (rr *RR) isMeta() bool {
+// IsMeta reports whether no RRset has the type: those of questions, and of the message itself (RFC 6895 §3.1).
+func (rr *RR) IsMeta() bool {
 	return rr.Type == 0 || rr.Type == rdata.OPT || rr.Type >= 128 && rr.Type <= 255
 }
 

@@ -155,6 +155,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.SecretReferenceApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("TransferProvider"):
 		return &applyconfigurationkubizonev1alpha1.TransferProviderApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKey"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeyApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeyRecords"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeyRecordsApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeyRefusal"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeyRefusalApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeySecret"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeySecretApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeySpec"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeySpecApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeyStatus"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeyStatusApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeyUpdate"):
+		return &applyconfigurationkubizonev1alpha1.UpdateKeyUpdateApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("WebhookProvider"):
 		return &applyconfigurationkubizonev1alpha1.WebhookProviderApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("WebhookTLS"):

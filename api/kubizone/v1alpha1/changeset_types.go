@@ -20,6 +20,10 @@ const (
 // StatusReasonChangeSetEnded is the reason of the answer to an item that is not written, since its ChangeSet is not.
 const StatusReasonChangeSetEnded metav1.StatusReason = "ChangeSetEnded"
 
+// StatusReasonPrerequisiteFailed is the reason of the answer, with code 412, to a ChangeSet of which a prerequisite is
+// not met.
+const StatusReasonPrerequisiteFailed metav1.StatusReason = "PrerequisiteFailed"
+
 // Outcomes of an item of a ChangeSet: values of its status.items[].operation.
 const (
 	OperationCreated   = "Created"
@@ -64,6 +68,31 @@ type ChangeSetSpec struct {
 	// force takes over fields that other managers own.
 	// +optional
 	Force bool `json:"force,omitempty" protobuf:"varint,3,opt,name=force"`
+	// prerequisites are what the zone must be like before the changes, at most 100. If one is not met, nothing is
+	// written (412, PrerequisiteFailed).
+	// +optional
+	// +listType=atomic
+	// +k8s:validation:maxItems=100
+	Prerequisites []ChangeSetPrerequisite `json:"prerequisites,omitempty" protobuf:"bytes,4,rep,name=prerequisites"`
+}
+
+// ChangeSetPrerequisite is what one name, or one RRset, must be like. It has either exists or values. Wildcards do not
+// count, nor do names that have nothing but names below them.
+type ChangeSetPrerequisite struct {
+	// name is absolute, and one that a rule lets the namespace write.
+	// +k8s:validation:minLength=1
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// type of the RRset. Absent: the name itself, with an RRset of any type.
+	// +optional
+	Type string `json:"type,omitempty" protobuf:"bytes,2,opt,name=type"`
+	// exists says whether the RRset, or any at the name, must be there.
+	// +optional
+	Exists *bool `json:"exists,omitempty" protobuf:"varint,3,opt,name=exists"`
+	// values are all that the RRset must have, in any order, as in a Record. Its TTL does not count.
+	// +optional
+	// +listType=atomic
+	// +k8s:validation:maxItems=100
+	Values []string `json:"values,omitempty" protobuf:"bytes,4,rep,name=values"`
 }
 
 // ChangeSetItem is one change. It has exactly one member.
@@ -76,6 +105,9 @@ type ChangeSetItem struct {
 	// delete names a Record to delete.
 	// +optional
 	Delete *ChangeSetDelete `json:"delete,omitempty" protobuf:"bytes,2,opt,name=delete"`
+	// create is a Record to create, with apiVersion, kind and metadata.name. It is refused if there is one of the name.
+	// +optional
+	Create *runtime.RawExtension `json:"create,omitempty" protobuf:"bytes,3,opt,name=create"`
 }
 
 // ChangeSetDelete names a Record to delete. One that has finalizers cannot be deleted by a ChangeSet.

@@ -136,6 +136,13 @@ const (
 // It is output: setting it associates nothing (S6.12).
 const LabelParentZone = "kubi.zone/parent-zone"
 
+// LabelDynamic is "true" on Records that updates (RFC 2136) made, and AnnotationUpdateKey names the UpdateKey of the
+// last one.
+const (
+	LabelDynamic        = "kubi.zone/dynamic"
+	AnnotationUpdateKey = "kubi.zone/update-key"
+)
+
 // FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.3).
 const FinalizerDelivery = "kubi.zone/delivery"
 

@@ -49,6 +49,11 @@ func (in ChangeSetItemStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSetPrerequisite) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSetPrerequisite"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ChangeSetSpec) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ChangeSetSpec"
 }
@@ -251,6 +256,66 @@ func (in TTLChange) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TransferProvider) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.TransferProvider"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKey) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKey"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeyList) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeyList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeyRecords) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeyRecords"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeyRefusal) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeyRefusal"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeySecret) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeySecret"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeySpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeySpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeyStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeyStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateKeyUpdate) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateKeyUpdate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateRequest) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateRequestRecord) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateRequestRecord"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateRequestSpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateRequestSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in UpdateRequestStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.UpdateRequestStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -56,10 +56,10 @@ type Config struct {
 }
 
 // Primary takes the port at once, so that a port that is taken ends the program before it starts anything else.
-func (c *Config) Primary(zones primary.Zones) (*primary.Primary, error) {
+func (c *Config) Primary(zones primary.Zones, updates primary.Updates) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
-		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify,
+		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Updates: updates,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--dns-listen: %w", err)

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -28,7 +29,8 @@ import (
 // Run serves until ctx ends and returns nil then. An error ended it before.
 func (c *Config) Run(ctx context.Context) error {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
-	dns, err := c.Primary(set)
+	updates := &updatekey.Poster{}
+	dns, err := c.Primary(set, updates)
 	if err != nil {
 		return err
 	}
@@ -80,9 +82,15 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: informers.Kubizone().V1alpha1().UpdateKeys(),
+		Client: client, Secrets: secrets})
+	if err != nil {
+		return err
+	}
+	updates.Connect(client.KubizoneV1alpha1().RESTClient())
 	dnsserving.NewMetrics(p.Registry, dns)
 	p.Informers = []process.Informers{informers, servers}
-	p.Background, p.WaitFirst = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
+	p.Background, p.WaitFirst = []func(context.Context){members.Run, classes.Run, keys.Run}, classes.WaitForSync
 	// serving is true while questions are answered.
 	var serving atomic.Bool
 	p.Unready = func() string {

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -30,7 +31,7 @@ import (
 // startController delivers what the server stores, from the server's own views, and has the primary serve the classes
 // that it does it by. There is one process, so no leader is elected.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
-	dns *primary.Primary) error {
+	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
 	if err != nil {
 		return err
@@ -71,6 +72,11 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
+	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: api.UpdateKeys(), Client: client, Secrets: secrets})
+	if err != nil {
+		return err
+	}
+	updates.Connect(client.KubizoneV1alpha1().RESTClient())
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
@@ -88,6 +94,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		fleet.StartWithContext(ctx)
 		running.Go(func() { members.Run(ctx) })
 		running.Go(func() { classes.Run(ctx) })
+		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
 		// Which names are taken is not known before.
 		if err := members.WaitForSync(ctx); err != nil {

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/load"
@@ -55,7 +56,8 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer listener.Close()
 	zones := zoneview.NewSet(zoneview.Within(memory.Total()))
-	dns, err := c.Primary(zones)
+	updates := &updatekey.Poster{}
+	dns, err := c.Primary(zones, updates)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 
 	all := newParts()
-	err = c.serveAll(ctx, all, dir, listener, zones, dns, credentials, kubeconfig)
+	err = c.serveAll(ctx, all, dir, listener, zones, dns, updates, credentials, kubeconfig)
 	if ctx.Err() != nil {
 		c.say("stopping")
 	} else {
@@ -85,7 +87,7 @@ func (c *Config) Run(ctx context.Context) error {
 
 // serveAll starts the parts one after the other, says that it is ready, and waits for an end.
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
-	credentials *pki.Bundle, kubeconfig string) error {
+	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string) error {
 	member, err := c.startEtcd(ctx, all, dir)
 	if err != nil {
 		return err
@@ -117,7 +119,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		return err
 	}
 	c.say("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
-	if err := c.startController(ctx, all, kubeconfig, server, zones, dns); err != nil {
+	if err := c.startController(ctx, all, kubeconfig, server, zones, dns, updates); err != nil {
 		return err
 	}
 	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {

@@ -189,6 +189,42 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
+// Spellings returns the texts by which values mean what this one means in a zone named origin: each name in the zone is
+// written relative or absolute.
+func (v Value) Spellings(origin name.Name) ([]string, error) {
+	resolved, err := v.Resolve(origin)
+	if err != nil {
+		return nil, err
+	}
+	f := formatOf(v.Type)
+	if !f.hasNames() || strings.HasPrefix(resolved, `\# `) {
+		return []string{resolved}, nil
+	}
+	fields, err := splitText(resolved, f.syntax, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{""}
+	for i, field := range fields {
+		forms := []string{field.text}
+		if field.quoted {
+			forms[0] = `"` + field.text + `"`
+		} else if n, err := name.Parse(field.text); err == nil && f.isName(i, fields) {
+			if rel, in := n.Rel(origin); in {
+				forms = append(forms, rel.String())
+			}
+		}
+		var longer []string
+		for _, text := range all {
+			for _, form := range forms {
+				longer = append(longer, strings.TrimPrefix(text+" "+form, " "))
+			}
+		}
+		all = longer
+	}
+	return all, nil
+}
+
 // Host returns the host of an NS, CNAME, DNAME, PTR, MX, SRV, SVCB or HTTPS value as it is defined, "" for other types.
 func (v Value) Host() string {
 	switch v.Type {

@@ -169,6 +169,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ChangeSetDelete{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref),
 		kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref),
 		kubizonev1alpha1.ChangeSetItemStatus{}.OpenAPIModelName():           schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref),
+		kubizonev1alpha1.ChangeSetPrerequisite{}.OpenAPIModelName():         schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref),
 		kubizonev1alpha1.ChangeSetSpec{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref),
 		kubizonev1alpha1.ChangeSetStatus{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref),
 		kubizonev1alpha1.ClassHealth{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref),
@@ -210,6 +211,18 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.SecretReference{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_SecretReference(ref),
 		kubizonev1alpha1.TTLChange{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref),
 		kubizonev1alpha1.TransferProvider{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref),
+		kubizonev1alpha1.UpdateKey{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref),
+		kubizonev1alpha1.UpdateKeyList{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_UpdateKeyList(ref),
+		kubizonev1alpha1.UpdateKeyRecords{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRecords(ref),
+		kubizonev1alpha1.UpdateKeyRefusal{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRefusal(ref),
+		kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_UpdateKeySecret(ref),
+		kubizonev1alpha1.UpdateKeySpec{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref),
+		kubizonev1alpha1.UpdateKeyStatus{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_UpdateKeyStatus(ref),
+		kubizonev1alpha1.UpdateKeyUpdate{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_UpdateKeyUpdate(ref),
+		kubizonev1alpha1.UpdateRequest{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_UpdateRequest(ref),
+		kubizonev1alpha1.UpdateRequestRecord{}.OpenAPIModelName():           schema_kubizone_api_kubizone_v1alpha1_UpdateRequestRecord(ref),
+		kubizonev1alpha1.UpdateRequestSpec{}.OpenAPIModelName():             schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref),
+		kubizonev1alpha1.UpdateRequestStatus{}.OpenAPIModelName():           schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref),
 		kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref),
 		kubizonev1alpha1.WebhookTLS{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref),
 		kubizonev1alpha1.Zone{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_Zone(ref),
@@ -7347,6 +7360,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 							Ref:         ref(kubizonev1alpha1.ChangeSetDelete{}.OpenAPIModelName()),
 						},
 					},
+					"create": {
+						SchemaProps: spec.SchemaProps{
+							Description: "create is a Record to create, with apiVersion, kind and metadata.name. It is refused if there is one of the name.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
@@ -7406,6 +7425,63 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref common.Refere
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSetPrerequisite is what one name, or one RRset, must be like. It has either exists or values. Wildcards do not count, nor do names that have nothing but names below them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is absolute, and one that a rule lets the namespace write.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the RRset. Absent: the name itself, with an RRset of any type.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"exists": {
+						SchemaProps: spec.SchemaProps{
+							Description: "exists says whether the RRset, or any at the name, must be there.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"values": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "values are all that the RRset must have, in any order, as in a Record. Its TTL does not count.",
+							MaxItems:    ptr.To[int64](100),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -7448,12 +7524,31 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
+					"prerequisites": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "prerequisites are what the zone must be like before the changes, at most 100. If one is not met, nothing is written (412, PrerequisiteFailed).",
+							MaxItems:    ptr.To[int64](100),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.ChangeSetPrerequisite{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 				Required: []string{"items"},
 			},
 		},
 		Dependencies: []string{
-			kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName()},
+			kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName(), kubizonev1alpha1.ChangeSetPrerequisite{}.OpenAPIModelName()},
 	}
 }
 
@@ -9811,6 +9906,600 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 		},
 		Dependencies: []string{
 			kubizonev1alpha1.Secondary{}.OpenAPIModelName(), kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKey lets what signs with one TSIG key write Records of its namespace by dynamic update (RFC 2136): those that its records allow and that the rules of the zone allow the namespace. It is a narrow right: a writer of the Secret has it, and no other right.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec says which key may write what.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.UpdateKeySpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status tells whether the key is taken, and what came of its updates.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.UpdateKeyStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeySpec{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeyStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeyList is a list of UpdateKeys.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the UpdateKeys.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.UpdateKey{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKey{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRecords(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeyRecords are names and types that a key may write.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pattern": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pattern of names, absolute: it ends in a dot (\"_acme-challenge.*.apps.example.org.\"). A leading label \"*\" stands for one or more labels, any other one for exactly one.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"types": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which must be named.",
+							MaxItems:    ptr.To[int64](100),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"pattern"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRefusal(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeyRefusal is an update that changed nothing.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time of the update.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"rcode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rcode of the answer.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says why.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"time", "rcode", "message"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySecret(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeySecret names a Secret of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Secret.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeySpec says which key may write what.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"tsigSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigSecretRef names the Secret of the key, in the namespace of the UpdateKey. Its data are those of a TSIG key as tsig-keygen writes it: name, algorithm (default hmac-sha256) and secret, in base64.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName()),
+						},
+					},
+					"view": {
+						SchemaProps: spec.SchemaProps{
+							Description: "view of the zones that are updated. Empty: the default view. Immutable.",
+							MaxLength:   ptr.To[int64](63),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"records": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "records are what the key may write, 1 to 16 elements.",
+							MinItems:    ptr.To[int64](1),
+							MaxItems:    ptr.To[int64](16),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.UpdateKeyRecords{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"transfer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "transfer says what the key may transfer by AXFR: None; Own, what updates made for the namespace and the key may write; Zone, each zone of the namespace. Defaults to None.\n\nPossible enum values:\n - `\"None\"` is nothing.\n - `\"Own\"` is what updates made for the namespace, of what the key may write.\n - `\"Zone\"` is each zone of the namespace.",
+							Default:     kubizonev1alpha1.UpdateTransferNone,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"None", "Own", "Zone"},
+						},
+					},
+					"suspended": {
+						SchemaProps: spec.SchemaProps{
+							Description: "suspended refuses what the key signs.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"tsigSecretRef", "records"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.UpdateKeyRecords{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeyStatus is the observed state of an UpdateKey. A primary writes it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that the condition is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"keyName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "keyName is the name of the TSIG key at its first use. Another name in the Secret is not taken.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastUpdate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastUpdate is the last update that changed something, as it was some ten seconds ago.",
+							Ref:         ref(kubizonev1alpha1.UpdateKeyUpdate{}.OpenAPIModelName()),
+						},
+					},
+					"lastRefusal": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastRefusal is the last update that was refused, as it was some ten seconds ago.",
+							Ref:         ref(kubizonev1alpha1.UpdateKeyRefusal{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Ready is True while a primary takes the key.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Condition{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeyRefusal{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeyUpdate{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyUpdate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateKeyUpdate is an update that changed a zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time of the update.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial of the zone with it.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"time", "serial"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateRequest is a message of DNS UPDATE that an UpdateKey signed. A primary creates it at updatekeys/update, and the server carries it out and answers with the RCODE. It is not stored.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is empty: nothing of it is stored.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what the message says.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.UpdateRequestSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status of the answer has the outcome.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.UpdateRequestStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.UpdateRequestSpec{}.OpenAPIModelName(), kubizonev1alpha1.UpdateRequestStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestRecord(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateRequestRecord is one record of a message.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the record, absolute.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the record: a mnemonic, or TYPE123.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"class": {
+						SchemaProps: spec.SchemaProps{
+							Description: "class is IN, ANY or NONE.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"ttl": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttl in seconds.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data in presentation format; absent where the record has none.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "type", "class"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateRequestSpec is what a message says.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zone of the message, absolute.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the address that sent the message.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"prerequisites": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "prerequisites are the records of the section of that name (RFC 2136 §2.4).",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.UpdateRequestRecord{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"updates": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "updates are the records of the section of that name (RFC 2136 §2.5).",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.UpdateRequestRecord{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"zone"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.UpdateRequestRecord{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UpdateRequestStatus is the outcome of a message.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rcode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rcode of the answer, as NOERROR or REFUSED.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says why it is not NOERROR.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial of the zone with the update; absent where nothing was to change.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"share": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "share is what updates made in the zone of what the key may write, in the answer of updatekeys/share.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.UpdateRequestRecord{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"rcode"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.UpdateRequestRecord{}.OpenAPIModelName()},
 	}
 }
 

@@ -36,6 +36,13 @@ func Status(resource, object string, err error) error {
 		// condition a cascade would set.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}
 		return e
+	case law.Unmet:
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusPreconditionFailed, Reason: v1alpha1.StatusReasonPrerequisiteFailed,
+			Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "ChangeSet", Causes: []metav1.StatusCause{
+				{Type: metav1.CauseType(refusal.Reason), Field: refusal.Field, Message: refusal.Message}}},
+			Message: fmt.Sprintf("nothing was written: %s: %s", refusal.Field, refusal.Message),
+		}}
 	case law.Later:
 		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
 	case law.Duplicate:

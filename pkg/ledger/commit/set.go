@@ -31,6 +31,9 @@ type Set struct {
 	Writes    []*SetWrite
 	// Commits is false where a write of the set was refused earlier: the others are decided to report their refusals.
 	Commits bool
+	// Requires are judged on the zone as it is before the set; Unmet is the refusal where one is not met.
+	Requires []records.Requirement
+	Unmet    error
 
 	// Run leaves here the writes whose objects have changed, with what stands there, and the version of each
 	// committed object.
@@ -242,6 +245,9 @@ func (t *Set) decideRound(ctx context.Context, b *batch) error {
 		}
 	}
 	pending = append(deletions, pending...)
+	if err := t.judgeRequirements(ctx, b); err != nil {
+		return err
+	}
 	if err := t.warmFacts(ctx, pending); err != nil {
 		return err
 	}
@@ -276,7 +282,7 @@ func (t *Set) takeZone(ctx context.Context, b *batch) error {
 	var key string
 	for _, w := range t.Writes {
 		ask, hint, err := w.Ask()
-		if err != nil || !w.isDecided() {
+		if err != nil || !w.isDecided() && len(t.Requires) == 0 {
 			continue
 		}
 		out, err := com.mem.Session(false).Decide(ctx, func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
@@ -307,6 +313,32 @@ func (t *Set) takeZone(ctx context.Context, b *batch) error {
 		return nil
 	}
 	t.opening = b.Zone
+	return nil
+}
+
+// judgeRequirements judges what the set requires, before any of its writes is decided. A set of no zone is refused
+// without.
+func (t *Set) judgeRequirements(ctx context.Context, b *batch) error {
+	t.Unmet = nil
+	if len(t.Requires) == 0 || t.opening == nil {
+		return nil
+	}
+	s := t.Committer.mem.Session(false)
+	s.Over = &b.Overlay
+	in := law.Ref{Namespace: t.opening.Namespace, Name: t.opening.Name, UID: t.opening.UID}
+	out, err := s.Decide(ctx, func(seen *law.Seen) law.Outcome {
+		return records.DecideRequirements(seen, in, t.Writes[0].Namespace(), t.Requires)
+	})
+	if errors.Is(err, facts.ErrMoved) {
+		return facts.ErrOverlayMoved
+	}
+	if err != nil {
+		return err
+	}
+	if out.Refusal != nil {
+		t.Unmet = Status("records", "", out.Refusal)
+	}
+	b.addProofs(s, s.Guards())
 	return nil
 }
 
@@ -450,7 +482,7 @@ func (t *Set) answerMoved(ctx context.Context, w *SetWrite) error {
 
 // isRefused reports whether nothing is written, since a decision is a refusal or a write has left with one.
 func (t *Set) isRefused() bool {
-	return !t.Commits || slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Refusal != nil })
+	return !t.Commits || t.Unmet != nil || slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Refusal != nil })
 }
 
 // placeObjects gives each object the state that it is to have, and the batch its one step.

@@ -66,7 +66,7 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 
 // Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new
 // kind is named here before one of it is written.
-var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses"}, FleetResources...)
+var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
 // FleetResources are those of the servers that zones are delivered to. No decision reads them.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}

@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -611,4 +612,29 @@ func SameContent(before, after *v1alpha1.Record) bool {
 type Placer struct {
 	Now          func() time.Time
 	DefaultClass func(namespace, view string) bool // nil: no class is a default one
+}
+
+// ReadPrerequisites reads what a change set requires, which validation has taken.
+func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Requirement, err error) {
+	for i := range list {
+		p := &list[i]
+		r := records.Requirement{Exists: p.Exists == nil || *p.Exists}
+		if r.Name, err = name.Parse(p.Name); err != nil {
+			return nil, fmt.Errorf("spec.prerequisites[%d].name: %w", i, err)
+		}
+		if p.Type != "" {
+			if r.Type, err = rdata.ParseType(p.Type); err != nil {
+				return nil, fmt.Errorf("spec.prerequisites[%d].type: %w", i, err)
+			}
+		}
+		for _, text := range p.Values {
+			v, err := rdata.ParseStored(r.Type, text)
+			if err != nil {
+				return nil, fmt.Errorf("spec.prerequisites[%d].values: %w", i, err)
+			}
+			r.Values = append(r.Values, v)
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }

@@ -25,6 +25,8 @@ import (
 
 // Set is what the writes of the items wait in for each other.
 type Set interface {
+	// Require says what the zone must be like before the writes.
+	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
 	// Context makes a write under it write i of the set.
 	Context(ctx context.Context, i int) context.Context
 	// Leave says that write i will not come, or not again, and whether its request was refused.
@@ -122,6 +124,9 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []string, options *metav1.CreateOptions) (runtime.Object,
 	error) {
 	together := r.config.NewSet(len(names))
+	if err := together.Require(set.Spec.Prerequisites); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
 	stop := context.AfterFunc(ctx, func() { together.Abandon(context.Cause(ctx)) })
 	defer stop()
 	from := sentBy(ctx)

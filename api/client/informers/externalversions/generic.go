@@ -57,6 +57,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Deliveries().Informer()}, nil
 	case kubizonev1alpha1.SchemeGroupVersion.WithResource("records"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Records().Informer()}, nil
+	case kubizonev1alpha1.SchemeGroupVersion.WithResource("updatekeys"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().UpdateKeys().Informer()}, nil
 	case kubizonev1alpha1.SchemeGroupVersion.WithResource("zones"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Zones().Informer()}, nil
 

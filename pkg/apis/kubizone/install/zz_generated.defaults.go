@@ -25,6 +25,8 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&v1alpha1.DeliveryList{}, func(obj interface{}) { SetObjectDefaults_DeliveryList(obj.(*v1alpha1.DeliveryList)) })
 	scheme.AddTypeDefaultingFunc(&v1alpha1.Record{}, func(obj interface{}) { SetObjectDefaults_Record(obj.(*v1alpha1.Record)) })
 	scheme.AddTypeDefaultingFunc(&v1alpha1.RecordList{}, func(obj interface{}) { SetObjectDefaults_RecordList(obj.(*v1alpha1.RecordList)) })
+	scheme.AddTypeDefaultingFunc(&v1alpha1.UpdateKey{}, func(obj interface{}) { SetObjectDefaults_UpdateKey(obj.(*v1alpha1.UpdateKey)) })
+	scheme.AddTypeDefaultingFunc(&v1alpha1.UpdateKeyList{}, func(obj interface{}) { SetObjectDefaults_UpdateKeyList(obj.(*v1alpha1.UpdateKeyList)) })
 	scheme.AddTypeDefaultingFunc(&v1alpha1.Zone{}, func(obj interface{}) { SetObjectDefaults_Zone(obj.(*v1alpha1.Zone)) })
 	scheme.AddTypeDefaultingFunc(&v1alpha1.ZoneList{}, func(obj interface{}) { SetObjectDefaults_ZoneList(obj.(*v1alpha1.ZoneList)) })
 	return nil
@@ -95,6 +97,19 @@ func SetObjectDefaults_RecordList(in *v1alpha1.RecordList) {
 	for i := range in.Items {
 		a := &in.Items[i]
 		SetObjectDefaults_Record(a)
+	}
+}
+
+func SetObjectDefaults_UpdateKey(in *v1alpha1.UpdateKey) {
+	if in.Spec.Transfer == "" {
+		in.Spec.Transfer = v1alpha1.UpdateTransfer(v1alpha1.UpdateTransferNone)
+	}
+}
+
+func SetObjectDefaults_UpdateKeyList(in *v1alpha1.UpdateKeyList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_UpdateKey(a)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 // ChangeSet validates a change set, except its items as writes of Records. It returns the names of the Records, in the
@@ -35,31 +37,31 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	applies := false
 	for i := range set.Spec.Items {
 		item, path := &set.Spec.Items[i], items.Index(i)
-		var name string
+		var object string
 		switch {
-		case (item.Apply == nil) == (item.Delete == nil):
-			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has either apply, with a Record, or delete, "+
+		case countMembers(item) != 1:
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has one of apply or create, with a Record, and delete, "+
 				"with the name of one"))
 		case item.Delete != nil:
-			if name = item.Delete.Name; name == "" {
+			if object = item.Delete.Name; object == "" {
 				errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
 			}
+		case item.Create != nil:
+			object, errs = appendRecord(errs, item.Create.Raw, set.Namespace, path.Child("create"))
 		default:
 			applies = true
-			var wrong field.ErrorList
-			name, wrong = validateApply(item.Apply.Raw, set.Namespace, path.Child("apply"))
-			errs = append(errs, wrong...)
+			object, errs = appendRecord(errs, item.Apply.Raw, set.Namespace, path.Child("apply"))
 		}
 		// it stands in the path of the item's request
-		if wrong := apivalidation.NameIsDNSSubdomain(name, false); name != "" && len(wrong) > 0 {
-			errs = append(errs, field.Invalid(path, cut(name), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
+		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
+			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
-		if before, twice := first[name]; twice && name != "" {
-			errs = append(errs, field.Duplicate(path, fmt.Sprintf("%s, which is spec.items[%d] too", name, before)))
+		if before, twice := first[object]; twice && object != "" {
+			errs = append(errs, field.Duplicate(path, fmt.Sprintf("%s, which is spec.items[%d] too", object, before)))
 		} else {
-			first[name] = i
+			first[object] = i
 		}
-		names = append(names, name)
+		names = append(names, object)
 	}
 	path := specPath.Child("fieldManager")
 	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, path)...)
@@ -67,13 +69,59 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		errs = append(errs, field.Required(path, "the field manager that applies, as with kubectl apply --server-side --field-manager; "+
 			"the request has no fieldManager either"))
 	}
-	return names, errs
+	return names, append(errs, validatePrerequisites(set.Spec.Prerequisites, specPath.Child("prerequisites"))...)
+}
+
+func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
+	for _, there := range []bool{item.Apply != nil, item.Create != nil, item.Delete != nil} {
+		if there {
+			n++
+		}
+	}
+	return n
+}
+
+// validatePrerequisites judges S10.5 as far as the set alone shows.
+func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
+	if n := len(list); n > v1alpha1.MaxChangeSetItems {
+		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}
+	}
+	for i := range list {
+		p, at := &list[i], path.Index(i)
+		if !name.IsAbsolute(p.Name) {
+			errs = append(errs, field.Invalid(at.Child("name"), cut(p.Name),
+				`is not absolute; write it with a dot at its end ("www.example.org.")`))
+		} else if _, err := name.Parse(p.Name); err != nil {
+			errs = append(errs, rejectError(p.Name, err, at.Child("name"))...)
+		}
+		if (p.Exists == nil) == (p.Values == nil) {
+			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "has either exists, or values, with all values of the RRset"))
+		}
+		t, err := rdata.ParseType(p.Type)
+		switch {
+		case p.Type == "" && p.Values != nil:
+			errs = append(errs, field.Required(at.Child("type"), "values are those of an RRset of one type"))
+		case p.Type != "" && err != nil:
+			errs = append(errs, rejectError(p.Type, err, at.Child("type"))...)
+		case p.Values != nil && len(p.Values) == 0:
+			errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; no values are exists: false"))
+		case p.Type != "":
+			errs = append(errs, validateEach(p.Values, MaxValues, at.Child("values"), func(text string, at *field.Path) field.ErrorList {
+				_, err := rdata.ParseStored(t, text)
+				return rejectError(text, err, at)
+			})...)
+		}
+	}
+	return errs
 }
 
 func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	for _, item := range items {
 		if item.Apply != nil {
 			octets += len(item.Apply.Raw)
+		}
+		if item.Create != nil {
+			octets += len(item.Create.Raw)
 		}
 		if d := item.Delete; d != nil {
 			octets += len(d.Name) + len(d.UID) + len(d.ResourceVersion)
@@ -82,11 +130,11 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
-// validateApply checks that a Record to apply can be sent as a request, and returns its name.
-func validateApply(raw []byte, namespace string, path *field.Path) (name string, errs field.ErrorList) {
+// appendRecord appends why a Record to apply or to create cannot be sent as a request, and returns its name.
+func appendRecord(errs field.ErrorList, raw []byte, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if err := json.Unmarshal(raw, &record); err != nil {
-		return "", field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no Record in JSON: "+err.Error())}
+		return "", append(errs, field.Invalid(path, field.OmitValueType{}, "is no Record in JSON: "+err.Error()))
 	}
 	if want := v1alpha1.SchemeGroupVersion.String(); record.APIVersion != want {
 		errs = append(errs, field.NotSupported(path.Child("apiVersion"), cut(record.APIVersion), []string{want}))
@@ -95,7 +143,7 @@ func validateApply(raw []byte, namespace string, path *field.Path) (name string,
 		errs = append(errs, field.NotSupported(path.Child("kind"), cut(record.Kind), []string{"Record"}))
 	}
 	if record.Name == "" {
-		errs = append(errs, field.Required(path.Child("metadata", "name"), "a Record is applied by its name, and generateName makes none"))
+		errs = append(errs, field.Required(path.Child("metadata", "name"), "a Record is written by its name, and generateName makes none"))
 	}
 	if record.Namespace != "" && record.Namespace != namespace {
 		errs = append(errs, field.Invalid(path.Child("metadata", "namespace"), cut(record.Namespace),

@@ -33,6 +33,14 @@ type RecordListerExpansion interface{}
 // RecordNamespaceLister.
 type RecordNamespaceListerExpansion interface{}
 
+// UpdateKeyListerExpansion allows custom methods to be added to
+// UpdateKeyLister.
+type UpdateKeyListerExpansion interface{}
+
+// UpdateKeyNamespaceListerExpansion allows custom methods to be added to
+// UpdateKeyNamespaceLister.
+type UpdateKeyNamespaceListerExpansion interface{}
+
 // ZoneListerExpansion allows custom methods to be added to
 // ZoneLister.
 type ZoneListerExpansion interface{}

@@ -19,6 +19,8 @@ type Interface interface {
 	Deliveries() TypedDeliveryInformer
 	// Records returns a RecordInformer.
 	Records() TypedRecordInformer
+	// UpdateKeys returns a UpdateKeyInformer.
+	UpdateKeys() TypedUpdateKeyInformer
 	// Zones returns a ZoneInformer.
 	Zones() TypedZoneInformer
 }
@@ -52,6 +54,11 @@ func (v *version) Deliveries() TypedDeliveryInformer {
 // Records returns a TypedRecordInformer.
 func (v *version) Records() TypedRecordInformer {
 	return &recordInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// UpdateKeys returns a TypedUpdateKeyInformer.
+func (v *version) UpdateKeys() TypedUpdateKeyInformer {
+	return &updateKeyInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Zones returns a TypedZoneInformer.

@@ -15,4 +15,6 @@ type DeliveryExpansion interface{}
 
 type RecordExpansion interface{}
 
+type UpdateKeyExpansion interface{}
+
 type ZoneExpansion interface{}

@@ -20,6 +20,7 @@ type KubizoneV1alpha1Interface interface {
 	DelegationsGetter
 	DeliveriesGetter
 	RecordsGetter
+	UpdateKeysGetter
 	ZonesGetter
 }
 
@@ -46,6 +47,10 @@ func (c *KubizoneV1alpha1Client) Deliveries(namespace string) DeliveryInterface 
 
 func (c *KubizoneV1alpha1Client) Records(namespace string) RecordInterface {
 	return newRecords(c, namespace)
+}
+
+func (c *KubizoneV1alpha1Client) UpdateKeys(namespace string) UpdateKeyInterface {
+	return newUpdateKeys(c, namespace)
 }
 
 func (c *KubizoneV1alpha1Client) Zones(namespace string) ZoneInterface {

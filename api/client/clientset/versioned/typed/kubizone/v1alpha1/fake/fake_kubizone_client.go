@@ -35,6 +35,10 @@ func (c *FakeKubizoneV1alpha1) Records(namespace string) v1alpha1.RecordInterfac
 	return newFakeRecords(c, namespace)
 }
 
+func (c *FakeKubizoneV1alpha1) UpdateKeys(namespace string) v1alpha1.UpdateKeyInterface {
+	return newFakeUpdateKeys(c, namespace)
+}
+
 func (c *FakeKubizoneV1alpha1) Zones(namespace string) v1alpha1.ZoneInterface {
 	return newFakeZones(c, namespace)
 }

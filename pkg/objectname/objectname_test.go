@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package load
+package objectname
 
 import (
 	"strings"
@@ -28,14 +28,14 @@ func TestRecordObjectNames_readWell(t *testing.T) {
 		{"www", rdata.A, "example.org", "www-a.example.org"},
 		{"www", rdata.Type(65280), "example.org", "www-type65280.example.org"},
 	} {
-		if got := recordObjectNames(name.MustRel(c.owner), c.typ, c.zone)[0]; got != c.want {
+		if got := OfRecord(name.MustRel(c.owner), c.typ, c.zone)[0]; got != c.want {
 			t.Errorf("%s %s in %s: %s, want %s", c.owner, c.typ, c.zone, got, c.want)
 		}
 	}
 	for owner, prefix := range map[string]string{
 		"*": "wildcard--", "_dmarc": "dmarc--", "0/25": "0-25--", "_443._tcp.www": "443.tcp.www--", "*._": "wildcard--", "apex": "apex--", "_": "record--",
 	} {
-		got := recordObjectNames(name.MustRel(owner), rdata.TXT, "z")[0]
+		got := OfRecord(name.MustRel(owner), rdata.TXT, "z")[0]
 		if !strings.HasPrefix(got, prefix) || !strings.HasSuffix(got, "-txt.z") {
 			t.Errorf("%s: %s, want %s…-txt.z", owner, got, prefix)
 		}
@@ -43,14 +43,14 @@ func TestRecordObjectNames_readWell(t *testing.T) {
 }
 
 func TestZoneObjectNames_tellRootFromRootAndViewsApart(t *testing.T) {
-	if got := zoneObjectNames(name.Root, "root"); got[0] != "root" {
+	if got := OfZone(name.Root, "root"); got[0] != "root" {
 		t.Errorf("the root zone is %s", got[0])
 	}
-	if got := zoneObjectNames(name.MustParse("root."), ""); !strings.HasPrefix(got[0], "root--") {
+	if got := OfZone(name.MustParse("root."), ""); !strings.HasPrefix(got[0], "root--") {
 		t.Errorf("the zone root. is %s", got[0])
 	}
 	fqdn := name.MustParse("example.org.")
-	inside, outside := zoneObjectNames(fqdn, "inside"), zoneObjectNames(fqdn, "")
+	inside, outside := OfZone(fqdn, "inside"), OfZone(fqdn, "")
 	if inside[0] != "example.org" || inside[1] == outside[1] {
 		t.Errorf("two views: %v and %v", inside, outside)
 	}
@@ -75,7 +75,7 @@ func TestRecordObjectNames_areValidAndUnique(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			zone := zoneObjectNames(origin, "")[0]
+			zone := OfZone(origin, "")[0]
 			text := strings.Join(rapid.SliceOfN(label, 1, 3).Draw(t, "owner"), ".")
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0:
@@ -91,7 +91,8 @@ func TestRecordObjectNames_areValidAndUnique(t *testing.T) {
 				continue
 			}
 			this := id{owner, types.Draw(t, "type"), zone}
-			for _, got := range recordObjectNames(this.owner, this.typ, this.zone) {
+			names := OfRecord(this.owner, this.typ, this.zone)
+			for _, got := range append(names[:], OfUpdate(this.owner, this.typ, this.zone)) {
 				if wrong := validation.IsDNS1123Subdomain(got); len(wrong) > 0 {
 					t.Fatalf("%v: %q: %v", this, got, wrong)
 				}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package update
+package wire
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -85,14 +86,14 @@ func TestParse_judgesForms(t *testing.T) {
 		}
 	}
 	var many []string
-	for i := range MaxRRsets + 1 {
+	for i := range update.MaxRRsets + 1 {
 		many = append(many, fmt.Sprintf("update h%d.example.org. 60 IN A 192.0.2.1", i))
 	}
 	_, failure := Parse(buildMessage(t, many...))
-	if failure == nil || failure.RCode != Refused || !strings.Contains(failure.Reason, "send several messages") {
+	if failure == nil || failure.RCode != update.Refused || !strings.Contains(failure.Reason, "send several messages") {
 		t.Errorf("many: %v", failure)
 	}
-	if _, failure := Parse(buildMessage(t, many[:MaxRRsets]...)); failure != nil {
+	if _, failure := Parse(buildMessage(t, many[:update.MaxRRsets]...)); failure != nil {
 		t.Errorf("as many as may be: %v", failure)
 	}
 }
@@ -118,24 +119,25 @@ func TestParse_readsData(t *testing.T) {
 
 // RFC 2136 §3.2.5.
 func TestPrerequisite_Judge(t *testing.T) {
-	sets := map[string][]RRset{"www.example.org.": {{rdata.A, 60, []string{"192.0.2.1", "192.0.2.2"}}}}
+	sets := map[string][]update.RRset{"www.example.org.": {makeSet(rdata.A, 60, "192.0.2.1", "192.0.2.2")}}
 	for _, test := range []struct {
 		lines []string
-		want  RCode
+		want  update.RCode
 	}{
-		{[]string{"www.example.org. 0 ANY ANY"}, NoError},
-		{[]string{"new.example.org. 0 ANY ANY"}, NXDomain},
-		{[]string{"www.example.org. 0 NONE ANY"}, YXDomain},
-		{[]string{"new.example.org. 0 NONE ANY"}, NoError},
-		{[]string{"www.example.org. 0 ANY A"}, NoError},
-		{[]string{"www.example.org. 0 ANY TXT"}, NXRRset},
-		{[]string{"www.example.org. 0 NONE A"}, YXRRset},
-		{[]string{"www.example.org. 0 NONE TXT"}, NoError},
-		{[]string{"www.example.org. 0 IN A 192.0.2.1"}, NXRRset},
-		{[]string{"www.example.org. 0 IN A 192.0.2.2", "www.example.org. 0 IN A 192.0.2.1", "www.example.org. 0 IN A 192.0.2.1"}, NoError},
-		{[]string{"www.example.org. 0 IN A 192.0.2.1", "www.example.org. 0 IN A 192.0.2.3"}, NXRRset},
-		{[]string{"www.example.org. 0 IN TXT hello"}, NXRRset},
-		{[]string{"new.example.org. 0 IN A 192.0.2.1"}, NXRRset},
+		{[]string{"www.example.org. 0 ANY ANY"}, update.NoError},
+		{[]string{"new.example.org. 0 ANY ANY"}, update.NXDomain},
+		{[]string{"www.example.org. 0 NONE ANY"}, update.YXDomain},
+		{[]string{"new.example.org. 0 NONE ANY"}, update.NoError},
+		{[]string{"www.example.org. 0 ANY A"}, update.NoError},
+		{[]string{"www.example.org. 0 ANY TXT"}, update.NXRRset},
+		{[]string{"www.example.org. 0 NONE A"}, update.YXRRset},
+		{[]string{"www.example.org. 0 NONE TXT"}, update.NoError},
+		{[]string{"www.example.org. 0 IN A 192.0.2.1"}, update.NXRRset},
+		{[]string{"www.example.org. 0 IN A 192.0.2.2", "www.example.org. 0 IN A 192.0.2.1", "www.example.org. 0 IN A 192.0.2.1"},
+			update.NoError},
+		{[]string{"www.example.org. 0 IN A 192.0.2.1", "www.example.org. 0 IN A 192.0.2.3"}, update.NXRRset},
+		{[]string{"www.example.org. 0 IN TXT hello"}, update.NXRRset},
+		{[]string{"new.example.org. 0 IN A 192.0.2.1"}, update.NXRRset},
 	} {
 		var lines []string
 		for _, line := range test.lines {
@@ -145,9 +147,9 @@ func TestPrerequisite_Judge(t *testing.T) {
 		if failure != nil {
 			t.Fatal(failure)
 		}
-		got := NoError
+		got := update.NoError
 		for _, p := range m.ListPrerequisites() {
-			if got = p.Judge(sets[p.Name.String()]); got != NoError {
+			if got = p.Judge(sets[p.Name.String()]); got != update.NoError {
 				break
 			}
 		}
@@ -159,12 +161,13 @@ func TestPrerequisite_Judge(t *testing.T) {
 
 // The dynamic share folds as RFC 2136 §3.4.2 says, and what else the namespace has stays.
 func TestFold(t *testing.T) {
-	present := map[string]Present{
-		"dyn.example.org.": {Share: []RRset{{rdata.A, 60, []string{"192.0.2.1"}}, {rdata.TXT, 60, []string{`"x"`}}}},
-		"fix.example.org.": {Others: []RRset{{rdata.A, 300, []string{"192.0.2.9"}}}},
-		"mix.example.org.": {Share: []RRset{{rdata.A, 60, []string{"192.0.2.1"}}}, Others: []RRset{{rdata.A, 300, []string{"192.0.2.9"}}}},
-		"ali.example.org.": {Share: []RRset{{rdata.CNAME, 60, []string{"a.example.org."}}}},
-		"example.org.":     {Share: []RRset{{rdata.NS, 60, []string{"ns.example.net."}}, {rdata.TXT, 60, []string{`"x"`}}}},
+	present := map[string]update.Present{
+		"dyn.example.org.": {Share: []update.RRset{makeSet(rdata.A, 60, "192.0.2.1"), makeSet(rdata.TXT, 60, `"x"`)}},
+		"fix.example.org.": {Others: []update.RRset{makeSet(rdata.A, 300, "192.0.2.9")}},
+		"mix.example.org.": {Share: []update.RRset{makeSet(rdata.A, 60, "192.0.2.1")},
+			Others: []update.RRset{makeSet(rdata.A, 300, "192.0.2.9")}},
+		"ali.example.org.": {Share: []update.RRset{makeSet(rdata.CNAME, 60, "a.example.org.")}},
+		"example.org.":     {Share: []update.RRset{makeSet(rdata.NS, 60, "ns.example.net."), makeSet(rdata.TXT, 60, `"x"`)}},
 	}
 	for _, test := range []struct{ lines, want string }{
 		{"new 60 IN A 192.0.2.1", "new A 60 [192.0.2.1]"},
@@ -202,10 +205,10 @@ func TestFold(t *testing.T) {
 			lines = append(lines, "update "+owner+" "+rest)
 		}
 		m, failure := Parse(buildMessage(t, lines...))
-		var changes []Change
+		var changes []update.Change
 		if failure == nil {
 			var err error
-			changes, failure, err = m.Fold(func(n name.Name) (Present, error) { return present[n.String()], nil })
+			changes, failure, err = m.Fold(func(n name.Name) (update.Present, error) { return present[n.String()], nil })
 			must.Succeed(t, err)
 		}
 		var got []string
@@ -245,7 +248,7 @@ func TestFold_isAsTheTwinSays(t *testing.T) {
 			"CNAME": {"c.example.org.", "d.example.org."}}
 		types := slices.Sorted(maps.Keys(data))
 		twin := map[row]uint32{}
-		before := map[string]Present{}
+		before := map[string]update.Present{}
 		for _, owner := range owners {
 			for _, rtype := range types {
 				n := rapid.IntRange(0, 2).Draw(t, "values")
@@ -255,38 +258,38 @@ func TestFold_isAsTheTwinSays(t *testing.T) {
 				if n == 0 {
 					continue
 				}
-				set := RRset{typeOf(rtype), 60, data[rtype][:n]}
-				before[owner] = Present{Share: append(before[owner].Share, set)}
+				set := makeSet(typeOf(rtype), 60, data[rtype][:n]...)
+				before[owner] = update.Present{Share: append(before[owner].Share, set)}
 				for _, d := range set.Values {
 					twin[row{owner, rtype, d}] = 60
 				}
 			}
 		}
-		m := Message{Zone: name.MustParse(zone)}
+		m := update.Message{Zone: name.MustParse(zone)}
 		for range rapid.IntRange(1, 8).Draw(t, "updates") {
 			owner, rtype := rapid.SampledFrom(owners).Draw(t, "owner"), rapid.SampledFrom(types).Draw(t, "type")
-			rr := RR{Name: name.MustParse(owner), Type: typeOf(rtype)}
+			rr := update.RR{Name: name.MustParse(owner), Type: typeOf(rtype)}
 			d := rapid.SampledFrom(data[rtype]).Draw(t, "data")
 			drop := func(gone func(row) bool) {
 				maps.DeleteFunc(twin, func(r row, _ uint32) bool { return r.owner == owner && gone(r) })
 			}
 			switch rapid.IntRange(0, 4).Draw(t, "form") {
 			case 0:
-				rr.Class = ClassANY
+				rr.Class = update.ClassANY
 				drop(func(r row) bool { return r.rtype == rtype })
 			case 1:
-				rr.Class, rr.Type = ClassANY, rdata.ANY
+				rr.Class, rr.Type = update.ClassANY, rdata.ANY
 				drop(func(row) bool { return true })
 			case 2:
-				rr.Class, rr.Data = ClassNONE, d
+				rr.Class, rr.Data = update.ClassNONE, d
 				drop(func(r row) bool { return r.rtype == rtype && r.data == d })
 			default:
-				rr.Class, rr.Data, rr.TTL = ClassIN, d, rapid.SampledFrom([]uint32{60, 30}).Draw(t, "ttl")
+				rr.Class, rr.Data, rr.TTL = update.ClassIN, d, rapid.SampledFrom([]uint32{60, 30}).Draw(t, "ttl")
 				if rtype == "CNAME" {
 					drop(func(r row) bool { return r.rtype == rtype })
 				}
 				twin[row{owner, rtype, d}] = rr.TTL
-				for r := range twin { // the TTL is the RRset's (RFC 2181 §5.2)
+				for r := range twin { // the TTL is the update.RRset's (RFC 2181 §5.2)
 					if r.owner == owner && r.rtype == rtype {
 						twin[r] = rr.TTL
 					}
@@ -297,12 +300,12 @@ func TestFold_isAsTheTwinSays(t *testing.T) {
 		if f := m.Check(); f != nil {
 			t.Fatal(f)
 		}
-		changes, failure, err := m.Fold(func(n name.Name) (Present, error) { return before[n.String()], nil })
+		changes, failure, err := m.Fold(func(n name.Name) (update.Present, error) { return before[n.String()], nil })
 		if failure != nil || err != nil {
 			t.Fatal(failure, err)
 		}
 		got := map[row]uint32{}
-		put := func(owner string, set RRset) {
+		put := func(owner string, set update.RRset) {
 			maps.DeleteFunc(got, func(r row, _ uint32) bool { return r.owner == owner && r.rtype == set.Type.String() })
 			for _, d := range set.Values {
 				got[row{owner, set.Type.String(), d}] = set.TTL
@@ -333,7 +336,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(m, failure)
 		}
 		if failure != nil {
-			if failure.RCode == NoError || failure.Reason == "" {
+			if failure.RCode == update.NoError || failure.Reason == "" {
 				t.Errorf("%+v", failure)
 			}
 			return
@@ -341,7 +344,7 @@ func FuzzParse(f *testing.F) {
 		for _, p := range m.ListPrerequisites() {
 			p.Judge(nil)
 		}
-		changes, _, _ := m.Fold(func(name.Name) (Present, error) { return Present{}, nil })
+		changes, _, _ := m.Fold(func(name.Name) (update.Present, error) { return update.Present{}, nil })
 		for _, c := range changes {
 			for _, v := range c.Values {
 				if again, err := rdata.Parse(c.Type, v); err != nil || again.Text != v {
@@ -358,4 +361,8 @@ func typeOf(text string) rdata.Type {
 		panic(err)
 	}
 	return t
+}
+
+func makeSet(t rdata.Type, ttl uint32, values ...string) update.RRset {
+	return update.RRset{Type: t, TTL: ttl, Values: values}
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package load
+package objectname
 
 import (
 	"crypto/sha256"
@@ -26,9 +26,9 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// zoneObjectNames returns the names that a Zone object for fqdn may have, the readable one first: "example.org" or
+// OfZone returns the names that a Zone object for fqdn may have, the readable one first: "example.org" or
 // "root", then one with a digest of name and view for when another zone has the first.
-func zoneObjectNames(fqdn name.Name, view string) [2]string {
+func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
 	long := cutToFit(nice, "--"+digest(id))
@@ -38,13 +38,13 @@ func zoneObjectNames(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// recordObjectNames returns the names that a Record object may have, the readable one first: "www-a.example.org",
+// OfRecord returns the names that a Record object may have, the readable one first: "www-a.example.org",
 // "apex-ns.root".
 //
 // The readable name identifies owner and type. It is used only if both can be read back from it: the labels of the
 // owner are valid in an object name, none but the last ends in "-" and a type, and the first is not a word that stands
 // for "@" or "*". All other names get a digest, which makes them unique (L5).
-func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
+func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
 	nice, exact := joinLabels(labels, "apex")
@@ -64,6 +64,18 @@ func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
 		return [2]string{long, long}
 	}
 	return [2]string{nice + suffix, long}
+}
+
+// updatePrefix is that of Records that updates make (RFC 2136): an imported Record of the same RRset has another name.
+const updatePrefix = "dyn--"
+
+// OfUpdate returns the name of the Record that updates make for an RRset of a zone object.
+func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
+	text := updatePrefix + OfRecord(owner, t, zone)[0]
+	if len(text) > maxObjectName {
+		return cutToFit(text, "--"+digest(owner.String()+"|"+t.String()+"|"+zone))
+	}
+	return text
 }
 
 // joinLabels joins labels to a part of an object's name. exact reports that they can be read back from it.

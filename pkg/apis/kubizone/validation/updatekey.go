@@ -1,0 +1,92 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+const (
+	// MaxUpdateKeyRecords is the number of patterns of an UpdateKey (S13.1).
+	MaxUpdateKeyRecords = 16
+	// MaxUpdateKeyOctets bounds the stored size of an UpdateKey; its spec may take half of that.
+	MaxUpdateKeyOctets = 32 << 10
+)
+
+// UpdateKey validates a new UpdateKey.
+func UpdateKey(key *v1alpha1.UpdateKey) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&key.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs = append(errs, updateKeySize(key, nil)...)
+	return append(errs, validateUpdateKeySpec(key)...)
+}
+
+// UpdateKeyUpdate validates the change from before to after.
+func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	if after.Spec.View != before.Spec.View {
+		errs = append(errs, field.Invalid(specPath.Child("view"), after.Spec.View, fmt.Sprintf("is immutable, and was %q: make another "+
+			"UpdateKey and delete this one (S13.1)", before.Spec.View)))
+	}
+	errs = append(errs, updateKeySize(after, before)...)
+	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
+}
+
+// UpdateKeyStatusUpdate validates the status that a primary writes. The name of the key is that of its first use.
+func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	path := field.NewPath("status")
+	if was := before.Status.KeyName; was != "" && after.Status.KeyName != was {
+		errs = append(errs, field.Invalid(path.Child("keyName"), cut(after.Status.KeyName), fmt.Sprintf("was %q, and does not change: "+
+			"make another UpdateKey for a key of another name (S13.3)", was)))
+	}
+	errs = append(errs, updateKeySize(after, before)...)
+	return append(errs, metav1validation.ValidateConditions(after.Status.Conditions, path.Child("conditions"))...)
+}
+
+func updateKeySize(after, before *v1alpha1.UpdateKey) field.ErrorList {
+	is, was := sizesOf(&after.ObjectMeta, &after.Spec, &after.Status), partSizes{}
+	if before != nil {
+		was = sizesOf(&before.ObjectMeta, &before.Spec, &before.Status)
+	}
+	return validateSpecAndSize("UpdateKey", is, was, MaxUpdateKeyOctets/2, MaxUpdateKeyOctets, "write several UpdateKeys")
+}
+
+func validateUpdateKeySpec(key *v1alpha1.UpdateKey) field.ErrorList {
+	spec := &key.Spec
+	errs := validateObjectName(spec.TSIGSecretRef.Name, "the metadata.name of a Secret in the namespace of the UpdateKey",
+		specPath.Child("tsigSecretRef", "name"))
+	errs = append(errs, validateView(spec.View)...)
+	records := specPath.Child("records")
+	if len(spec.Records) == 0 {
+		errs = append(errs, field.Required(records, "the names that the key may write, with their types (S13.1)"))
+	}
+	errs = append(errs, validateEach(spec.Records, MaxUpdateKeyRecords, records, validateUpdateKeyRecords)...)
+	switch spec.Transfer {
+	case "", v1alpha1.UpdateTransferNone, v1alpha1.UpdateTransferOwn, v1alpha1.UpdateTransferZone:
+	default:
+		errs = append(errs, field.NotSupported(specPath.Child("transfer"), spec.Transfer,
+			[]v1alpha1.UpdateTransfer{v1alpha1.UpdateTransferNone, v1alpha1.UpdateTransferOwn, v1alpha1.UpdateTransferZone}))
+	}
+	return errs
+}
+
+func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Path) field.ErrorList {
+	errs := validatePattern(records.Pattern, path.Child("pattern"))
+	if len(errs) == 0 && !name.IsAbsolute(records.Pattern) {
+		errs = append(errs, field.Invalid(path.Child("pattern"), cut(records.Pattern),
+			`is relative, and the key is of no one zone; write it with a dot at its end ("*.apps.example.org.")`))
+	}
+	return append(errs, validateEach(records.Types, 100, path.Child("types"), func(text string, at *field.Path) field.ErrorList {
+		_, err := rdata.ParseType(text)
+		return rejectError(text, err, at)
+	})...)
+}

@@ -1,0 +1,159 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/update"
+)
+
+// Poster sends messages to the API server. It may be made before there is one: until Connect all is SERVFAIL.
+type Poster struct {
+	api atomic.Pointer[rest.Interface]
+
+	mu       sync.Mutex
+	outcomes map[string]outcome // by ID, since they were taken last
+}
+
+// outcome is the last of the messages of a key.
+type outcome struct {
+	update  *v1alpha1.UpdateKeyUpdate
+	refusal *v1alpha1.UpdateKeyRefusal
+}
+
+var _ primary.Updates = (*Poster)(nil)
+
+// Connect says where messages are sent: to the group kubi.zone.
+func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
+
+// idOf names an UpdateKey for a primary.
+func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
+
+func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1.UpdateRequestSpec) (*v1alpha1.UpdateRequest, error) {
+	api := p.api.Load()
+	if api == nil {
+		return nil, errors.New("the API server is not connected yet")
+	}
+	namespace, object, _ := strings.Cut(id, "/")
+	request := &v1alpha1.UpdateRequest{Spec: spec}
+	request.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("UpdateRequest"))
+	answer := &v1alpha1.UpdateRequest{}
+	return answer, (*api).Post().Namespace(namespace).Resource("updatekeys").Name(object).SubResource(subresource).Body(request).
+		Do(ctx).Into(answer)
+}
+
+// Update has the API server carry a message out.
+func (p *Poster) Update(ctx context.Context, key *primary.UpdateKey, m *update.Message, from netip.Addr) uint16 {
+	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(),
+		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
+	log := klog.FromContext(ctx)
+	if err != nil {
+		log.Info("An update is not carried out; its client may send it again", "updatekey", key.ID, "zone", m.Zone.String(), "err", err)
+		return uint16(update.ServFail)
+	}
+	rcode, known := update.ParseRCode(answer.Status.RCode)
+	if !known {
+		log.Error(nil, "The API server answers an update with no RCODE", "updatekey", key.ID, "rcode", answer.Status.RCode)
+		return uint16(update.ServFail)
+	}
+	p.noteOutcome(key.ID, rcode, &answer.Status)
+	if rcode != update.NoError {
+		log.V(1).Info("Update refused", "updatekey", key.ID, "zone", m.Zone.String(), "rcode", rcode.String(), "why", answer.Status.Message)
+	}
+	return uint16(rcode)
+}
+
+// noteOutcome keeps what the status of the UpdateKey is to say. That a prerequisite is not met is how clients ask, and
+// no refusal.
+func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.outcomes == nil {
+		p.outcomes = map[string]outcome{}
+	}
+	last := p.outcomes[id]
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	switch rcode {
+	case update.NoError:
+		if status.Serial == 0 {
+			return
+		}
+		last.update = &v1alpha1.UpdateKeyUpdate{Time: now, Serial: status.Serial}
+	case update.YXDomain, update.NXDomain, update.YXRRset, update.NXRRset:
+		return
+	default:
+		last.refusal = &v1alpha1.UpdateKeyRefusal{Time: now, RCode: rcode.String(), Message: status.Message}
+	}
+	p.outcomes[id] = last
+}
+
+// takeOutcomes returns what was noted since the last call.
+func (p *Poster) takeOutcomes() map[string]outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.outcomes
+	p.outcomes = nil
+	return taken
+}
+
+// Share asks the API server what updates made in a zone.
+func (p *Poster) Share(ctx context.Context, key *primary.UpdateKey, zone name.Name) ([]content.RRset, error) {
+	answer, err := p.post(ctx, key.ID, "share", v1alpha1.UpdateRequestSpec{Zone: zone.String()})
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status.RCode != update.NoError.String() {
+		return nil, fmt.Errorf("%s: %s", answer.Status.RCode, answer.Status.Message)
+	}
+	return readShare(zone, answer.Status.Share)
+}
+
+// readShare makes RRsets of records, of which those of one RRset follow each other.
+func readShare(zone name.Name, records []v1alpha1.UpdateRequestRecord) (sets []content.RRset, err error) {
+	for _, r := range records {
+		t, err := rdata.ParseType(r.Type)
+		if err != nil {
+			return nil, err
+		}
+		fqdn, err := name.Parse(r.Name)
+		if err != nil {
+			return nil, err
+		}
+		owner, inside := fqdn.Rel(zone)
+		if !inside {
+			return nil, fmt.Errorf("%s is not in %s", fqdn, zone)
+		}
+		if last := len(sets) - 1; last >= 0 && sets[last].Owner == owner && sets[last].Type == t {
+			sets[last].Data = append(sets[last].Data, r.Data)
+			continue
+		}
+		sets = append(sets, content.RRset{Owner: owner, Type: t, TTL: content.ExplicitTTL(uint32(r.TTL)), Data: []string{r.Data}})
+	}
+	return sets, nil
+}
+
+func writeRecords(records []update.RR) (all []v1alpha1.UpdateRequestRecord) {
+	for _, rr := range records {
+		all = append(all, v1alpha1.UpdateRequestRecord{Name: rr.Name.String(), Type: rr.Type.String(), Class: string(rr.Class),
+			TTL: int64(rr.TTL), Data: rr.Data})
+	}
+	return all
+}

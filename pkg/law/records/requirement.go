@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// Requirement is what a change set requires of one name of its zone, as that is before the set (S10.5).
+type Requirement struct {
+	Name name.Name
+	// Type of the RRset; 0: the name itself, with any RRset.
+	Type rdata.Type
+	// Exists says whether it is to be there.
+	Exists bool
+	// Values are all that the RRset is to have, in whatever spelling of their names; nil: any.
+	Values []rdata.Value
+}
+
+func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
+
+// DecideRequirements judges what a change set of a namespace requires of the zone at the place. Its refusal is of the
+// kind Unmet where something is not so, and Forbidden for a name that no rule lets the namespace write: whether
+// something is there is not told then.
+func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
+		if z == nil || z.UID != in.UID || z.Pending {
+			return nil, law.NewForbidden(law.ReasonZoneNotFound, "the zone of the prerequisites is gone (S10.5; try again)")
+		}
+		if !r.ZoneKnownTo(z, namespace) {
+			return nil, law.NewForbidden(law.ReasonZoneNotFound, "%s", law.AbsentMessage(&in, namespace))
+		}
+		ruled := r.RuledFor(z, namespace)
+		var keys []law.Key
+		for i := range all {
+			owner, inside := all[i].Name.Rel(z.FQDN())
+			if !inside || namespace != z.Namespace && !ruled.RuleSet().AllowsName(all[i].Name, namespace) {
+				return nil, law.NewForbidden(law.ReasonNotDelegated, "%s: %s is no name of zone %s that namespace %q may write, and a "+
+					"prerequisite tells of no other (S10.5; ask the owner of the zone for a rule)",
+					fieldOfRequirement(i), all[i].Name, z.FQDN(), namespace)
+			}
+			keys = append(keys, law.OwnerKey(z.UID, owner))
+		}
+		r.AskAll(keys)
+		for i := range all {
+			if !all[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
+				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite,
+					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide anew", all[i].Name)}
+			}
+		}
+		return &law.Plan{}, nil
+	})
+}
+
+func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
+	there := map[law.Digest]bool{}
+	exists := false
+	note := func(t rdata.Type, d law.Digest) {
+		if q.Type == 0 || q.Type == t {
+			exists, there[d] = true, true
+		}
+	}
+	if o != nil {
+		for _, v := range slices.Concat(o.Values, o.Cut) {
+			note(v.Type, v.Digest)
+		}
+	}
+	for _, set := range z.MadeAt(owner) {
+		for _, data := range set.Data {
+			note(set.Type, law.DigestOf(data))
+		}
+	}
+	if owner.IsApex() {
+		note(rdata.SOA, law.Digest{})
+	}
+	if exists != q.Exists || q.Values == nil {
+		return exists == q.Exists
+	}
+	for _, v := range q.Values {
+		spellings, err := v.Spellings(z.FQDN())
+		met := false
+		for _, text := range spellings {
+			d := law.DigestOf(text)
+			met = met || there[d]
+			delete(there, d)
+		}
+		if err != nil || !met { // what is too long in the zone stands nowhere in it
+			return false
+		}
+	}
+	return len(there) == 0
+}

@@ -1,0 +1,135 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// inSetWith makes the writes as one change set with prerequisites.
+func inSetWith(ctx context.Context, s *store.Server, prerequisites []v1alpha1.ChangeSetPrerequisite, writes ...setWrite) (*ledger.Set,
+	error) {
+	set, errs := s.Ledger.NewSet(len(writes)), make([]error, len(writes))
+	if err := set.Require(prerequisites); err != nil {
+		return set, err
+	}
+	runParallel(len(writes), func(i int) {
+		errs[i] = writes[i](set.Context(ctx, i), s)
+		set.Leave(i, errs[i] != nil)
+	})
+	if err := set.Failed(); err != nil {
+		return set, err
+	}
+	return set, errors.Join(errs...)
+}
+
+func requireExists(name, rtype string, exists bool) v1alpha1.ChangeSetPrerequisite {
+	return v1alpha1.ChangeSetPrerequisite{Name: name, Type: rtype, Exists: &exists}
+}
+
+func requireValues(name, rtype string, values ...string) v1alpha1.ChangeSetPrerequisite {
+	return v1alpha1.ChangeSetPrerequisite{Name: name, Type: rtype, Values: values}
+}
+
+// S10.5: each form of a prerequisite, met and unmet, judged on what stands before the set, name servers of the zone and
+// both spellings of names among it. What is unmet writes nothing.
+func TestSet_prerequisites_S10_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(stopClock)
+	zone := store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "*", "@"), store.Allow("team", "*.apps", "apps"))
+	zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
+	store.Must(s.CreateZone(zone))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.apps.example.org.", "A", "192.0.2.1", "192.0.2.2")))
+	mail := store.Record("platform", "mail", "mail", "MX", "10 mx")
+	mail.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example-org"}
+	store.Must(s.CreateRecord(t.Context(), mail))
+	for i, test := range []struct {
+		by   string
+		p    v1alpha1.ChangeSetPrerequisite
+		want string
+	}{
+		{"team", requireExists("www.apps.example.org.", "", true), ""},
+		{"team", requireExists("www.apps.example.org.", "", false), "unmet"},
+		{"team", requireExists("new.apps.example.org.", "", false), ""},
+		{"team", requireExists("new.apps.example.org.", "", true), "unmet"},
+		{"team", requireExists("www.apps.example.org.", "A", true), ""},
+		{"team", requireExists("www.apps.example.org.", "a", false), "unmet"},
+		{"team", requireExists("www.apps.example.org.", "TXT", false), ""},
+		{"team", requireExists("www.apps.example.org.", "TXT", true), "unmet"},
+		{"team", requireValues("www.apps.example.org.", "A", "192.0.2.2", "192.0.2.1"), ""},
+		{"team", requireValues("www.apps.example.org.", "A", "192.0.2.1"), "unmet"},
+		{"team", requireValues("www.apps.example.org.", "A", "192.0.2.1", "192.0.2.2", "192.0.2.3"), "unmet"},
+		{"team", requireValues("new.apps.example.org.", "A", "192.0.2.1"), "unmet"},
+		{"platform", requireValues("mail.example.org.", "MX", "10 mx.example.org."), ""},
+		{"platform", requireValues("mail.example.org.", "MX", "10 mx"), ""},
+		{"platform", requireValues("mail.example.org.", "MX", "20 mx"), "unmet"},
+		{"platform", requireValues("example.org.", "NS", "ns.example.org."), ""},
+		{"platform", requireValues("ns.example.org.", "A", "192.0.2.53"), ""},
+		{"platform", requireExists("example.org.", "SOA", true), ""},
+		{"platform", requireExists("example.org.", "SOA", false), "unmet"},
+		// A name that a tenant may not write is not told of, whether something stands there or not.
+		{"team", requireExists("mail.example.org.", "", true), "forbidden"},
+		{"team", requireExists("absent.example.org.", "", true), "forbidden"},
+		{"team", requireExists("www.example.net.", "", false), "forbidden"},
+	} {
+		before := s.Zone("platform", "example-org").Status.Serial
+		name := fmt.Sprintf("made%d.apps.example.org.", i)
+		_, err := inSetWith(t.Context(), s, []v1alpha1.ChangeSetPrerequisite{requireExists("www.apps.example.org.", "", true), test.p},
+			createLater(store.Record(test.by, fmt.Sprint("made", i), name, "A", "192.0.2.9")))
+		got := ""
+		var status apierrors.APIStatus
+		switch {
+		case err == nil:
+		case apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed:
+			errors.As(err, &status)
+			if got = "unmet"; status.Status().Code != 412 || status.Status().Details.Causes[0].Field != "spec.prerequisites[1]" {
+				t.Errorf("%d: %+v", i, status.Status())
+			}
+		case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "S10.5"):
+			got = "forbidden"
+		default:
+			got = err.Error()
+		}
+		if after := s.Zone("platform", "example-org").Status.Serial; got != test.want || (got == "") != (after != before) {
+			t.Errorf("%d: %s %+v: %q, want %q; serial %d to %d", i, test.by, test.p, got, test.want, before, after)
+		}
+	}
+}
+
+// S10.5: of sets that require a name to be free, and take it, one is written, on whatever server.
+func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	servers := []*store.Server{exampleOrg(t, st), st.Server(stopClock)}
+	ctx := withDeadline(t)
+	for round := range scaleTo(200, 25) {
+		fqdn := fmt.Sprintf("lease%d.example.org.", round)
+		var won atomic.Int32
+		runParallel(4, func(w int) {
+			_, err := inSetWith(ctx, servers[w%2], []v1alpha1.ChangeSetPrerequisite{requireExists(fqdn, "", false)},
+				createLater(store.Record("team", fmt.Sprintf("l%d-%d", round, w), fqdn, "A", fmt.Sprintf("192.0.2.%d", w))))
+			switch {
+			case err == nil:
+				won.Add(1)
+			case apierrors.ReasonForError(err) != v1alpha1.StatusReasonPrerequisiteFailed && !refusedOrMet(err):
+				t.Errorf("round %d: %v", round, err)
+			}
+		})
+		if won.Load() != 1 {
+			t.Fatalf("round %d: %d sets were written", round, won.Load())
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/objectname"
+	"kubi.zone/kubizone/pkg/update"
+)
+
+func readScope(key *v1alpha1.UpdateKey) (update.Scope, error) {
+	var records []update.ScopeRecords
+	for _, r := range key.Spec.Records {
+		records = append(records, update.ScopeRecords(r))
+	}
+	return update.NewScope(records)
+}
+
+// readMessage reads what a primary has sent.
+func readMessage(spec *v1alpha1.UpdateRequestSpec) (m *update.Message, errs field.ErrorList) {
+	path := field.NewPath("spec")
+	apex, err := name.Parse(spec.Zone)
+	if err != nil {
+		return nil, field.ErrorList{field.Invalid(path.Child("zone"), spec.Zone, err.Error())}
+	}
+	m = &update.Message{Zone: apex}
+	if m.Prerequisites, errs = readRecords(spec.Prerequisites, path.Child("prerequisites")); len(errs) > 0 {
+		return nil, errs
+	}
+	m.Updates, errs = readRecords(spec.Updates, path.Child("updates"))
+	return m, errs
+}
+
+func readRecords(records []v1alpha1.UpdateRequestRecord, path *field.Path) (all []update.RR, errs field.ErrorList) {
+	for i := range records {
+		rr, errs := readRecord(&records[i], path.Index(i))
+		if len(errs) > 0 {
+			return nil, errs
+		}
+		all = append(all, rr)
+	}
+	return all, nil
+}
+
+func readRecord(r *v1alpha1.UpdateRequestRecord, path *field.Path) (rr update.RR, errs field.ErrorList) {
+	var err error
+	if rr.Name, err = name.Parse(r.Name); err != nil {
+		return rr, field.ErrorList{field.Invalid(path.Child("name"), r.Name, err.Error())}
+	}
+	if rr.Type, err = rdata.ParseType(r.Type); err != nil {
+		return rr, field.ErrorList{field.Invalid(path.Child("type"), r.Type, err.Error())}
+	}
+	if r.TTL < 0 || r.TTL > 1<<32-1 {
+		return rr, field.ErrorList{field.Invalid(path.Child("ttl"), r.TTL, "is no TTL")}
+	}
+	rr.Class, rr.TTL = update.Class(r.Class), uint32(r.TTL)
+	if r.Data != "" {
+		v, err := rdata.Parse(rr.Type, r.Data)
+		if err != nil {
+			return rr, field.ErrorList{field.Invalid(path.Child("data"), r.Data, err.Error())}
+		}
+		rr.Data = v.Text
+	}
+	return rr, nil
+}
+
+// fieldManager is that of what updates write.
+const fieldManager = "dynamic-update"
+
+// share is what stands at one name for the namespace of a key: the Records that updates made, by type.
+type share map[rdata.Type]*v1alpha1.Record
+
+// divideRecords divides the Records of the key's namespace at a name into what updates made of what the key may write,
+// and what else there is. Records that updates made and that the key may not write are neither.
+func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
+	made = share{}
+	for _, r := range records {
+		set, err := readSet(in.fqdn, r)
+		if err != nil {
+			return p, nil, err
+		}
+		if !isMade(in, fqdn, set.Type, r) {
+			p.Others = append(p.Others, set)
+		} else if s.Covers(fqdn, set.Type) {
+			p.Share, made[set.Type] = append(p.Share, set), r
+		}
+	}
+	return p, made, nil
+}
+
+// isMade reports whether updates made a Record.
+func isMade(in zone, fqdn name.Name, t rdata.Type, r *v1alpha1.Record) bool {
+	return r.Labels[v1alpha1.LabelDynamic] == "true" && r.Name == objectNameOf(in, fqdn, t)
+}
+
+func objectNameOf(in zone, fqdn name.Name, t rdata.Type) string {
+	owner, _ := fqdn.Rel(in.fqdn)
+	names := objectname.OfZone(in.fqdn, in.view)
+	if in.view != "" {
+		return objectname.OfUpdate(owner, t, names[1])
+	}
+	return objectname.OfUpdate(owner, t, names[0])
+}
+
+// zone is the zone of a message.
+type zone struct {
+	view string
+	fqdn name.Name
+}
+
+func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
+	t, err := rdata.ParseType(r.Spec.Type)
+	if err != nil {
+		return update.RRset{}, fmt.Errorf("record %s/%s: spec.type: %w", r.Namespace, r.Name, err)
+	}
+	set := update.RRset{Type: t}
+	if r.Spec.TTL != nil {
+		set.TTL = uint32(*r.Spec.TTL)
+	}
+	texts := r.Spec.Values
+	if r.Spec.RData != "" {
+		texts = []string{r.Spec.RData}
+	}
+	for _, text := range texts {
+		v, err := rdata.ParseStored(t, text)
+		if err == nil {
+			text, err = v.Resolve(apex)
+		}
+		if err != nil {
+			return set, fmt.Errorf("record %s/%s: %w", r.Namespace, r.Name, err)
+		}
+		if !slices.Contains(set.Values, text) {
+			set.Values = append(set.Values, text)
+		}
+	}
+	return set, nil
+}
+
+// makeItem makes the item of a change set for one change. before is the Record that is there, nil where none is.
+func makeItem(key *v1alpha1.UpdateKey, in zone, c update.Change, before *v1alpha1.Record) (v1alpha1.ChangeSetItem, error) {
+	if len(c.Values) == 0 {
+		return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: before.Name, UID: before.UID,
+			ResourceVersion: before.ResourceVersion}}, nil
+	}
+	ttl := int32(c.TTL)
+	r := v1alpha1.Record{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"},
+		ObjectMeta: metav1.ObjectMeta{Name: objectNameOf(in, c.Name, c.Type), Namespace: key.Namespace,
+			Labels:      map[string]string{v1alpha1.LabelDynamic: "true"},
+			Annotations: map[string]string{v1alpha1.AnnotationUpdateKey: key.Name}},
+		Spec: v1alpha1.RecordSpec{DomainName: c.Name.String(), View: key.Spec.View, Type: c.Type.String(), Values: c.Values, TTL: &ttl},
+	}
+	if before != nil {
+		r.ResourceVersion = before.ResourceVersion
+	}
+	raw, err := json.Marshal(&r)
+	if err != nil {
+		return v1alpha1.ChangeSetItem{}, err
+	}
+	if before != nil {
+		return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: raw}}, nil
+	}
+	return v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Raw: raw}}, nil
+}
+
+// makePrerequisites makes those of a change set.
+func makePrerequisites(m *update.Message) (all []v1alpha1.ChangeSetPrerequisite) {
+	for _, p := range m.ListPrerequisites() {
+		one := v1alpha1.ChangeSetPrerequisite{Name: p.Name.String(), Values: p.Values}
+		if p.Type != rdata.ANY {
+			one.Type = p.Type.String()
+		}
+		if p.Values == nil {
+			one.Exists = &p.Exists
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// rcodeOfUnmet is the RCODE for a prerequisite that is not met (RFC 2136 §3.2).
+func rcodeOfUnmet(p update.Prerequisite) update.RCode {
+	switch {
+	case p.Type == rdata.ANY && p.Exists:
+		return update.NXDomain
+	case p.Type == rdata.ANY:
+		return update.YXDomain
+	case p.Exists:
+		return update.NXRRset
+	}
+	return update.YXRRset
+}

@@ -1,0 +1,93 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/update"
+)
+
+// ShareREST is the subresource share, which tells a primary what a key may transfer of a zone (spec.transfer: Own).
+type ShareREST struct {
+	keys    rest.Getter
+	records rest.Lister
+	zones   Zones
+}
+
+var _ rest.NamedCreater = (*ShareREST)(nil)
+
+// NewShareREST makes it of the storage of UpdateKeys and of Records.
+func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST {
+	return &ShareREST{keys, records, zones}
+}
+
+// New makes an empty object, for discovery.
+func (*ShareREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
+
+// Destroy has nothing to let go of.
+func (*ShareREST) Destroy() {}
+
+// Create answers with what updates made in the zone of the request for the namespace, of what the key may write.
+func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
+	runtime.Object, error) {
+	request, ok := obj.(*v1alpha1.UpdateRequest)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
+	}
+	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	key := got.(*v1alpha1.UpdateKey)
+	apex, err := name.Parse(request.Spec.Zone)
+	if err != nil {
+		return nil, apierrors.NewBadRequest("spec.zone: " + err.Error())
+	}
+	at, found, ok := r.zones.FindEnclosing(key.Spec.View, apex)
+	if !ok || found != apex || key.Spec.Transfer != v1alpha1.UpdateTransferOwn || key.Spec.Suspended {
+		request.Status = v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(), Message: notAuth(apex, key.Namespace)}
+		return request, nil
+	}
+	scope, err := readScope(key)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	list, err := r.records.List(genericapirequest.WithNamespace(ctx, key.Namespace), &internalversion.ListOptions{
+		LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelDynamic: "true"})})
+	if err != nil {
+		return nil, err
+	}
+	request.Status = v1alpha1.UpdateRequestStatus{RCode: update.NoError.String()}
+	in := zone{key.Spec.View, apex}
+	for i := range list.(*v1alpha1.RecordList).Items {
+		record := &list.(*v1alpha1.RecordList).Items[i]
+		fqdn, err := name.Parse(record.Status.FQDN)
+		if err != nil || record.Status.ZoneRef == nil || record.Status.ZoneRef.UID != at.UID {
+			continue
+		}
+		present, _, err := divideRecords(scope, in, fqdn, []*v1alpha1.Record{record})
+		if err != nil {
+			return nil, err
+		}
+		for _, set := range present.Share {
+			for _, data := range set.Values {
+				request.Status.Share = append(request.Status.Share, v1alpha1.UpdateRequestRecord{Name: fqdn.String(),
+					Type: set.Type.String(), Class: string(update.ClassIN), TTL: int64(set.TTL), Data: data})
+			}
+		}
+	}
+	return request, nil
+}

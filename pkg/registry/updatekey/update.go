@@ -1,0 +1,294 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/registry/changeset"
+	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/update"
+)
+
+// Group is that of the users of all UpdateKeys.
+const Group = "kubi.zone:updatekeys"
+
+// User is the user by which an UpdateKey acts. No request from outside has rights by this name: they are given to
+// requests that this process makes (changeset.ActFor).
+func User(key *v1alpha1.UpdateKey, from string) user.Info {
+	return &user.DefaultInfo{Name: "kubi.zone:updatekey:" + key.Namespace + ":" + key.Name, Groups: []string{Group},
+		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
+}
+
+// Zones is what a message is planned on.
+type Zones interface {
+	// FindEnclosing returns the zone of a view with the longest name at or above a name.
+	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
+	// RecordsOf returns the Records of a namespace at a name of a zone, as they stand.
+	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, fqdn name.Name) ([]*v1alpha1.Record, error)
+	// Judge judges prerequisites as a change set of the namespace would, at one moment. With none it says whether the
+	// zone has rules for the namespace: an error with the cause ZoneNotFound where not.
+	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
+}
+
+// UpdateREST is the subresource update, to which a primary posts messages.
+type UpdateREST struct {
+	keys  rest.Getter
+	sets  rest.Creater
+	zones Zones
+}
+
+var _ rest.NamedCreater = (*UpdateREST)(nil)
+
+// NewUpdateREST makes it of the storage of UpdateKeys and of change sets.
+func NewUpdateREST(keys rest.Getter, sets rest.Creater, zones Zones) *UpdateREST {
+	return &UpdateREST{keys, sets, zones}
+}
+
+// New makes an empty object, for discovery.
+func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
+
+// Destroy has nothing to let go of.
+func (*UpdateREST) Destroy() {}
+
+// maxTries bounds how often a message is planned anew because others have written meanwhile.
+const maxTries = 10
+
+// Create carries a message out. An error says that it is not known what came of it, or that the primary has to send it
+// again; all else is an RCODE in the status.
+func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, _ rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
+	request, ok := obj.(*v1alpha1.UpdateRequest)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
+	}
+	if len(options.DryRun) > 0 {
+		return nil, apierrors.NewBadRequest("an update has no dry run; a dry run of a ChangeSet says what would be")
+	}
+	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	key := got.(*v1alpha1.UpdateKey)
+	m, errs := readMessage(&request.Spec)
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(v1alpha1.Kind("UpdateRequest"), "", errs)
+	}
+	p := &plan{r: r, key: key, message: m, from: request.Spec.From}
+	for range maxTries {
+		again, err := p.carryOut(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			request.Status = p.status
+			return request, nil
+		}
+	}
+	return nil, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
+}
+
+// plan is one message on its way.
+type plan struct {
+	r       *UpdateREST
+	key     *v1alpha1.UpdateKey
+	message *update.Message
+	from    string
+	scope   update.Scope
+	in      zone
+	at      v1alpha1.AdoptingZone
+	status  v1alpha1.UpdateRequestStatus
+}
+
+func (p *plan) answer(rcode update.RCode, format string, args ...any) {
+	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
+}
+
+// carryOut plans the message and writes what it changes; again says that others have written meanwhile.
+func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
+	if failure := p.checkMessage(); failure != nil {
+		p.answer(failure.RCode, "%s", failure.Reason)
+		return false, nil
+	}
+	changes, made, failure, err := p.foldUpdates(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case failure != nil:
+		p.answer(failure.RCode, "%s", failure.Reason)
+		return false, nil
+	}
+	prerequisites := makePrerequisites(p.message)
+	if len(changes) == 0 {
+		err := p.r.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
+		p.answer(update.NoError, "")
+		return false, p.takeError(ctx, err)
+	}
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: fieldManager, Force: true, Prerequisites: prerequisites}}
+	for _, c := range changes {
+		item, err := makeItem(p.key, p.in, c, made[c.Name][c.Type])
+		if err != nil {
+			return false, err
+		}
+		set.Spec.Items = append(set.Spec.Items, item)
+	}
+	acting := changeset.ActFor(genericapirequest.WithUser(ctx, User(p.key, p.from)), p.key.Namespace)
+	answer, err := p.r.sets.Create(acting, set, nil, &metav1.CreateOptions{})
+	if isOvertaken(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, p.takeError(ctx, err)
+	}
+	p.answer(update.NoError, "")
+	p.status.Serial = answer.(*v1alpha1.ChangeSet).Status.Serial
+	return false, nil
+}
+
+// checkMessage finds the zone, and judges the message by the UpdateKey.
+func (p *plan) checkMessage() *update.Failure {
+	m := p.message
+	if p.key.Spec.Suspended {
+		return &update.Failure{RCode: update.Refused, Reason: fmt.Sprintf("UpdateKey %s/%s is suspended", p.key.Namespace, p.key.Name)}
+	}
+	if failure := m.Check(); failure != nil {
+		return failure
+	}
+	var err error
+	if p.scope, err = readScope(p.key); err != nil {
+		return &update.Failure{RCode: update.Refused, Reason: err.Error()}
+	}
+	at, apex, ok := p.r.zones.FindEnclosing(p.key.Spec.View, m.Zone)
+	if !ok || apex != m.Zone {
+		return &update.Failure{RCode: update.NotAuth, Reason: notAuth(m.Zone, p.key.Namespace)}
+	}
+	p.at, p.in = at, zone{p.key.Spec.View, apex}
+	for _, section := range [][]update.RR{m.Prerequisites, m.Updates} {
+		for i := range section {
+			rr := &section[i]
+			if _, apex, ok := p.r.zones.FindEnclosing(p.key.Spec.View, rr.Name); !ok || apex != m.Zone {
+				return &update.Failure{RCode: update.Refused, Name: rr.Name, Type: rr.Type,
+					Reason: fmt.Sprintf("%s is in another zone than %s; send it for that one", rr.Name, m.Zone)}
+			}
+		}
+	}
+	for i := range m.Prerequisites {
+		if rr := &m.Prerequisites[i]; !p.scope.CoversName(rr.Name) {
+			return p.beyond(rr)
+		}
+	}
+	for i := range m.Updates {
+		rr := &m.Updates[i]
+		if rr.Type == rdata.ANY && p.scope.CoversName(rr.Name) {
+			continue
+		}
+		if !p.scope.Covers(rr.Name, rr.Type) {
+			return p.beyond(rr)
+		}
+	}
+	return nil
+}
+
+// notAuth says that a zone is not updated here, in the same words where it is not and where it has no rule for the
+// namespace.
+func notAuth(zone name.Name, namespace string) string {
+	return fmt.Sprintf("there is no zone %s, or it has no rule for namespace %q", zone, namespace)
+}
+
+func (p *plan) beyond(rr *update.RR) *update.Failure {
+	return &update.Failure{RCode: update.Refused, Name: rr.Name, Type: rr.Type, Reason: fmt.Sprintf("spec.records of UpdateKey %s/%s "+
+		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
+}
+
+// foldUpdates carries the updates out on what the namespace has at their names.
+func (p *plan) foldUpdates(ctx context.Context) ([]update.Change, map[name.Name]share, *update.Failure, error) {
+	made := map[name.Name]share{}
+	changes, failure, err := p.message.Fold(func(fqdn name.Name) (update.Present, error) {
+		records, err := p.r.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, fqdn)
+		if err != nil {
+			return update.Present{}, err
+		}
+		present, here, err := divideRecords(p.scope, p.in, fqdn, records)
+		made[fqdn] = here
+		return present, err
+	})
+	return changes, made, failure, err
+}
+
+// isOvertaken reports whether a Record is another one than it was when the message was planned.
+func isOvertaken(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	if code := status.Status().Code; code == http.StatusConflict || code == http.StatusNotFound {
+		return true
+	}
+	if d := status.Status().Details; d != nil {
+		for _, cause := range d.Causes {
+			switch metav1.StatusReason(cause.Type) {
+			case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists, metav1.StatusReasonNotFound:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var requirementField = regexp.MustCompile(`^spec\.prerequisites\[(\d+)\]$`)
+
+// takeError turns a refusal into the RCODE of the answer. It returns what is none.
+func (p *plan) takeError(ctx context.Context, err error) error {
+	var of apierrors.APIStatus
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &of) {
+		return err
+	}
+	status := of.Status()
+	switch {
+	case status.Reason == v1alpha1.StatusReasonPrerequisiteFailed && status.Details != nil && len(status.Details.Causes) > 0:
+		if at := requirementField.FindStringSubmatch(status.Details.Causes[0].Field); at != nil {
+			i, _ := strconv.Atoi(at[1])
+			if all := p.message.ListPrerequisites(); i < len(all) {
+				p.answer(rcodeOfUnmet(all[i]), "a prerequisite is not met: %s", all[i].Name)
+				return nil
+			}
+		}
+		return err
+	case status.Code == http.StatusForbidden && p.isUnknown(ctx):
+		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
+	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity:
+		p.answer(update.Refused, "%s", kind.Cut(strings.TrimSpace(status.Message), maxMessage))
+	default:
+		return err
+	}
+	return nil
+}
+
+// maxMessage is the most characters of a message in the status.
+const maxMessage = 1024
+
+// isUnknown reports whether the zone has no rule for the namespace: it is as none, then.
+func (p *plan) isUnknown(ctx context.Context) bool {
+	err := p.r.zones.Judge(ctx, p.at, p.key.Namespace, nil)
+	return apierrors.HasStatusCause(err, metav1.CauseType("ZoneNotFound"))
+}

@@ -1,0 +1,217 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/registry/changeset"
+	"kubi.zone/kubizone/test/must"
+)
+
+func newKey(patterns ...string) *v1alpha1.UpdateKey {
+	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "acme", Generation: 1},
+		Spec: v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: "acme-tsig"}}}
+	for _, p := range patterns {
+		key.Spec.Records = append(key.Spec.Records, v1alpha1.UpdateKeyRecords{Pattern: p})
+	}
+	return key
+}
+
+// verbs is an authorizer that allows them for the Records of the namespace team.
+type verbs string
+
+func (v verbs) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetResource() == "records" && a.GetNamespace() == "team" && strings.Contains(string(v), a.GetVerb()) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// S13.2: an author needs each of the rights that the key uses, for a change of spec and for nothing else.
+func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
+	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
+	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
+		err := NewKind(has).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
+		said := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
+		if (err == nil) != (lacks == "") || err != nil && !said {
+			t.Errorf("with %q: %v", has, err)
+		}
+	}
+	labelled := newKey("*.apps.example.org.")
+	labelled.Labels = map[string]string{"a": "b"}
+	if err := NewKind(verbs("")).Check(ctx, labelled, newKey("*.apps.example.org.")); err != nil {
+		t.Errorf("a label: %v", err)
+	}
+}
+
+// S13.1, S13.3: what an UpdateKey may say, and what stays as it is.
+func TestKind_validates_S13_1(t *testing.T) {
+	of := NewKind(verbs(""))
+	for what, test := range map[string]struct {
+		key  *v1alpha1.UpdateKey
+		want string
+	}{
+		"as it should be":  {newKey("*.apps.example.org.", "_acme-challenge.*.example.org."), ""},
+		"nothing":          {newKey(), "spec.records: Required"},
+		"a relative name":  {newKey("*.apps"), "spec.records[0].pattern: Invalid value: \"*.apps\": is relative"},
+		"no pattern":       {newKey("a..b."), "spec.records[0].pattern: Invalid"},
+		"many":             {newKey(strings.Split(strings.Repeat("a.example.org. ", 17), " ")[:17]...), "spec.records: Too many"},
+		"no name of a key": {&v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "x"}}, "spec.tsigSecretRef.name"},
+	} {
+		errs := of.Validate(test.key).ToAggregate()
+		if (errs == nil) != (test.want == "") || errs != nil && !strings.Contains(errs.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", what, errs, test.want)
+		}
+	}
+	before, after := newKey("a.example.org."), newKey("a.example.org.")
+	before.ResourceVersion, after.ResourceVersion, after.Spec.View = "1", "1", "inside"
+	if errs := of.ValidateUpdate(after, before).ToAggregate(); errs == nil || !strings.Contains(errs.Error(), "spec.view") {
+		t.Errorf("another view: %v", errs)
+	}
+	status := of.Subresources["status"].Validate
+	before.Status.KeyName, after.Status.KeyName = "one.", "two."
+	if errs := status(after, before).ToAggregate(); errs == nil || !strings.Contains(errs.Error(), "status.keyName") {
+		t.Errorf("another name of the key: %v", errs)
+	}
+}
+
+// planned has one zone, and Records of the namespace; it takes change sets.
+type planned struct {
+	records []*v1alpha1.Record
+	sets    []*v1alpha1.ChangeSet
+	acts    []string
+	fail    []error
+}
+
+func (p *planned) FindEnclosing(_ string, fqdn name.Name) (v1alpha1.AdoptingZone, name.Name, bool) {
+	for _, apex := range []string{"sub.example.org.", "example.org."} {
+		if zone := name.MustParse(apex); zone.Encloses(fqdn) {
+			return v1alpha1.AdoptingZone{Namespace: "dns", Name: apex, UID: "u"}, zone, true
+		}
+	}
+	return v1alpha1.AdoptingZone{}, name.Name{}, false
+}
+
+func (p *planned) RecordsOf(_ context.Context, _ v1alpha1.AdoptingZone, _ name.Name, _ string, fqdn name.Name) ([]*v1alpha1.Record, error) {
+	var found []*v1alpha1.Record
+	for _, r := range p.records {
+		if r.Status.FQDN == fqdn.String() {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+func (p *planned) Judge(context.Context, v1alpha1.AdoptingZone, string, []v1alpha1.ChangeSetPrerequisite) error {
+	return nil
+}
+
+func (p *planned) New() runtime.Object { return &v1alpha1.ChangeSet{} }
+func (p *planned) Destroy()            {}
+
+func (p *planned) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object,
+	error) {
+	set := obj.(*v1alpha1.ChangeSet).DeepCopy()
+	namespace, _ := changeset.ActsFor(ctx)
+	by, _ := genericapirequest.UserFrom(ctx)
+	p.sets, p.acts = append(p.sets, set), append(p.acts, namespace+" "+by.GetName())
+	if len(p.fail) > 0 {
+		err := p.fail[0]
+		if p.fail = p.fail[1:]; err != nil {
+			return nil, err
+		}
+	}
+	set.Status.Serial = 7
+	return set, nil
+}
+
+type oneKey struct{ *v1alpha1.UpdateKey }
+
+func (k oneKey) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	return k.UpdateKey, nil
+}
+
+func (p *planned) sendUpdate(t *testing.T, key *v1alpha1.UpdateKey, updates ...v1alpha1.UpdateRequestRecord) (
+	v1alpha1.UpdateRequestStatus, error) {
+	t.Helper()
+	request := &v1alpha1.UpdateRequest{Spec: v1alpha1.UpdateRequestSpec{Zone: "example.org.", From: "192.0.2.7", Updates: updates}}
+	got, err := NewUpdateREST(oneKey{key}, p, p).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
+	if err != nil {
+		return v1alpha1.UpdateRequestStatus{}, err
+	}
+	return got.(*v1alpha1.UpdateRequest).Status, nil
+}
+
+func addAddress(name, data string) v1alpha1.UpdateRequestRecord {
+	return v1alpha1.UpdateRequestRecord{Name: name, Type: "A", Class: "IN", TTL: 60, Data: data}
+}
+
+// S13.4, S13.5: a message is one change set of the key's user, planned again where others have written meanwhile.
+func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
+	p := &planned{fail: []error{apierrors.NewConflict(v1alpha1.Resource("records"), "x", nil)}}
+	status := must.Get(p.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1"),
+		addAddress("b.apps.example.org.", "192.0.2.1")))(t)
+	if status.RCode != "NOERROR" || status.Serial != 7 || len(p.sets) != 2 {
+		t.Fatalf("%+v, %d sets", status, len(p.sets))
+	}
+	if items := p.sets[1].Spec.Items; len(items) != 2 || items[0].Create == nil {
+		t.Errorf("%+v, %+v", status, p.sets)
+	}
+	if want := "team kubi.zone:updatekey:team:acme"; p.acts[0] != want {
+		t.Errorf("acts for %q, want %q", p.acts[0], want)
+	}
+	for what, test := range map[string]struct {
+		fail error
+		want string
+	}{
+		"forbidden":   {apierrors.NewForbidden(v1alpha1.Resource("records"), "x", nil), "REFUSED"},
+		"invalid":     {apierrors.NewInvalid(v1alpha1.Kind("Record"), "x", nil), "REFUSED"},
+		"later":       {apierrors.NewTooManyRequests("later", 1), ""},
+		"not known":   {apierrors.NewTimeoutError("not known", 0), ""},
+		"other fault": {apierrors.NewInternalError(context.Canceled), ""},
+	} {
+		p := &planned{fail: []error{test.fail}}
+		status, err := p.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1"))
+		if status.RCode != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s: %+v, %v", what, status, err)
+		}
+	}
+}
+
+// S13.1: the key's own limits come before any write.
+func TestUpdate_staysWithinTheKey_S13_1(t *testing.T) {
+	suspended := newKey("*.apps.example.org.")
+	suspended.Spec.Suspended = true
+	for what, test := range map[string]struct {
+		key  *v1alpha1.UpdateKey
+		by   v1alpha1.UpdateRequestRecord
+		want string
+	}{
+		"a name beyond": {newKey("*.apps.example.org."), addAddress("www.example.org.", "192.0.2.1"), "REFUSED"},
+		"a zone below":  {newKey("*.example.org."), addAddress("www.sub.example.org.", "192.0.2.1"), "REFUSED"},
+		"a type not named": {newKey("*.example.org."),
+			v1alpha1.UpdateRequestRecord{Name: "www.example.org.", Type: "NS", Class: "ANY"}, "REFUSED"},
+		"a suspended key":     {suspended, addAddress("a.apps.example.org.", "192.0.2.1"), "REFUSED"},
+		"outside of the zone": {newKey("*.example.net."), addAddress("a.example.net.", "192.0.2.1"), "NOTZONE"},
+	} {
+		p := &planned{}
+		status, err := p.sendUpdate(t, test.key, test.by)
+		if err != nil || status.RCode != test.want || len(p.sets) > 0 {
+			t.Errorf("%s: %+v, %v, %d sets", what, status, err, len(p.sets))
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// ScopeRecords are names and types that a key may write, as its object says.
+type ScopeRecords struct {
+	Pattern string
+	Types   []string
+}
+
+// Scope is what a key may write, before any rule of a zone (S13.1). A primary and the API server judge alike.
+type Scope []scopeOf
+
+type scopeOf struct {
+	pattern pattern.Pattern
+	types   []rdata.Type
+}
+
+// NewScope reads what validation has taken.
+func NewScope(records []ScopeRecords) (Scope, error) {
+	var scope Scope
+	for i, r := range records {
+		p, err := pattern.Parse(r.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("spec.records[%d].pattern: %w", i, err)
+		}
+		of := scopeOf{pattern: p}
+		for j, text := range r.Types {
+			t, err := rdata.ParseType(text)
+			if err != nil {
+				return nil, fmt.Errorf("spec.records[%d].types[%d]: %w", i, j, err)
+			}
+			of.types = append(of.types, t)
+		}
+		scope = append(scope, of)
+	}
+	return scope, nil
+}
+
+// CoversName reports whether the key may write some type at a name.
+func (s Scope) CoversName(fqdn name.Name) bool {
+	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.Match(fqdn, name.Root) })
+}
+
+// Covers reports whether the key may write a type at a name.
+func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
+	return slices.ContainsFunc(s, func(of scopeOf) bool {
+		named := slices.Contains(of.types, t) || len(of.types) == 0 && !rules.MustName(t, false)
+		return named && of.pattern.Match(fqdn, name.Root)
+	})
+}
+
+// Reaches reports whether a name that the key may write can lie in a zone.
+func (s Scope) Reaches(zone name.Name) bool {
+	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.CanMatch(zone) })
+}

@@ -1,0 +1,333 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+)
+
+const updateSecret = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
+
+// updated is a running server with the zone example.org, into which team-a and team-b may write by update keys.
+type updated struct {
+	*running
+	secrets string
+}
+
+func runUpdated(t *testing.T, dir string) *updated {
+	t.Helper()
+	if _, err := rig.Find("nsupdate", "apt-get install bind9-dnsutils"); err != nil {
+		rig.SkipMissing(t, err)
+	}
+	u := &updated{secrets: t.TempDir()}
+	u.running = runUp(t, dir, "--secrets-dir", u.secrets)
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+		Delegations: []v1alpha1.DelegationRule{
+			{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "apps"}}},
+			{Namespace: "dns", Records: []v1alpha1.RecordDelegation{{Pattern: "own"}}},
+			{Namespace: "team-b", Records: []v1alpha1.RecordDelegation{{Pattern: "*.b"}, {Pattern: "b"}}},
+			{Namespaces: []string{"team-a", "team-b"},
+				Records: []v1alpha1.RecordDelegation{{Pattern: "_acme-challenge.*", Types: []string{"TXT"}}}},
+		},
+	}}
+	must.Get(u.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	return u
+}
+
+// makeKey makes an UpdateKey, with a key of its own, and returns it when it is taken.
+func (u *updated) makeKey(namespace, object string, transfer v1alpha1.UpdateTransfer, patterns ...string) rig.TSIGKey {
+	u.t.Helper()
+	key := rig.TSIGKey{Name: object + "." + namespace + ".", Algorithm: "hmac-sha256", Secret: updateSecret}
+	u.writeSecret(namespace, object, key)
+	of := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object},
+		Spec: v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: object}, Transfer: transfer}}
+	for _, pattern := range patterns {
+		types := []string{"A", "AAAA", "TXT", "CNAME", "DHCID"}
+		of.Spec.Records = append(of.Spec.Records, v1alpha1.UpdateKeyRecords{Pattern: pattern, Types: types})
+	}
+	must.Get(u.client.KubizoneV1alpha1().UpdateKeys(namespace).Create(u.t.Context(), of, metav1.CreateOptions{}))(u.t)
+	u.waitForReason(namespace, object, "Served")
+	return key
+}
+
+func (u *updated) writeSecret(namespace, object string, key rig.TSIGKey) {
+	u.t.Helper()
+	dir := filepath.Join(u.secrets, namespace, object)
+	must.Succeed(u.t, os.MkdirAll(dir, 0o700))
+	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
+		must.Succeed(u.t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	}
+}
+
+func (u *updated) waitForReason(namespace, object, reason string) {
+	u.t.Helper()
+	waitUntil(u.t, namespace+"/"+object+" with the reason "+reason, func() bool {
+		of := must.Get(u.client.KubizoneV1alpha1().UpdateKeys(namespace).Get(u.t.Context(), object, metav1.GetOptions{}))(u.t)
+		return slices.ContainsFunc(of.Status.Conditions, func(c metav1.Condition) bool { return c.Type == "Ready" && c.Reason == reason })
+	})
+}
+
+var refusedAs = regexp.MustCompile(`update failed: (\w+)`)
+
+// sendUpdate has nsupdate send a message for example.org, and returns the RCODE.
+func (u *updated) sendUpdate(key *rig.TSIGKey, lines ...string) string {
+	u.t.Helper()
+	ctx, cancel := context.WithTimeout(u.t.Context(), time.Minute)
+	defer cancel()
+	said, err := rig.Nsupdate(ctx, netip.MustParseAddrPort(u.dns), key, "zone example.org.\n"+strings.Join(lines, "\n")+"\nsend\n")
+	if err == nil {
+		return "NOERROR"
+	}
+	if rcode := refusedAs.FindStringSubmatch(said + err.Error()); rcode != nil {
+		return rcode[1]
+	}
+	return said + err.Error()
+}
+
+// readRecords returns what a namespace has, one Record a line: name of the zone, type, ttl, values.
+func (u *updated) readRecords(namespace string) string {
+	u.t.Helper()
+	list := must.Get(u.client.KubizoneV1alpha1().Records(namespace).List(u.t.Context(), metav1.ListOptions{}))(u.t)
+	var lines []string
+	for _, r := range list.Items {
+		line := strings.TrimSuffix(r.Status.FQDN, ".example.org.") + " " + r.Spec.Type
+		if r.Spec.TTL != nil {
+			line += fmt.Sprint(" ", *r.Spec.TTL)
+		}
+		lines = append(lines, line+" "+strings.Join(append(r.Spec.Values, r.Spec.RData), " "))
+	}
+	slices.Sort(lines)
+	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, "; "), " ;", ";"))
+}
+
+// S13.1, S13.4, S13.5, S13.6, S13.7: nsupdate writes what a key may, message by message; each is in the zone, whole,
+// when it is answered, and what is refused changes nothing.
+func TestUpdate_byNsupdate_S13_4(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	key := u.makeKey("team-a", "dhcp", "", "*.apps.example.org.", "_acme-challenge.*.example.org.")
+	other := u.makeKey("team-b", "web", "", "*.example.org.")
+	static := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "static"},
+		Spec: v1alpha1.RecordSpec{DomainName: "fix.apps.example.org.", Type: "A", RData: "192.0.2.99"}}
+	must.Get(u.client.KubizoneV1alpha1().Records("team-a").Create(t.Context(), static, metav1.CreateOptions{}))(t)
+	const fix = "fix.apps A 192.0.2.99"
+	const dhcid = "AAIBY2/AuCccgoJbsaxcQc9TUapptP69lOjxfNuVAA2kjEA="
+	for _, step := range []struct {
+		by                *rig.TSIGKey
+		lines, want, then string
+	}{
+		{&key, "update add www.apps.example.org 60 A 192.0.2.1", "NOERROR", fix + "; www.apps A 60 192.0.2.1"},
+		{&key, "update add www.apps.example.org 60 A 192.0.2.1", "NOERROR", fix + "; www.apps A 60 192.0.2.1"},
+		{&key, "update add www.apps.example.org 30 A 192.0.2.2", "NOERROR", fix + "; www.apps A 30 192.0.2.1 192.0.2.2"},
+		{&key, "update delete www.apps.example.org A 192.0.2.1", "NOERROR", fix + "; www.apps A 30 192.0.2.2"},
+		{&key, "prereq nxdomain www.apps.example.org|update add www.apps.example.org 60 TXT x", "YXDOMAIN",
+			fix + "; www.apps A 30 192.0.2.2"},
+		{&key, "prereq yxrrset www.apps.example.org A 192.0.2.1|update delete www.apps.example.org", "NXRRSET",
+			fix + "; www.apps A 30 192.0.2.2"},
+		{&key, "prereq yxrrset www.apps.example.org A 192.0.2.2", "NOERROR", fix + "; www.apps A 30 192.0.2.2"},
+		{&key, "prereq nxrrset www.apps.example.org A", "YXRRSET", fix + "; www.apps A 30 192.0.2.2"},
+		{&key, "prereq yxdomain new.apps.example.org", "NXDOMAIN", fix + "; www.apps A 30 192.0.2.2"},
+		{&key, "update delete www.apps.example.org|update add www.apps.example.org 60 CNAME fix.apps.example.org.", "NOERROR",
+			fix + "; www.apps CNAME 60 fix.apps.example.org."},
+		// A lease as Kea writes it, and takes away.
+		{&key, "prereq nxdomain h.apps.example.org|update add h.apps.example.org 600 A 192.0.2.20|" +
+			"update add h.apps.example.org 600 DHCID " + dhcid, "NOERROR",
+			fix + "; h.apps A 600 192.0.2.20; h.apps DHCID 600 " + dhcid + "; www.apps CNAME 60 fix.apps.example.org."},
+		{&key, "prereq yxrrset h.apps.example.org DHCID " + dhcid + "|update delete h.apps.example.org A 192.0.2.20", "NOERROR",
+			fix + "; h.apps DHCID 600 " + dhcid + "; www.apps CNAME 60 fix.apps.example.org."},
+		{&key, "prereq nxrrset h.apps.example.org A|update delete h.apps.example.org", "NOERROR",
+			fix + "; www.apps CNAME 60 fix.apps.example.org."},
+		{&key, "update delete www.apps.example.org", "NOERROR", fix},
+		// What no update made.
+		{&key, "update delete fix.apps.example.org", "NOERROR", fix},
+		{&key, "update delete fix.apps.example.org A", "REFUSED", fix},
+		{&key, "update delete fix.apps.example.org A 192.0.2.99", "REFUSED", fix},
+		{&key, "update add fix.apps.example.org 60 A 192.0.2.99", "NOERROR", fix},
+		// Beyond the key, or beyond the rules of the zone.
+		{&key, "update add www.b.example.org 60 A 192.0.2.1", "REFUSED", fix},
+		{&key, "update add a.apps.example.org 60 MX 10 mail.example.org.", "REFUSED", fix},
+		{&key, "prereq yxdomain ns1.example.org", "REFUSED", fix},
+		{&key, "update add good.apps.example.org 60 A 192.0.2.1|update add ns1.example.org 60 A 192.0.2.1", "REFUSED", fix},
+		{&key, "update add a.example.net 60 A 192.0.2.1", "NOTZONE", fix},
+		{&other, "update add www.apps.example.org 60 A 192.0.2.1", "REFUSED", fix},
+		{&other, "prereq yxdomain fix.apps.example.org", "REFUSED", fix},
+		{&other, "prereq nxdomain fix.apps.example.org", "REFUSED", fix},
+		{nil, "update add www.apps.example.org 60 A 192.0.2.1", "REFUSED", fix},
+		// Two tenants share a name of challenges, and neither takes the other's value.
+		{&key, "update add _acme-challenge.b.example.org 60 TXT a", "NOERROR", `_acme-challenge.b TXT 60 "a"; ` + fix},
+		{&other, "update delete _acme-challenge.b.example.org TXT|update add _acme-challenge.b.example.org 60 TXT b", "NOERROR",
+			`_acme-challenge.b TXT 60 "a"; ` + fix},
+		{&key, "update delete _acme-challenge.b.example.org TXT a", "NOERROR", fix},
+	} {
+		if got := u.sendUpdate(step.by, strings.Split(step.lines, "|")...); got != step.want {
+			t.Errorf("%s: %s, want %s", step.lines, got, step.want)
+		}
+		if then := u.readRecords("team-a"); then != step.then {
+			t.Errorf("%s: team-a has %s, want %s", step.lines, then, step.then)
+		}
+	}
+	if got, want := u.readRecords("team-b"), `_acme-challenge.b TXT 60 "b"`; got != want {
+		t.Errorf("team-b has %s", got)
+	}
+	waitUntil(t, "the last refusal in the status", func() bool {
+		of := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "web", metav1.GetOptions{}))(t)
+		r := of.Status.LastRefusal
+		return of.Status.LastUpdate != nil && r != nil && r.RCode == "REFUSED" && strings.Contains(r.Message, "S10.5")
+	})
+}
+
+// S13.3: the name of a key is that of its first use; the Secret's writer has the key from then on. A suspended key, and
+// one whose Secret went, writes nothing.
+func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	key := u.makeKey("team-a", "dhcp", "", "*.apps.example.org.")
+	const line = "update add www.apps.example.org 60 A 192.0.2.1"
+	if got := u.sendUpdate(&key, line); got != "NOERROR" {
+		t.Fatal(got)
+	}
+	changed := key
+	changed.Secret = "YW5vdGhlciBzZWNyZXQgb2YgbWFueSBvY3RldHMgISE="
+	u.writeSecret("team-a", "dhcp", changed)
+	waitUntil(t, "the new secret in use", func() bool { return u.sendUpdate(&changed, line) == "NOERROR" })
+	if got := u.sendUpdate(&key, line); got != "NOTAUTH" {
+		t.Errorf("the former secret: %s", got)
+	}
+	renamed := changed
+	renamed.Name = "other.team-a."
+	u.writeSecret("team-a", "dhcp", renamed)
+	u.waitForReason("team-a", "dhcp", "KeyNameTaken")
+	if got := u.sendUpdate(&renamed, line); got != "NOTAUTH" {
+		t.Errorf("another name: %s", got)
+	}
+	u.writeSecret("team-a", "dhcp", changed)
+	u.waitForReason("team-a", "dhcp", "Served")
+	keys := u.client.KubizoneV1alpha1().UpdateKeys("team-a")
+	must.Get(keys.Patch(t.Context(), "dhcp", types.MergePatchType, []byte(`{"spec":{"suspended":true}}`), metav1.PatchOptions{}))(t)
+	u.waitForReason("team-a", "dhcp", "Suspended")
+	if got := u.sendUpdate(&changed, line); got != "NOTAUTH" {
+		t.Errorf("suspended: %s", got)
+	}
+	// Another namespace takes no name that a key has.
+	must.Get(keys.Patch(t.Context(), "dhcp", types.MergePatchType, []byte(`{"spec":{"suspended":false}}`), metav1.PatchOptions{}))(t)
+	u.waitForReason("team-a", "dhcp", "Served")
+	u.writeSecret("team-b", "squatter", changed)
+	squatter := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "team-b", Name: "squatter"},
+		Spec: v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: "squatter"},
+			Records: []v1alpha1.UpdateKeyRecords{{Pattern: "*.b.example.org."}}}}
+	must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Create(t.Context(), squatter, metav1.CreateOptions{}))(t)
+	u.waitForReason("team-b", "squatter", "KeyNameTaken")
+	must.Succeed(t, os.RemoveAll(filepath.Join(u.secrets, "team-a", "dhcp")))
+	u.waitForReason("team-a", "dhcp", "SecretNotFound")
+}
+
+// S13.4: keys and kubectl that write one RRset at once lose no value of each other, and the server that is killed
+// meanwhile has all that it said NOERROR to.
+func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := t.TempDir()
+	u := runUpdated(t, dir)
+	keys := []rig.TSIGKey{u.makeKey("team-a", "one", "", "*.apps.example.org."), u.makeKey("team-a", "two", "", "*.apps.example.org.")}
+	const each = 12
+	var mu sync.Mutex
+	var confirmed []string
+	var all sync.WaitGroup
+	for k := range keys {
+		for i := range each {
+			all.Go(func() {
+				value := fmt.Sprintf("192.0.2.%d", k*100+i)
+				for u.sendUpdate(&keys[k], "update add pool.apps.example.org 60 A "+value) != "NOERROR" {
+					if u.ended() {
+						return
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				confirmed = append(confirmed, value)
+				if len(confirmed) == each {
+					u.Kill()
+				}
+			})
+		}
+	}
+	all.Wait()
+	again := runUp(t, dir, "--secrets-dir", u.secrets)
+	list := must.Get(again.client.KubizoneV1alpha1().Records("team-a").List(t.Context(), metav1.ListOptions{}))(t)
+	if len(list.Items) != 1 {
+		t.Fatalf("%d Records", len(list.Items))
+	}
+	for _, value := range confirmed {
+		if !slices.Contains(list.Items[0].Spec.Values, value) {
+			t.Errorf("%s was answered NOERROR, and is not among %v", value, list.Items[0].Spec.Values)
+		}
+	}
+}
+
+// S13.8: a key with transfer Own gets what updates made for its namespace and it may write, and nothing else; knsupdate
+// writes as nsupdate does.
+func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	key := u.makeKey("team-a", "dns", v1alpha1.UpdateTransferOwn, "*.apps.example.org.")
+	narrow := u.makeKey("team-a", "narrow", v1alpha1.UpdateTransferOwn, "only.apps.example.org.")
+	none := u.makeKey("team-b", "web", "", "*.b.example.org.")
+	for _, address := range []string{"192.0.2.1", "192.0.2.2"} {
+		if got := u.sendUpdate(&key, "update add www.apps.example.org 60 A "+address); got != "NOERROR" {
+			t.Fatal(got)
+		}
+	}
+	knsupdate := must.Get(rig.Find("knsupdate", "apt-get install knot-dnsutils"))(t)
+	command := exec.CommandContext(t.Context(), knsupdate, "-v", "-y", key.Algorithm+":"+key.Name+":"+key.Secret)
+	at := netip.MustParseAddrPort(u.dns)
+	command.Stdin = strings.NewReader(fmt.Sprintf("server %s %d\nzone example.org.\nadd knot.apps.example.org. 60 TXT k\nsend\n",
+		at.Addr(), at.Port()))
+	if said, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("knsupdate: %v\n%s", err, said)
+	}
+	u.makeRecord("dns-own", "own.example.org.", "192.0.2.50")
+	transfer := func(key rig.TSIGKey) string {
+		program := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
+		dig := exec.CommandContext(t.Context(), program, "@"+at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-y",
+			key.Algorithm+":"+key.Name+":"+key.Secret, "example.org.", "AXFR", "+noall", "+answer")
+		said, _ := dig.CombinedOutput()
+		var lines []string
+		for line := range strings.Lines(string(said)) {
+			f := strings.Fields(line)
+			if len(f) > 4 && f[3] != "SOA" && f[3] != "TSIG" && !strings.HasPrefix(line, ";") {
+				lines = append(lines, strings.TrimSuffix(f[0], ".example.org.")+" "+f[3]+" "+f[4])
+			}
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "; ")
+	}
+	if got, want := transfer(key), `knot.apps TXT "k"; www.apps A 192.0.2.1; www.apps A 192.0.2.2`; got != want {
+		t.Errorf("its share: %s, want %s", got, want)
+	}
+	if got := transfer(narrow) + transfer(none); got != "" {
+		t.Errorf("keys without a share get %s", got)
+	}
+}
