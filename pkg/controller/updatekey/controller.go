@@ -168,7 +168,7 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (prima
 	case apierrors.IsForbidden(err):
 		delete(c.read, of.UID)
 		return key, verdict{string(delivery.ReasonAuthenticationFailed), fmt.Sprintf("the primary may not read Secret %s: give "+
-			"its ServiceAccount a Role with get and watch of this Secret, as kubizone updatekey create does", secret)}
+			"its ServiceAccount a Role with get and watch of this Secret (docs/updates.md)", secret)}
 	case errors.As(err, &known):
 		delete(c.read, of.UID)
 		return key, verdict{string(known.Reason), known.Message}
