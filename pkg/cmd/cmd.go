@@ -45,6 +45,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/replacemember"
 	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -81,6 +82,7 @@ changes a record, and secondaries are told within a second.`,
 		exporter.NewCommand(),
 		applier.NewCommand(),
 		changes.NewCommand(),
+		updatekey.NewCommand(),
 		verifycmd.NewCommand(),
 		fsck.NewCommand(),
 		backup.NewCommand(),

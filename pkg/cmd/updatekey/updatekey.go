@@ -1,0 +1,234 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+)
+
+// algorithm is that of keys that are made.
+const algorithm = "hmac-sha256"
+
+// options are the flags.
+type options struct {
+	client *kubeconfig.Options
+	// patterns, types, view and transfer are what the UpdateKey says, and reader is the ServiceAccount of the primary.
+	patterns, types        []string
+	view, transfer, reader string
+	// format, server and zone are for show.
+	format, server, zone string
+}
+
+// clients returns clients of the API and of what is kube-apiserver's.
+func (o *options) clients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
+	config, namespace, err := o.client.Client()
+	if err != nil {
+		return nil, nil, types.NamespacedName{}, err
+	}
+	at, err := o.client.Object(argument, namespace)
+	if err != nil {
+		return nil, nil, at, err
+	}
+	api, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, nil, at, err
+	}
+	core, err := kubernetes.NewForConfig(config)
+	return api, core, at, err
+}
+
+// create makes the key and all that it needs.
+func (o *options) create(ctx context.Context, argument string, out io.Writer) (err error) {
+	api, core, at, err := o.clients(argument)
+	if err != nil {
+		return err
+	}
+	readerNamespace, reader, ok := strings.Cut(o.reader, "/")
+	if !ok {
+		return fmt.Errorf("--key-reader %q: write NAMESPACE/NAME of the ServiceAccount of the primary", o.reader)
+	}
+	secretName := at.Name + "-tsig"
+	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}, Spec: v1alpha1.UpdateKeySpec{
+		TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: secretName}, View: o.view, Transfer: v1alpha1.UpdateTransfer(o.transfer)}}
+	for _, pattern := range o.patterns {
+		key.Spec.Records = append(key.Spec.Records, v1alpha1.UpdateKeyRecords{Pattern: pattern, Types: o.types})
+	}
+	keys := api.KubizoneV1alpha1().UpdateKeys(at.Namespace)
+	if _, err := keys.Create(ctx, key, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		return fmt.Errorf("UpdateKey %s: %w", at, err)
+	}
+	var undo []func() error
+	defer func() {
+		if err != nil {
+			for _, remove := range undo {
+				err = errors.Join(err, remove())
+			}
+		}
+	}()
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Namespace: at.Namespace, Name: secretName}
+	if _, err := core.CoreV1().Secrets(at.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{
+		"name": at.Name + "." + at.Namespace + ".", "algorithm": algorithm, "secret": base64.StdEncoding.EncodeToString(secret)}},
+		metav1.CreateOptions{}); err != nil {
+		return explainMissing(fmt.Errorf("Secret %s/%s: %w", at.Namespace, secretName, err))
+	}
+	undo = append(undo, func() error {
+		return core.CoreV1().Secrets(at.Namespace).Delete(ctx, secretName, metav1.DeleteOptions{})
+	})
+	rbac := core.RbacV1()
+	if _, err := rbac.Roles(at.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""},
+		Resources: []string{"secrets"}, ResourceNames: []string{secretName}, Verbs: []string{"get", "watch"}}}}, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("Role %s/%s: %w", at.Namespace, secretName, err)
+	}
+	undo = append(undo, func() error { return rbac.Roles(at.Namespace).Delete(ctx, secretName, metav1.DeleteOptions{}) })
+	if _, err := rbac.RoleBindings(at.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta,
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: readerNamespace, Name: reader}}}, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("RoleBinding %s/%s: %w", at.Namespace, secretName, err)
+	}
+	undo = append(undo, func() error { return rbac.RoleBindings(at.Namespace).Delete(ctx, secretName, metav1.DeleteOptions{}) })
+	if _, err := keys.Create(ctx, key, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("UpdateKey %s: %w", at, err)
+	}
+	_, err = fmt.Fprintf(out, "UpdateKey %s, with Secret, Role and RoleBinding %s\nnext: kubizone updatekey show %s/%s --format nsupdate --primary "+
+		"ADDRESS\n", at, secretName, at.Namespace, at.Name)
+	return err
+}
+
+// explainMissing adds the next step where the server has no Secrets.
+func explainMissing(err error) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w; kubizone up reads Secrets from files (docs/updates.md)", err)
+	}
+	return err
+}
+
+//go:embed formats
+var formats embed.FS
+
+// listFormats returns the clients that show knows.
+func listFormats() (names []string) {
+	files, err := formats.ReadDir("formats")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(file.Name(), ".txt"))
+	}
+	return names
+}
+
+// shown is what a format prints.
+type shown struct {
+	Host, Port, Zone, Key, Algorithm, Secret, SecretName string
+	Transfers                                            bool
+}
+
+// show prints the configuration of one client.
+func (o *options) show(ctx context.Context, argument string, out io.Writer) error {
+	text, err := formats.ReadFile("formats/" + o.format + ".txt")
+	if err != nil {
+		return fmt.Errorf("--format %q: there are %s", o.format, strings.Join(listFormats(), ", "))
+	}
+	host, port, err := net.SplitHostPort(o.server)
+	if err != nil {
+		host, port = o.server, "53"
+	}
+	api, core, at, err := o.clients(argument)
+	if err != nil {
+		return err
+	}
+	key, err := api.KubizoneV1alpha1().UpdateKeys(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("UpdateKey %s: %w", at, err)
+	}
+	secret, err := core.CoreV1().Secrets(at.Namespace).Get(ctx, key.Spec.TSIGSecretRef.Name, metav1.GetOptions{})
+	if err != nil {
+		return explainMissing(fmt.Errorf("Secret %s/%s: %w", at.Namespace, key.Spec.TSIGSecretRef.Name, err))
+	}
+	values := shown{Host: host, Port: port, Zone: strings.TrimSuffix(o.zone, "."), Key: strings.TrimSpace(string(secret.Data["name"])),
+		Algorithm: strings.TrimSuffix(strings.TrimSpace(string(secret.Data["algorithm"])), "."), Secret: strings.TrimSpace(string(secret.Data["secret"])),
+		SecretName: secret.Name, Transfers: key.Spec.Transfer == v1alpha1.UpdateTransferOwn}
+	if values.Algorithm == "" {
+		values.Algorithm = algorithm
+	}
+	return writeFormat(out, string(text), values)
+}
+
+func writeFormat(out io.Writer, text string, values shown) error {
+	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
+		"upper":  strings.ToUpper,
+		"undash": func(text string) string { return strings.ReplaceAll(text, "-", "") },
+		"bare":   func(text string) string { return strings.TrimSuffix(text, ".") },
+	}).Parse(text)
+	if err != nil {
+		return err
+	}
+	return t.Execute(out, values)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	o := &options{client: kubeconfig.NewOptions()}
+	command := &cobra.Command{
+		Use:   "updatekey",
+		Short: "make a key for dynamic updates, and configure what sends them",
+		Args:  cobra.NoArgs,
+		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	create := &cobra.Command{
+		Use:   "create NAME",
+		Short: "make an UpdateKey with its Secret, Role and RoleBinding",
+		Example: `  kubizone updatekey create acme -n team-a --pattern '*.apps.example.org.' --type A --type AAAA
+  kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return o.create(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}
+	o.client.AddFlagsWithNamespace(create.Flags())
+	create.Flags().StringArrayVar(&o.patterns, "pattern", nil, "names that the key may write, absolute; repeatable")
+	create.Flags().StringArrayVar(&o.types, "type", nil, "type that it may write there; repeatable; absent: all that need no naming")
+	create.Flags().StringVar(&o.view, "view", "", "view of the zones")
+	create.Flags().StringVar(&o.transfer, "transfer", string(v1alpha1.UpdateTransferNone), "what it may transfer: None, Own or Zone")
+	create.Flags().StringVar(&o.reader, "key-reader", "kubizone-system/kubizone-primary", "ServiceAccount of the primary, which reads the Secret")
+	show := &cobra.Command{
+		Use:   "show NAME",
+		Short: "print the configuration of a client that signs with the key, the secret among it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return o.show(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}
+	o.client.AddFlagsWithNamespace(show.Flags())
+	show.Flags().StringVar(&o.format, "format", "nsupdate", "client: "+strings.Join(listFormats(), ", "))
+	show.Flags().StringVar(&o.server, "primary", "192.0.2.1", "address of the hidden primary, with its port if that is not 53")
+	show.Flags().StringVar(&o.zone, "zone", "example.org", "zone that the client updates")
+	command.AddCommand(create, show)
+	return command
+}

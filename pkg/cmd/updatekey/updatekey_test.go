@@ -1,0 +1,39 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// K2: each format has the name of the key, its secret where the client keeps one, and its algorithm in the client's
+// words: a client that is told none begins with one that is refused.
+func TestFormats_nameTheAlgorithm(t *testing.T) {
+	all := listFormats()
+	if len(all) < 9 {
+		t.Fatalf("only %q", all)
+	}
+	for _, format := range all {
+		text := string(must.Get(formats.ReadFile("formats/" + format + ".txt"))(t))
+		for _, transfers := range []bool{true, false} {
+			var out strings.Builder
+			must.Succeed(t, writeFormat(&out, text, shown{Host: "192.0.2.1", Port: "5353", Zone: "example.org", Key: "acme.team-a.",
+				Algorithm: "hmac-sha256", Secret: "c2VjcmV0", SecretName: "acme-tsig", Transfers: transfers}))
+			said := out.String()
+			words := strings.ToLower(strings.ReplaceAll(said, "-", ""))
+			if !strings.Contains(said, "acme.team-a") || !strings.Contains(words, "hmacsha256") || !strings.Contains(said, "192.0.2.1") {
+				t.Errorf("%s:\n%s", format, said)
+			}
+			if !strings.Contains(said, "c2VjcmV0") && !strings.Contains(said, "acme-tsig") {
+				t.Errorf("%s has no secret:\n%s", format, said)
+			}
+			if format == "external-dns" && strings.Contains(said, "transfer: Own") == transfers {
+				t.Errorf("%s, transfers %v:\n%s", format, transfers, said)
+			}
+		}
+	}
+}
