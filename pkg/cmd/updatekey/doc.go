@@ -8,7 +8,8 @@
 //
 //	K1. create makes Secret, Role, RoleBinding and UpdateKey with the rights of its caller, or nothing that it leaves:
 //	    what was made before a refusal is removed again.
-//	K2. show prints the algorithm with the key, in the words of each client: most clients begin with one that is refused.
+//	K2. show prints the algorithm with the key, in the words of each client: most clients begin with one that is
+//	    refused.
 //
 // It does not know what a message may change: the API server decides that.
 //

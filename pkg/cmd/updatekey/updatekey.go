@@ -41,8 +41,8 @@ type options struct {
 	format, server, zone string
 }
 
-// clients returns clients of the API and of what is kube-apiserver's.
-func (o *options) clients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
+// makeClients returns clients of the API and of what is kube-apiserver's.
+func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.client.Client()
 	if err != nil {
 		return nil, nil, types.NamespacedName{}, err
@@ -59,65 +59,88 @@ func (o *options) clients(argument string) (versioned.Interface, kubernetes.Inte
 	return api, core, at, err
 }
 
-// create makes the key and all that it needs.
-func (o *options) create(ctx context.Context, argument string, out io.Writer) (err error) {
-	api, core, at, err := o.clients(argument)
+// step makes one object, and removes it again where a later one is refused.
+type step struct {
+	what         string
+	make, remove func() error
+}
+
+// createKey makes the key and all that it needs.
+func (o *options) createKey(ctx context.Context, argument string, out io.Writer) error {
+	api, core, at, err := o.makeClients(argument)
 	if err != nil {
 		return err
 	}
-	readerNamespace, reader, ok := strings.Cut(o.reader, "/")
-	if !ok {
-		return fmt.Errorf("--key-reader %q: write NAMESPACE/NAME of the ServiceAccount of the primary", o.reader)
-	}
-	secretName := at.Name + "-tsig"
-	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}, Spec: v1alpha1.UpdateKeySpec{
-		TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: secretName}, View: o.view, Transfer: v1alpha1.UpdateTransfer(o.transfer)}}
-	for _, pattern := range o.patterns {
-		key.Spec.Records = append(key.Spec.Records, v1alpha1.UpdateKeyRecords{Pattern: pattern, Types: o.types})
-	}
-	keys := api.KubizoneV1alpha1().UpdateKeys(at.Namespace)
+	keys, key := api.KubizoneV1alpha1().UpdateKeys(at.Namespace), o.makeKey(at)
 	if _, err := keys.Create(ctx, key, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		return fmt.Errorf("UpdateKey %s: %w", at, err)
 	}
-	var undo []func() error
-	defer func() {
-		if err != nil {
-			for _, remove := range undo {
-				err = errors.Join(err, remove())
-			}
-		}
-	}()
-	secret := make([]byte, 32)
-	if _, err := rand.Read(secret); err != nil {
+	objects, err := o.makeObjects(at)
+	if err != nil {
 		return err
 	}
-	meta := metav1.ObjectMeta{Namespace: at.Namespace, Name: secretName}
-	if _, err := core.CoreV1().Secrets(at.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{
-		"name": at.Name + "." + at.Namespace + ".", "algorithm": algorithm, "secret": base64.StdEncoding.EncodeToString(secret)}},
-		metav1.CreateOptions{}); err != nil {
-		return explainMissing(fmt.Errorf("Secret %s/%s: %w", at.Namespace, secretName, err))
+	secrets, roles := core.CoreV1().Secrets(at.Namespace), core.RbacV1().Roles(at.Namespace)
+	bindings := core.RbacV1().RoleBindings(at.Namespace)
+	name, creation, deletion := objects.secret.Name, metav1.CreateOptions{}, metav1.DeleteOptions{}
+	steps := []step{
+		{"Secret", func() error { _, err := secrets.Create(ctx, objects.secret, creation); return explainMissing(err) },
+			func() error { return secrets.Delete(ctx, name, deletion) }},
+		{"Role", func() error { _, err := roles.Create(ctx, objects.role, creation); return err },
+			func() error { return roles.Delete(ctx, name, deletion) }},
+		{"RoleBinding", func() error { _, err := bindings.Create(ctx, objects.binding, creation); return err },
+			func() error { return bindings.Delete(ctx, name, deletion) }},
+		{"UpdateKey", func() error { _, err := keys.Create(ctx, key, creation); return err }, nil},
 	}
-	undo = append(undo, func() error {
-		return core.CoreV1().Secrets(at.Namespace).Delete(ctx, secretName, metav1.DeleteOptions{})
-	})
-	rbac := core.RbacV1()
-	if _, err := rbac.Roles(at.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""},
-		Resources: []string{"secrets"}, ResourceNames: []string{secretName}, Verbs: []string{"get", "watch"}}}}, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("Role %s/%s: %w", at.Namespace, secretName, err)
+	for i := range steps {
+		err := steps[i].make()
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("%s %s/%s: %w", steps[i].what, at.Namespace, name, err)
+		for _, made := range steps[:i] {
+			err = errors.Join(err, made.remove())
+		}
+		return err
 	}
-	undo = append(undo, func() error { return rbac.Roles(at.Namespace).Delete(ctx, secretName, metav1.DeleteOptions{}) })
-	if _, err := rbac.RoleBindings(at.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta,
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: readerNamespace, Name: reader}}}, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("RoleBinding %s/%s: %w", at.Namespace, secretName, err)
-	}
-	undo = append(undo, func() error { return rbac.RoleBindings(at.Namespace).Delete(ctx, secretName, metav1.DeleteOptions{}) })
-	if _, err := keys.Create(ctx, key, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("UpdateKey %s: %w", at, err)
-	}
-	_, err = fmt.Fprintf(out, "UpdateKey %s, with Secret, Role and RoleBinding %s\nnext: kubizone updatekey show %s/%s --format nsupdate --primary "+
-		"ADDRESS\n", at, secretName, at.Namespace, at.Name)
+	_, err = fmt.Fprintf(out, "UpdateKey %s, with Secret, Role and RoleBinding %s\nnext: kubizone updatekey show %s --format nsupdate "+
+		"--primary ADDRESS\n", at, name, at)
 	return err
+}
+
+func (o *options) makeKey(at types.NamespacedName) *v1alpha1.UpdateKey {
+	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}, Spec: v1alpha1.UpdateKeySpec{
+		TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: at.Name + "-tsig"}, View: o.view, Transfer: v1alpha1.UpdateTransfer(o.transfer)}}
+	for _, pattern := range o.patterns {
+		key.Spec.Records = append(key.Spec.Records, v1alpha1.UpdateKeyRecords{Pattern: pattern, Types: o.types})
+	}
+	return key
+}
+
+// objects are what an UpdateKey needs, of one name.
+type objects struct {
+	secret  *corev1.Secret
+	role    *rbacv1.Role
+	binding *rbacv1.RoleBinding
+}
+
+func (o *options) makeObjects(at types.NamespacedName) (objects, error) {
+	namespace, reader, ok := strings.Cut(o.reader, "/")
+	if !ok {
+		return objects{}, fmt.Errorf("--key-reader %q: write NAMESPACE/NAME of the ServiceAccount of the primary", o.reader)
+	}
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return objects{}, err
+	}
+	meta := metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name + "-tsig"}
+	return objects{
+		&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"name": at.Name + "." + at.Namespace + ".", "algorithm": algorithm,
+			"secret": base64.StdEncoding.EncodeToString(secret)}},
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"},
+			ResourceNames: []string{meta.Name}, Verbs: []string{"get", "watch"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: reader}}},
+	}, nil
 }
 
 // explainMissing adds the next step where the server has no Secrets.
@@ -149,8 +172,8 @@ type shown struct {
 	Transfers                                            bool
 }
 
-// show prints the configuration of one client.
-func (o *options) show(ctx context.Context, argument string, out io.Writer) error {
+// showKey prints the configuration of one client.
+func (o *options) showKey(ctx context.Context, argument string, out io.Writer) error {
 	text, err := formats.ReadFile("formats/" + o.format + ".txt")
 	if err != nil {
 		return fmt.Errorf("--format %q: there are %s", o.format, strings.Join(listFormats(), ", "))
@@ -159,7 +182,7 @@ func (o *options) show(ctx context.Context, argument string, out io.Writer) erro
 	if err != nil {
 		host, port = o.server, "53"
 	}
-	api, core, at, err := o.clients(argument)
+	api, core, at, err := o.makeClients(argument)
 	if err != nil {
 		return err
 	}
@@ -172,7 +195,8 @@ func (o *options) show(ctx context.Context, argument string, out io.Writer) erro
 		return explainMissing(fmt.Errorf("Secret %s/%s: %w", at.Namespace, key.Spec.TSIGSecretRef.Name, err))
 	}
 	values := shown{Host: host, Port: port, Zone: strings.TrimSuffix(o.zone, "."), Key: strings.TrimSpace(string(secret.Data["name"])),
-		Algorithm: strings.TrimSuffix(strings.TrimSpace(string(secret.Data["algorithm"])), "."), Secret: strings.TrimSpace(string(secret.Data["secret"])),
+		Algorithm:  strings.TrimSuffix(strings.TrimSpace(string(secret.Data["algorithm"])), "."),
+		Secret:     strings.TrimSpace(string(secret.Data["secret"])),
 		SecretName: secret.Name, Transfers: key.Spec.Transfer == v1alpha1.UpdateTransferOwn}
 	if values.Algorithm == "" {
 		values.Algorithm = algorithm
@@ -208,7 +232,7 @@ func NewCommand() *cobra.Command {
   kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return o.create(command.Context(), arguments[0], command.OutOrStdout())
+			return o.createKey(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
 	o.client.AddFlagsWithNamespace(create.Flags())
@@ -216,13 +240,14 @@ func NewCommand() *cobra.Command {
 	create.Flags().StringArrayVar(&o.types, "type", nil, "type that it may write there; repeatable; absent: all that need no naming")
 	create.Flags().StringVar(&o.view, "view", "", "view of the zones")
 	create.Flags().StringVar(&o.transfer, "transfer", string(v1alpha1.UpdateTransferNone), "what it may transfer: None, Own or Zone")
-	create.Flags().StringVar(&o.reader, "key-reader", "kubizone-system/kubizone-primary", "ServiceAccount of the primary, which reads the Secret")
+	create.Flags().StringVar(&o.reader, "key-reader", "kubizone-system/kubizone-primary", "ServiceAccount of the primary, which reads "+
+		"the Secret")
 	show := &cobra.Command{
 		Use:   "show NAME",
 		Short: "print the configuration of a client that signs with the key, the secret among it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return o.show(command.Context(), arguments[0], command.OutOrStdout())
+			return o.showKey(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
 	o.client.AddFlagsWithNamespace(show.Flags())
