@@ -380,11 +380,18 @@ func TestChangeSets(t *testing.T) {
 			large.Spec.Items = append(large.Spec.Items,
 				applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","rdata":%q}}`, i, i, strings.Repeat("x", 60000))))
 		}
+		required := makeChangeSet(applyItem("beside", "192.0.2.1"))
+		required.Spec.Prerequisites = []v1alpha1.ChangeSetPrerequisite{{Name: "www"}}
+		unmet := makeChangeSet(v1alpha1.ChangeSetItem{Create: applyItem("created", "192.0.2.1").Apply})
+		unmet.Spec.Prerequisites = []v1alpha1.ChangeSetPrerequisite{{Name: "absent.example.org.", Type: "A", Values: []string{"192.0.2.1"}}}
 		for what, c := range map[string]struct {
 			set  *v1alpha1.ChangeSet
 			want string
 			text string
 		}{
+			"a relative prerequisite": {required, "spec.prerequisites[0].name: FieldValueInvalid spec.prerequisites[0]: FieldValueInvalid",
+				"is not absolute"},
+			"a prerequisite that is not met (S10.5)": {unmet, "spec.prerequisites[0]: PrerequisiteFailed", "nothing was written"},
 			"finalizers": {makeChangeSet(deleteItem("held"), applyItem("beside", "192.0.2.1")), "spec.items[0]: FieldValueForbidden",
 				"finalizers"},
 			"a move": {makeChangeSet(applyItem("beside", "192.0.2.1"), move), "spec.items[1].apply.spec.domainName: FieldValueInvalid",
@@ -395,7 +402,7 @@ func TestChangeSets(t *testing.T) {
 			"too many":  {many, "spec.items: FieldValueTooMany", "at most 100"},
 			"too large": {large, "spec.items: FieldValueInvalid", "may have 262144"},
 			"both": {makeChangeSet(v1alpha1.ChangeSetItem{Apply: applyItem("x", "192.0.2.1").Apply, Delete: deleteItem("x").Delete}),
-				"spec.items[0]: FieldValueInvalid", "either apply"},
+				"spec.items[0]: FieldValueInvalid", "one of apply or create"},
 			"no Record": {makeChangeSet(applyRaw(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`)),
 				"spec.items[0].apply.apiVersion: FieldValueNotSupported spec.items[0].apply.kind: FieldValueNotSupported", "Secret"},
 			"a path": {makeChangeSet(deleteItem("../../other/records/x"),
@@ -404,7 +411,8 @@ func TestChangeSets(t *testing.T) {
 			"elsewhere": {makeChangeSet(applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"x","namespace":"other"}}`)), "spec.items[0].apply.metadata.namespace: FieldValueInvalid", "other"},
 		} {
 			_, err := w.sendSet(t, c.set)
-			if got := strings.Join(listCauses(err), " "); !apierrors.IsInvalid(err) || got != c.want ||
+			refused := apierrors.IsInvalid(err) || apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
+			if got := strings.Join(listCauses(err), " "); !refused || got != c.want ||
 				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s: %v\n%s", what, err, got)
 			}

@@ -260,7 +260,8 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 		"Toleration.effect": "[NoExecute NoSchedule PreferNoSchedule]", "Toleration.operator": "[Equal Exists]",
 		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",
 		"HMACAuth.algorithm": "[SHA256 SHA512]", "RFC2136Provider.foreignRecords": "[Keep Replace]", "RecordSpec.class": "[IN]", "Secondary.catalog": "[Follow Ignore]",
-		"WebhookProvider.apexNS": "[Deliver Skip]", "DNSSECPolicy.algorithm": "[ECDSAP256SHA256 ECDSAP384SHA384 ED25519 RSASHA256]", "ZoneDNSSECStatus.phase": "[Expiring Moving Returning Signed Signing Withdrawing]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
+		"WebhookProvider.apexNS": "[Deliver Skip]", "UpdateKeySpec.transfer": "[None Own Zone]",
+		"DNSSECPolicy.algorithm": "[ECDSAP256SHA256 ECDSAP384SHA384 ED25519 RSASHA256]", "ZoneDNSSECStatus.phase": "[Expiring Moving Returning Signed Signing Withdrawing]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
 	}
 	if !maps.Equal(have, want) {
 		t.Errorf("have %v, want %v", have, want)
