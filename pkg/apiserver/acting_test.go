@@ -41,16 +41,17 @@ func TestActingAuthorizer_allowsRecordsOfOneNamespace_S13_1(t *testing.T) {
 		asked authorizer.AttributesRecord
 		want  bool
 	}{
-		"creates":                      {acting, none, asked("create", nil), true},
-		"patches":                      {acting, none, asked("patch", nil), true},
-		"deletes":                      {acting, none, asked("delete", nil), true},
-		"deletes all":                  {acting, all, asked("deletecollection", nil), false},
-		"another namespace":            {acting, all, asked("create", func(a *asking) { a.Namespace = "other" }), false},
-		"zones":                        {acting, all, asked("create", func(a *asking) { a.Resource = "zones" }), false},
-		"a subresource":                {acting, all, asked("patch", func(a *asking) { a.Subresource = "status" }), false},
-		"another group":                {acting, all, asked("create", func(a *asking) { a.APIGroup = "" }), false},
-		"its name from outside":        {t.Context(), none, asked("create", nil), false},
-		"another user, without a mark": {t.Context(), all, asked("create", func(a *asking) { a.User = &user.DefaultInfo{Name: "x"} }), true},
+		"creates":               {acting, none, asked("create", nil), true},
+		"patches":               {acting, none, asked("patch", nil), true},
+		"deletes":               {acting, none, asked("delete", nil), true},
+		"deletes all":           {acting, all, asked("deletecollection", nil), false},
+		"another namespace":     {acting, all, asked("create", func(a *asking) { a.Namespace = "other" }), false},
+		"zones":                 {acting, all, asked("create", func(a *asking) { a.Resource = "zones" }), false},
+		"a subresource":         {acting, all, asked("patch", func(a *asking) { a.Subresource = "status" }), false},
+		"another group":         {acting, all, asked("create", func(a *asking) { a.APIGroup = "" }), false},
+		"its name from outside": {t.Context(), none, asked("create", nil), false},
+		"another user, without a mark": {t.Context(), all,
+			asked("create", func(a *asking) { a.User = &user.DefaultInfo{Name: "x"} }), true},
 	} {
 		decision, _, err := test.by.Authorize(test.ctx, test.asked)
 		if err != nil || (decision == authorizer.DecisionAllow) != test.want {

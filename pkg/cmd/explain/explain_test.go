@@ -26,9 +26,9 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		{numbers: "S4.6", want: []string{"zone example.org., pattern", "*.dev"}},
 		{numbers: "S1.1 S2.1", want: []string{"S1.1 ", "\n\nS2.1 "}},
 		{numbers: "S4", want: []string{"S4.1   Only what", "\nS4.19  A tenant"}},
-		{numbers: "", want: []string{"S1.1 ", "\nS12."}},
+		{numbers: "", want: []string{"S1.1 ", "\nS13."}},
 		{numbers: "4.99", err: "no rule has the number 4.99: this section has S4.1, S4.2,"},
-		{numbers: "99.1", err: "the first is S1.1, the last S12."},
+		{numbers: "99.1", err: "the first is S1.1, the last S13."},
 		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.8`},
 	} {
 		var out strings.Builder
