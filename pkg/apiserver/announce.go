@@ -6,6 +6,7 @@ package apiserver
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -26,6 +27,10 @@ const (
 	// actionWithdraw and actionRestore are the same for what the rules of a zone allow no more, and again.
 	actionWithdraw, actionRestore = "Withdraw", "Restore"
 	reasonRestored                = "DelegationRestored"
+	// actionUpdate and reasonRefused are those of Events of UpdateKeys, of which each has one in refusedInterval at
+	// most.
+	actionUpdate, reasonRefused = "Update", "UpdateRefused"
+	refusedInterval             = 10 * time.Second
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
 	// maxQueued bounds the Events of withdrawals that wait, and queuedRate how many a second are written: admission
@@ -39,6 +44,7 @@ type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
 	queue       chan queuedEvent
+	refused     *sync.Map // the time of the last Event of an UpdateKey, by UID
 }
 
 // queuedEvent is an Event of a withdrawal.
@@ -49,7 +55,7 @@ type queuedEvent struct {
 
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	return announcer{b, b.NewRecorder(scheme.Scheme, Component), make(chan queuedEvent, maxQueued)}
+	return announcer{b, b.NewRecorder(scheme.Scheme, Component), make(chan queuedEvent, maxQueued), &sync.Map{}}
 }
 
 // announceWithdrawn tells the owner of a Record or Zone when it ends, or with 0 that it does not any more (S2.12,
@@ -71,6 +77,24 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	}
 	select {
 	case a.queue <- e:
+	default:
+	}
+}
+
+// announceRefused tells the owner of an UpdateKey why an update was refused (S13.7).
+func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
+	if a.recorder == nil {
+		return
+	}
+	now := time.Now()
+	if last, ok := a.refused.Load(key.UID); ok && now.Sub(last.(time.Time)) < refusedInterval {
+		return
+	}
+	a.refused.Store(key.UID, now)
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "UpdateKey", Namespace: key.Namespace,
+		Name: key.Name, UID: key.UID}
+	select {
+	case a.queue <- queuedEvent{about, corev1.EventTypeWarning, reasonRefused, actionUpdate, rcode + ": " + message}:
 	default:
 	}
 }

@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,4 +61,22 @@ func TestWithdrawn_isTold_S2_12(t *testing.T) {
 		}
 	})
 	(&announcer{}).announceWithdrawn(&v1alpha1.Record{}, 1, "") // standalone: nothing
+}
+
+// S13.7: an Event of an UpdateKey says why an update was refused, once in ten seconds.
+func TestRefused_isTold_S13_7(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := announcer{recorder: events.NewFakeRecorder(9), queue: make(chan queuedEvent, 9), refused: &sync.Map{}}
+		key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "k", UID: "u"}}
+		for range 5 {
+			a.announceRefused(key, "REFUSED", "the reason")
+			time.Sleep(4 * time.Second)
+		}
+		if n := len(a.queue); n != 2 {
+			t.Errorf("%d Events in 20 seconds", n)
+		}
+		if e := <-a.queue; e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
+			t.Errorf("%+v", e)
+		}
+	})
 }

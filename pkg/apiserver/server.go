@@ -259,7 +259,9 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	updated := &updatedZones{of.zones, s.ledger, records, keys}
-	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, sets, updated)
+	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, sets, updated, func(key *v1alpha1.UpdateKey, rcode, message string) {
+		s.announcer.announceRefused(key, rcode, message)
+	})
 	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/update"
 )
 
 // Kinds of transfers: the whole zone as it was asked for, a difference, and the whole zone in the place of a difference
@@ -53,7 +55,7 @@ type counters struct {
 func newCounters() *counters {
 	s := Stats{Questions: map[string]int64{"dropped": 0}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{}}
 	for _, rcode := range []uint16{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain,
-		rcodeNotAuth, rcodeBadVers} {
+		uint16(update.YXRRset), uint16(update.NXRRset), rcodeNotAuth, uint16(update.NotZone), rcodeBadVers} {
 		s.Questions[rcodeText(rcode)] = 0
 	}
 	for _, kind := range []string{KindAXFR, KindIXFR, KindWholeIXFR} {

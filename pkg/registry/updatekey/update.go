@@ -53,13 +53,17 @@ type UpdateREST struct {
 	keys  rest.Getter
 	sets  rest.Creater
 	zones Zones
+	tell  TellRefused
 }
+
+// TellRefused tells the owner of an UpdateKey why an update was refused.
+type TellRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
 // NewUpdateREST makes it of the storage of UpdateKeys and of change sets.
-func NewUpdateREST(keys rest.Getter, sets rest.Creater, zones Zones) *UpdateREST {
-	return &UpdateREST{keys, sets, zones}
+func NewUpdateREST(keys rest.Getter, sets rest.Creater, zones Zones, tell TellRefused) *UpdateREST {
+	return &UpdateREST{keys, sets, zones, tell}
 }
 
 // New makes an empty object, for discovery.
@@ -99,6 +103,10 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 		}
 		if !again {
 			request.Status = p.status
+			switch p.status.RCode {
+			case update.Refused.String(), update.NotAuth.String(), update.NotZone.String(), update.FormErr.String():
+				r.tell(key, p.status.RCode, p.status.Message)
+			}
 			return request, nil
 		}
 	}

@@ -95,6 +95,7 @@ type planned struct {
 	sets    []*v1alpha1.ChangeSet
 	acts    []string
 	fail    []error
+	told    []string
 }
 
 func (p *planned) FindEnclosing(_ string, fqdn name.Name) (v1alpha1.AdoptingZone, name.Name, bool) {
@@ -149,7 +150,8 @@ func (p *planned) sendUpdate(t *testing.T, key *v1alpha1.UpdateKey, updates ...v
 	v1alpha1.UpdateRequestStatus, error) {
 	t.Helper()
 	request := &v1alpha1.UpdateRequest{Spec: v1alpha1.UpdateRequestSpec{Zone: "example.org.", From: "192.0.2.7", Updates: updates}}
-	got, err := NewUpdateREST(oneKey{key}, p, p).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
+	tell := func(_ *v1alpha1.UpdateKey, rcode, _ string) { p.told = append(p.told, rcode) }
+	got, err := NewUpdateREST(oneKey{key}, p, p, tell).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
 	if err != nil {
 		return v1alpha1.UpdateRequestStatus{}, err
 	}
@@ -210,8 +212,8 @@ func TestUpdate_staysWithinTheKey_S13_1(t *testing.T) {
 	} {
 		p := &planned{}
 		status, err := p.sendUpdate(t, test.key, test.by)
-		if err != nil || status.RCode != test.want || len(p.sets) > 0 {
-			t.Errorf("%s: %+v, %v, %d sets", what, status, err, len(p.sets))
+		if err != nil || status.RCode != test.want || len(p.sets) > 0 || len(p.told) != 1 || p.told[0] != test.want {
+			t.Errorf("%s: %+v, %v, %d sets, told %q", what, status, err, len(p.sets), p.told)
 		}
 	}
 }
