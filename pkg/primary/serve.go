@@ -102,6 +102,9 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 // replyUpdate answers an update, and counts the answer.
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	a := answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
+	if u.question {
+		a = s.answerAsked(u, rcode)
+	}
 	s.counters.countAnswer(a)
 	return a.msg
 }

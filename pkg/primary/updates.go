@@ -28,7 +28,9 @@ import (
 
 // Updates carries out what keys may change (RFC 2136). Its methods are called from many goroutines at once.
 type Updates interface {
-	// Update carries out a message and returns the RCODE of its answer: 0 where what it says is in the zone.
+	// Update carries out a message and returns the RCODE of its answer: 0 where what it says is in the zone. A message
+	// without updates asks whether the zone has rules for the key's tenant, and with a prerequisite whether the tenant
+	// may write its name: REFUSED or NOTAUTH where not.
 	Update(ctx context.Context, key *UpdateKey, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share is what updates made in a zone for the key's tenant, of what the key may write. An error: it is not known.
 	Share(ctx context.Context, key *UpdateKey, zone name.Name) ([]content.RRset, error)
@@ -136,6 +138,8 @@ type pendingUpdate struct {
 	from    netip.Addr
 	octets  int
 	waits   *slots.Slot
+	// question says that it is one, and message asks whether it may be answered.
+	question, overTCP bool
 }
 
 const (
@@ -207,6 +211,9 @@ func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time
 	defer p.leave(u)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	if u.question {
+		return p.callWhenFree(ctx, u)
+	}
 	by := signedBy{u.key.Name, string(u.request.signature.mac)}
 	kept, first := p.keepAnswer(by)
 	if !first {
@@ -217,19 +224,25 @@ func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time
 			return rcodeServFail
 		}
 	}
-	rcode := uint16(rcodeServFail)
-	if place := slots.TakeWhenFreed(ctx, func() (*slots.Slot, <-chan struct{}) {
-		return p.running.Take(slots.Client{Tenant: u.key.Tenant}, nil)
-	}); place != nil {
-		rcode = p.callUpdates(ctx, u)
-		place.GiveBack()
-	}
+	rcode := p.callWhenFree(ctx, u)
 	if rcode == rcodeServFail {
 		p.forgetAnswer(by, kept) // the client is to come again
 	}
 	kept.rcode = rcode
 	close(kept.done)
 	return rcode
+}
+
+// callWhenFree has a message carried out when there is a place for it; SERVFAIL where there is none in time.
+func (p *updatePool) callWhenFree(ctx context.Context, u *pendingUpdate) uint16 {
+	place := slots.TakeWhenFreed(ctx, func() (*slots.Slot, <-chan struct{}) {
+		return p.running.Take(slots.Client{Tenant: u.key.Tenant}, nil)
+	})
+	if place == nil {
+		return rcodeServFail
+	}
+	defer place.GiveBack()
+	return p.callUpdates(ctx, u)
 }
 
 // callUpdates has a message carried out; a panic is one that is not.
@@ -274,30 +287,59 @@ func (p *updatePool) forgetAnswer(by signedBy, kept *keptAnswer) {
 	}
 }
 
-// answerUpdater answers a request that a key signed with which updates are sent: an update, and the questions that
+// answerUpdater takes a request in that a key signed with which updates are sent: an update, and the questions that
 // clients ask before one. All else is REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
+	pending := &pendingUpdate{request: req.copyForTransfer(), key: key, from: from, octets: len(msg), overTCP: overTCP}
 	if req.opcode == opcodeUpdate {
 		m, failure := wire.Parse(msg)
 		if failure != nil {
 			return reply(uint16(failure.RCode), failure.Reason)
 		}
-		return answer{zone: req.qname, update: &pendingUpdate{request: req.copyForTransfer(), key: key, message: m, from: from,
-			octets: len(msg)}}
+		pending.message = m
+		return answer{zone: req.qname, update: pending}
+	}
+	zone, ok := r.findEnclosingOf(key, req)
+	if !ok {
+		return reply(rcodeRefused, "zone not served to the update key")
+	}
+	atApex := req.qname == zone.FQDN()
+	// Which names of a zone are the tenant's the rules of the zone say, which are not here: an update without updates
+	// asks for that.
+	pending.question, pending.message = true, &update.Message{Zone: zone.FQDN()}
+	switch {
+	case req.qtype == typeAXFR || req.qtype == typeIXFR:
+		return r.transferToUpdater(req, key, zone, overTCP, reply)
+	case req.qtype == typeSOA, atApex && req.qtype == uint16(rdata.NS):
+	case key.Covers(req.qname):
+		pending.message.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
+	default:
+		return reply(rcodeRefused, "question beyond the names of the update key")
+	}
+	return answer{zone: req.qname, update: pending}
+}
+
+// answerAsked answers a question of an update key with what Updates says of its names: it learns what stands at names
+// that its tenant may write, and of no others.
+func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
+	req, key := u.request, u.key
+	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
+	switch rcode {
+	case rcodeSuccess, rcodeNXDomain:
+	case rcodeServFail:
+		return refuse(rcodeServFail)
+	default:
+		return refuse(rcodeRefused)
 	}
 	zone, ok := r.findEnclosingOf(key, req)
 	switch {
-	case !ok:
-		return reply(rcodeRefused, "zone not served to the update key")
-	case req.qtype == typeAXFR || req.qtype == typeIXFR:
-		return r.transferToUpdater(req, key, zone, overTCP, reply)
+	case !ok || zone.FQDN() != u.message.Zone: // it has changed meanwhile
+		return refuse(rcodeServFail)
 	case req.qtype == typeSOA && req.qname != zone.FQDN():
-		return r.replySOABelow(req, key.signing, zone, overTCP)
-	case req.qtype == typeSOA, req.qtype == uint16(rdata.NS) && req.qname == zone.FQDN(), key.Covers(req.qname):
-		return r.answerQuestion(req, key.signing, key.open, overTCP)
+		return r.replySOABelow(req, key.signing, zone, u.overTCP)
 	}
-	return reply(rcodeRefused, "question beyond the names of the update key")
+	return r.answerQuestion(req, key.signing, key.open, u.overTCP)
 }
 
 // findEnclosingOf is the zone that a question of an update key is about: the one with the longest name at or above the
@@ -316,12 +358,10 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.copyForTransfer(), key: key.signing}
 	switch {
-	case !overTCP && req.qtype == typeAXFR:
-		return reply(rcodeFormErr, "AXFR over UDP")
-	case req.qname != zone.FQDN():
-		return reply(rcodeNotAuth, "zone not served")
 	case !overTCP:
-		return r.replySOA(req, key.signing, zone, overTCP)
+		return reply(rcodeRefused, "a transfer to an update key over UDP")
+	case req.qname != zone.FQDN():
+		return reply(rcodeRefused, "zone not served to the update key")
 	case key.Transfer == TransferZone && zone.Zone().Namespace == key.Tenant:
 		return answer{transfer: whole, zone: req.qname}
 	case key.Transfer == TransferOwn:

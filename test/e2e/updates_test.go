@@ -87,6 +87,8 @@ func (u *updated) waitForReason(namespace, object, reason string) {
 	})
 }
 
+var digStatus = regexp.MustCompile(`(?s)status: (\w+).*ANSWER: (\d+)`)
+
 var refusedAs = regexp.MustCompile(`update failed: (\w+)`)
 
 // sendUpdate has nsupdate send a message for example.org, and returns the RCODE.
@@ -309,6 +311,9 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 		t.Fatalf("knsupdate: %v\n%s", err, said)
 	}
 	u.makeRecord("dns-own", "own.example.org.", "192.0.2.50")
+	private := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "private"},
+		Spec: v1alpha1.ZoneSpec{DomainName: "private.example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}}}
+	must.Get(u.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), private, metav1.CreateOptions{}))(t)
 	transfer := func(key rig.TSIGKey) string {
 		program := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
 		dig := exec.CommandContext(t.Context(), program, "@"+at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-y",
@@ -329,5 +334,29 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	}
 	if got := transfer(narrow) + transfer(none); got != "" {
 		t.Errorf("keys without a share get %s", got)
+	}
+	// A key learns of what its namespace may write, however wide its own patterns are.
+	nosy := u.makeKey("team-b", "nosy", v1alpha1.UpdateTransferOwn, "*.example.org.", "*.")
+	dig := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
+	ask := func(key rig.TSIGKey, question ...string) string {
+		args := append([]string{"@" + at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-y",
+			key.Algorithm + ":" + key.Name + ":" + key.Secret}, question...)
+		said, _ := exec.CommandContext(t.Context(), dig, args...).CombinedOutput()
+		if status := digStatus.FindStringSubmatch(string(said)); status != nil {
+			return status[1] + " " + status[2]
+		}
+		return string(said)
+	}
+	for question, want := range map[string]string{
+		"www.apps.example.org. A": "REFUSED 0", "absent.apps.example.org. A": "REFUSED 0", "own.example.org. A": "REFUSED 0",
+		"x.b.example.org. A": "NXDOMAIN 0", "example.org. SOA": "NOERROR 1", "www.apps.example.org. SOA": "NOERROR 0",
+		"private.example. SOA": "REFUSED 0", "www.private.example. A": "REFUSED 0", "private.example. NS": "REFUSED 0",
+	} {
+		if got := ask(nosy, strings.Fields(question)...); got != want {
+			t.Errorf("%s: %s, want %s", question, got, want)
+		}
+	}
+	if got := ask(key, "www.apps.example.org.", "A"); got != "NOERROR 2" {
+		t.Errorf("its own name: %s", got)
 	}
 }

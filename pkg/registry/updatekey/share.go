@@ -61,6 +61,12 @@ func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Objec
 		request.Status = v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(), Message: notAuth(apex, key.Namespace)}
 		return request, nil
 	}
+	if err := r.zones.Judge(ctx, at, key.Namespace, nil); apierrors.IsForbidden(err) {
+		request.Status = v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(), Message: notAuth(apex, key.Namespace)}
+		return request, nil
+	} else if err != nil {
+		return nil, err
+	}
 	scope, err := readScope(key)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
