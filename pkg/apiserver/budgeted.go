@@ -93,6 +93,8 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	}
 	resource := "zones"
 	switch object.(type) {
+	case *v1alpha1.UpdateKey:
+		resource = "updatekeys"
 	case *bind9.Bind9Cluster:
 		resource = "bind9clusters.bind9.kubi.zone"
 	case *bind9.Bind9Instance:

@@ -46,7 +46,8 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 }
 
 // sizedResources are those whose objects count, in the order of their keys.
-var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "delegations", "records", "zones"}
+var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
+	"delegations", "records", "updatekeys", "zones"}
 
 // FollowSizes reports to sink how much the objects of each namespace take, but for Deliveries, until ctx ends: all
 // of them at one revision, then each change. It keeps nothing of single objects, because etcd says what stood there

@@ -306,8 +306,9 @@ func TestUpdateKey_transfers(t *testing.T) {
 		zone string
 		want string
 	}{
-		"its own":             {own, "example.org.", soa + ", own.apps.example.org. A, " + soa},
-		"the whole zone":      {whole, "example.org.", soa + ", example.org. NS, others.apps.example.org. A, www.apps.example.org. A, secret.example.org. A, " + soa},
+		"its own": {own, "example.org.", soa + ", own.apps.example.org. A, " + soa},
+		"the whole zone": {whole, "example.org.", soa + ", example.org. NS, others.apps.example.org. A, " +
+			"www.apps.example.org. A, secret.example.org. A, " + soa},
 		"another's zone":      {other, "example.org.", "bad xfr rcode: 5"},
 		"a zone not reached":  {whole, "example.net.", "bad xfr rcode: 5"},
 		"a name in the zone":  {whole, "apps.example.org.", "bad xfr rcode: 5"},

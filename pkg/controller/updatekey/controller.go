@@ -37,6 +37,8 @@ const (
 	outcomeInterval = 10 * time.Second
 	// askTimeout bounds one request to the API.
 	askTimeout = 10 * time.Second
+	// maxKeys bounds the keys of one namespace that are taken, the older first: each is a Secret that is watched.
+	maxKeys = 64
 )
 
 // Reasons of the condition Ready.
@@ -115,20 +117,26 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
 	verdicts, served, names := map[types.UID]verdict{}, []*primary.UpdateKey{}, map[types.UID]string{}
+	taken := map[string]int{} // by namespace
 	for _, of := range all {
+		if taken[of.Namespace]++; taken[of.Namespace] > maxKeys {
+			verdicts[of.UID] = verdict{string(delivery.ReasonQuotaExceeded), fmt.Sprintf("namespace %s has %d older UpdateKeys, and no "+
+				"more are taken (S13.9); one key may have several patterns", of.Namespace, maxKeys)}
+			continue
+		}
 		key, v := c.readKey(ctx, of)
 		if v.reason != reasonServed {
 			verdicts[of.UID] = v
 			continue
 		}
-		taken, err := makeKey(of, key)
+		one, err := makeKey(of, key)
 		if err != nil {
 			verdicts[of.UID] = verdict{string(delivery.ReasonInvalidConfiguration), err.Error()}
 			continue
 		}
-		served, names[of.UID], verdicts[of.UID] = append(served, taken), key.Name, v
+		served, names[of.UID], verdicts[of.UID] = append(served, one), key.Name, v
 	}
-	taken, err := c.Primary.SetUpdateKeys(served)
+	named, err := c.Primary.SetUpdateKeys(served)
 	if err != nil {
 		return err
 	}
@@ -139,7 +147,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	var failed []error
 	for _, of := range all {
 		v := verdicts[of.UID]
-		if taken[idOf(of)] {
+		if named[idOf(of)] {
 			v = verdict{reasonKeyNameTaken, fmt.Sprintf("another key is named %s; name this one otherwise, in the Secret and at its "+
 				"clients, and make another UpdateKey", names[of.UID])}
 			delete(names, of.UID)
