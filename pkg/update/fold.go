@@ -104,6 +104,8 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		set.Type, set.Values = rr.Type, slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
 		n.put(set)
 	case slices.Contains(others.Values, rr.Data): // it stands
+	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 has it ignored
+		return rr.Fail(Refused, "a CNAME stands alone at its name; delete what is there by an update before this one")
 	default:
 		set := n.now[rr.Type]
 		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
@@ -115,6 +117,18 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		n.put(set)
 	}
 	return nil
+}
+
+// isBesideCNAME reports whether a record of the type would stand beside a CNAME, or is one beside other data.
+func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
+	for _, sets := range []map[rdata.Type]RRset{n.now, n.others} {
+		for other := range sets {
+			if other != t && (other == rdata.CNAME || t == rdata.CNAME) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (f *folding) listChanges() (changes []Change) {

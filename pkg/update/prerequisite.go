@@ -20,25 +20,27 @@ type Prerequisite struct {
 	Values []string
 }
 
-// ListPrerequisites returns what a checked message requires, in its order; the values of one RRset are one.
+// ListPrerequisites returns what a checked message requires, in the order in which it is judged: as it stands, and after
+// that the values of RRsets, each with all of them (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
-	var all []Prerequisite
+	var all, valued []Prerequisite
 	at := map[setKey]int{}
 	for _, rr := range m.Prerequisites {
-		p := Prerequisite{Name: rr.Name, Type: rr.Type, Exists: rr.Class != ClassNONE}
-		if rr.Class == ClassIN {
-			if i, known := at[setKey{rr.Name, rr.Type}]; known {
-				if !slices.Contains(all[i].Values, rr.Data) {
-					all[i].Values = append(all[i].Values, rr.Data)
-				}
-				continue
-			}
-			at[setKey{rr.Name, rr.Type}] = len(all)
-			p.Values = []string{rr.Data}
+		if rr.Class != ClassIN {
+			all = append(all, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: rr.Class == ClassANY})
+			continue
 		}
-		all = append(all, p)
+		i, known := at[setKey{rr.Name, rr.Type}]
+		if !known {
+			i = len(valued)
+			at[setKey{rr.Name, rr.Type}] = i
+			valued = append(valued, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: true})
+		}
+		if !slices.Contains(valued[i].Values, rr.Data) {
+			valued[i].Values = append(valued[i].Values, rr.Data)
+		}
 	}
-	return all
+	return append(all, valued...)
 }
 
 // Judge returns NoError where a name with these RRsets is as required, else the RCODE of the answer (RFC 2136 §3.2.5).

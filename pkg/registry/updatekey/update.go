@@ -136,17 +136,15 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	changes, made, failure, err := p.foldUpdates(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, err
-	case failure != nil:
-		p.answer(failure.RCode, "%s", failure.Reason)
-		return false, nil
 	}
 	prerequisites := makePrerequisites(p.message)
-	if len(changes) == 0 {
+	if failure != nil || len(changes) == 0 { // nothing is written; prerequisites come first (RFC 2136 §3)
 		err := p.r.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
-		p.answer(update.NoError, "")
+		if p.answer(update.NoError, ""); failure != nil {
+			p.answer(failure.RCode, "%s", failure.Reason)
+		}
 		return false, p.takeError(ctx, err)
 	}
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: fieldManager, Force: true, Prerequisites: prerequisites}}
