@@ -131,7 +131,7 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 }
 
 // A message that comes again has the answer of the first one, also while that is under way, and from another port: what
-// it requires may be so no more, and a recorded one must change nothing later.
+// it requires may be so no more, and a recorded one must change nothing later (attack 95).
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	begun, release := make(chan struct{}, 8), make(chan struct{})
 	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 {
@@ -197,7 +197,7 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 }
 
 // Updates wait beside the socket: questions are answered meanwhile, and a tenant whose updates hang takes no places of
-// another one.
+// another one (attack 97).
 func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	release := make(chan struct{})
 	u := &recordedUpdates{answer: func(_ context.Context, key *UpdateKey) uint16 {

@@ -20,8 +20,8 @@ type Prerequisite struct {
 	Values []string
 }
 
-// ListPrerequisites returns what a checked message requires, in the order in which it is judged: as it stands, and after
-// that the values of RRsets, each with all of them (RFC 2136 §3.2.5).
+// ListPrerequisites returns what a checked message requires, in the order in which it is judged: as it stands, and then
+// the values of RRsets, each with all of them (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}

@@ -123,7 +123,7 @@ func (u *updated) readRecords(namespace string) string {
 }
 
 // S13.1, S13.4, S13.5, S13.6, S13.7: nsupdate writes what a key may, message by message; each is in the zone, whole,
-// when it is answered, and what is refused changes nothing.
+// when it is answered, and what is refused changes nothing (attack 94).
 func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -232,7 +232,7 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	if got := u.sendUpdate(&changed, line); got != "NOTAUTH" {
 		t.Errorf("suspended: %s", got)
 	}
-	// Another namespace takes no name that a key has.
+	// Another namespace takes no name that a key has (attack 96).
 	must.Get(keys.Patch(t.Context(), "dhcp", types.MergePatchType, []byte(`{"spec":{"suspended":false}}`), metav1.PatchOptions{}))(t)
 	u.waitForReason("team-a", "dhcp", "Served")
 	u.writeSecret("team-b", "squatter", changed)
@@ -288,8 +288,8 @@ func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
 	}
 }
 
-// S13.8: a key with transfer Own gets what updates made for its namespace and it may write, and nothing else; knsupdate
-// writes as nsupdate does.
+// S13.8: a key with transfer Own gets what updates made for its namespace and it may write, and nothing else (attack
+// 94); knsupdate writes as nsupdate does.
 func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -28,7 +28,7 @@ type updateTwin struct {
 }
 
 // exchange sends a message to one of them and returns the RCODE.
-func (w *updateTwin) exchange(at int, m *mdns.Msg) int {
+func (w *updateTwin) exchangeWith(at int, m *mdns.Msg) int {
 	w.t.Helper()
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}
 	signed := m.Copy()
@@ -63,20 +63,20 @@ func (w *updateTwin) readZone(at int) string {
 	return strings.Join(lines, "\n")
 }
 
-func (w *updateTwin) pick(words ...string) string { return words[w.random.IntN(len(words))] }
+func (w *updateTwin) pickWord(words ...string) string { return words[w.random.IntN(len(words))] }
 
 func (w *updateTwin) makeRR(owner, rtype string) mdns.RR {
 	data := map[string][]string{"A": {"192.0.2.1", "192.0.2.2", "192.0.2.3"}, "TXT": {`"x"`, `"y z"`},
 		"CNAME": {"x.example.net.", "y.example.net."}}
-	return must.Get(mdns.NewRR(fmt.Sprintf("%s %s IN %s %s", owner, w.pick("60", "300"), rtype, w.pick(data[rtype]...))))(w.t)
+	return must.Get(mdns.NewRR(fmt.Sprintf("%s %s IN %s %s", owner, w.pickWord("60", "300"), rtype, w.pickWord(data[rtype]...))))(w.t)
 }
 
 // makeMessage returns a random message.
 func (w *updateTwin) makeMessage() *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate("example.org.")
-	owner := func() string { return w.pick("a", "b", "c") + ".apps.example.org." }
-	rtype := func() string { return w.pick("A", "A", "TXT", "CNAME") }
+	owner := func() string { return w.pickWord("a", "b", "c") + ".apps.example.org." }
+	rtype := func() string { return w.pickWord("A", "A", "TXT", "CNAME") }
 	for range w.random.IntN(3) {
 		rr := []mdns.RR{w.makeRR(owner(), rtype())}
 		switch w.random.IntN(5) {
@@ -136,11 +136,11 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	}
 	for i := range messages {
 		m := w.makeMessage()
-		theirs, ours := w.exchange(0, m), w.exchange(1, m)
+		theirs, ours := w.exchangeWith(0, m), w.exchangeWith(1, m)
 		switch {
 		case theirs == mdns.RcodeSuccess && ours == mdns.RcodeRefused:
 			refused++
-			if got := w.exchange(0, reset) | w.exchange(1, reset); got != mdns.RcodeSuccess {
+			if got := w.exchangeWith(0, reset) | w.exchangeWith(1, reset); got != mdns.RcodeSuccess {
 				t.Fatalf("reset: %d", got)
 			}
 			if !strings.Contains(m.String(), "CNAME") && !strings.Contains(w.readZone(0), "CNAME") && !touchesCNAME(m) {

@@ -132,6 +132,13 @@ var attacks = []attack{
 		nil, nil},
 	{93, "T", "names of others by Records that wait for the moment in which their holder replaces an object",
 		"they wait on, say not whose the name is, and cost the holder nothing", nil, nil},
+	{94, "T", "names of others by an update key with wide patterns, or by its prerequisites and questions", "REFUSED, there or not", nil,
+		nil},
+	{95, "X", "a recorded update, at once and after others have changed what it did", "answered as it was, and carried out once", nil, nil},
+	{96, "T", "the name of another's TSIG key", "KeyNameTaken, without the name of the other", nil, nil},
+	{97, "T", "the primary's sockets by updates that hang, or keys by the thousand", "SERVFAIL above its share; questions and others " +
+		"are served", nil, nil},
+	{98, "T", "every Record by the name of an UpdateKey's user", "nothing: the name gives no right", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
