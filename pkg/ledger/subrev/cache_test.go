@@ -162,11 +162,11 @@ func eventText(e watch.Event) string {
 }
 
 // listenTo returns n events after a version, and why the watch ended where there were fewer. Where the cache closes a
-// watcher that does not keep up it goes on behind what it has, as informers do.
+// watcher that does not keep up it goes on behind what it has, as informers do; many times without an event are a fault.
 func listenTo(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	for {
+	for closed := 0; ; {
 		before := version
 		in, err := s.Watch(ctx, key, makeOptions(version))
 		if err != nil {
@@ -182,7 +182,9 @@ func listenTo(s storage.Interface, key string, version int64, n int) (out []stri
 			}
 			version = versionOf(e.Object)
 		}
-		if in.Stop(); version == before {
+		if in.Stop(); version > before {
+			closed = 0
+		} else if closed++; closed > 50 || ctx.Err() != nil {
 			return append(out, "closed")
 		}
 	}
