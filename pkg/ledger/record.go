@@ -72,7 +72,8 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	if set, index := setOf(ctx); set != nil {
+	set, index := setOf(ctx)
+	if set != nil && !(set.isAlone() && w.staysInZone()) {
 		return w.inSet(ctx, set, index, key, expected, put)
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
@@ -96,6 +97,9 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if err != nil {
 		return commit.Outcome{}, err
 	}
+	if set != nil && ask.After != nil {
+		ask.After.WaitsOnConflict = false // see askOf
+	}
 	var placed *v1alpha1.Record
 	id := w.before
 	if w.after != nil {
@@ -104,6 +108,10 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	tx := l.com.WriteOf("records", id, expected)
 	tx.Hint, tx.Guess = hint, w.before == nil
 	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
+	if set != nil {
+		set.comeAlone(index, w.before == nil)
+		tx.Ask = func(seen *law.Seen) law.Outcome { return refuseWithoutZone(records.DecideRecord(seen, ask)) }
+	}
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
@@ -116,6 +124,9 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return &op, nil, err
 	}
 	out, err := l.com.Commit(ctx, tx)
+	if set != nil {
+		set.noteCommit(tx, placed, err == nil && out.OK)
+	}
 	if err != nil || !out.OK {
 		return out, err
 	}
@@ -125,6 +136,26 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		w.commitAs(placed, out)
 	}
 	return out, nil
+}
+
+// staysInZone reports whether the write changes content of a zone, and of the one alone in which its Record is.
+func (w *recordWrite) staysInZone() bool {
+	switch {
+	case w.before == nil:
+		return true
+	case w.before.Status.ZoneRef == nil || w.after != nil && w.after.DeletionTimestamp != nil:
+		return false
+	}
+	return w.after == nil || objects.SamePlace(w.before, w.after) && !objects.SameContent(w.before, w.after)
+}
+
+// refuseWithoutZone refuses a write of a change set after which its Record is in no zone.
+func refuseWithoutZone(out law.Outcome) law.Outcome {
+	if p := out.Plan; p != nil && (p.Zone == nil || p.Record != nil && p.Record.Zone == nil) {
+		return law.Outcome{Refusal: &law.Refusal{Kind: law.Invalid, Field: "spec.domainName",
+			Message: "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"}}
+	}
+	return out
 }
 
 // recordAsk makes the request to the law of a client's write. hint is the zone that will probably change.

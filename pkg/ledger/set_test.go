@@ -78,6 +78,72 @@ func joinErrors(errs []error) string {
 	return strings.Join(lines, "\n")
 }
 
+// S10.1: a set of one write that requires nothing shares its transaction with other writes of the zone, as a write by
+// itself does, and is refused where a Record by itself would wait.
+func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	g := &gate{}
+	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
+	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "old", "old.example.org.", "A", "192.0.2.1")))
+	g.holdAt("before-commit")
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.CreateRecord(t.Context(), store.Record("team", "first", "first.example.org.", "A", "192.0.2.1"))
+		first <- err
+	}()
+	<-g.reached
+	type outcome struct {
+		set  *ledger.Set
+		errs []error
+	}
+	outcomes := make(chan outcome, 3)
+	for i, write := range []setWrite{
+		createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")),
+		createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")),
+		deleteLater("team", "old"),
+	} {
+		go func() {
+			set, errs := inSet(t.Context(), s, write)
+			outcomes <- outcome{set, errs}
+		}()
+		store.Eventually(t, "the set waits at the zone", func() bool { return s.Ledger.Waiting("platform", "example-org") == i+1 })
+	}
+	revision := func() int64 { return store.Must(st.Client.KV.Get(t.Context(), "none")).Header.Revision }
+	before := revision()
+	g.holdAt("")
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	for range 3 {
+		o := <-outcomes
+		zone, serial := o.set.Committed()
+		if o.errs[0] != nil || zone == nil || zone.Name != "example-org" || o.set.Unwritten() {
+			t.Errorf("%v, in %v, unwritten %t", o.errs[0], zone, o.set.Unwritten())
+		}
+		last = max(last, serial)
+	}
+	if n := revision() - before; n != 2 {
+		t.Errorf("%d transactions, want that of the first write and one of the three sets", n)
+	}
+	if want := s.Zone("platform", "example-org").Status.Serial; last != want {
+		t.Errorf("the last serial is %d, that of the zone %d", last, want)
+	}
+	for _, refused := range []*v1alpha1.Record{
+		store.Record("team", "c", "a.example.org.", "CNAME", "b"), store.Record("team", "d", "d.example.net.", "A", "192.0.2.1"),
+	} {
+		set, errs := inSet(t.Context(), s, createLater(refused))
+		if zone, _ := set.Committed(); errs[0] == nil || zone != nil || !set.Unwritten() {
+			t.Errorf("%s: %v, in %v, unwritten %t: want a refusal", refused.Name, errs[0], zone, set.Unwritten())
+		}
+	}
+	if n := len(s.ListRecords("team")); n != 3 {
+		t.Errorf("%d Records stand, want first, a and b", n)
+	}
+}
+
 // S10.1, S10.2: creations, updates and deletions are one transaction, one serial and one step; each object has a
 // version of its own.
 func TestSet_isOneSerial_S10_1(t *testing.T) {

@@ -89,6 +89,8 @@ type Write struct {
 	waits waits
 	Locks []*queue // of zones, which this write has
 	Plan  *law.Plan
+	// Sent says that it may be written, though Commit returned an error.
+	Sent bool
 }
 
 // waits is what the keys say under which an object waits.
@@ -122,6 +124,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 		a := com.submitWrite(ctx, w)
 		switch {
 		case a.sent:
+			w.Sent = true
 			return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
 		case a.Err != nil:
 			return Outcome{}, com.Late(w, a.Err)
