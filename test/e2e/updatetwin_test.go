@@ -27,7 +27,7 @@ type updateTwin struct {
 	random  *rand.Rand
 }
 
-// exchange sends a message to one of them and returns the RCODE.
+// exchangeWith sends a message to one of them and returns the RCODE.
 func (w *updateTwin) exchangeWith(at int, m *mdns.Msg) int {
 	w.t.Helper()
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}

@@ -23,13 +23,14 @@ import (
 )
 
 // The ways of changes. The zones of the first two are kubizone's, those of the others a Knot's, changed by signed
-// dynamic update; the last goes to a webhook.
+// dynamic update; one goes to a webhook, and the last is kubizone's, changed by signed dynamic update as well.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
 	knotToKnot  = "Knot → Knot"
 	knotToBIND  = "Knot → BIND"
 	toWebhook   = "kubizone → webhook"
+	updateBIND  = "update → kubizone → BIND"
 	atOnce      = "lone"
 	atRate      = "steady"
 	pooled      = "all rounds"
@@ -37,16 +38,17 @@ const (
 )
 
 // pairs whose ratio is reported.
-var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}}
+var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
 // Keys of the secondaries: a class has one that no other has.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+	ownKey  = rig.TSIGKey{Name: "own.key", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
 // zoneOf an arm: the object of one of kubizone, and the first label of the domain.
-var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e"}
+var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e", updateBIND: "f"}
 
 func domainOf(label string) string { return label + ".bench.example." }
 
@@ -87,7 +89,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {
-			if c.spec.Transfer.TSIGSecretRef, err = u.writeKey(*c.key); err != nil {
+			if c.spec.Transfer.TSIGSecretRef, err = u.writeKey("dns", *c.key); err != nil {
 				return err
 			}
 		}
@@ -101,6 +103,15 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 		if err := u.fillZone(ctx, label, s.plan.Zone); err != nil {
 			return err
 		}
+	}
+
+	if err := u.makeUpdated(ctx, zoneOf[updateBIND], zoneOf[toBIND]); err != nil {
+		return err
+	}
+	if _, _, err := figures.Callers(ctx, fillers, s.plan.Zone, func(ctx context.Context, i int) error {
+		return updateHost(ctx, primary, ownKey, domainOf(zoneOf[updateBIND]), nameHost(i), makeAddress(0, i))
+	}); err != nil {
+		return err
 	}
 
 	const workers = 4
@@ -132,6 +143,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 		Secondaries: []rig.SecondaryZone{
 			{Zone: domainOf(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt,
 				Key: knotKey.Name},
+			{Zone: domainOf(zoneOf[updateBIND]), Primary: primary, Key: bindKey.Name},
 		},
 	})
 	if err != nil {
@@ -140,16 +152,21 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	defer bind.Close()
 
 	var arms []*arm
-	failed := make(chan error, 4)
-	for _, name := range []string{toKnot, toBIND, knotToKnot, knotToBIND} {
-		at := map[string]netip.AddrPort{toKnot: knotAt, toBIND: bindAt, knotToKnot: knotAt, knotToBIND: bindAt}[name]
+	failed := make(chan error, 5)
+	for _, name := range []string{toKnot, toBIND, knotToKnot, knotToBIND, updateBIND} {
+		at := map[string]netip.AddrPort{toKnot: knotAt, toBIND: bindAt, knotToKnot: knotAt, knotToBIND: bindAt, updateBIND: bindAt}[name]
 		a := &arm{name: name, came: newArrivals(), change: func(ctx context.Context, i int, data string) error {
 			return u.changeRecord(ctx,
 				zoneOf[name], i, data)
 		}}
 		if name == knotToKnot || name == knotToBIND {
 			a.change = func(ctx context.Context, i int, data string) error {
-				return updateHost(ctx, masterAt, domainOf(zoneOf[name]), nameHost(i), data)
+				return updateHost(ctx, masterAt, knotKey, domainOf(zoneOf[name]), nameHost(i), data)
+			}
+		}
+		if name == updateBIND {
+			a.change = func(ctx context.Context, i int, data string) error {
+				return updateHost(ctx, primary, ownKey, domainOf(zoneOf[name]), nameHost(i), data)
 			}
 		}
 		arms = append(arms, a)
@@ -244,7 +261,7 @@ func masterFile(zone string, records int) string {
 }
 
 // updateHost replaces the address of a host by one signed dynamic update (RFC 2136), as nsupdate sends it.
-func updateHost(ctx context.Context, server netip.AddrPort, zone, host, data string) error {
+func updateHost(ctx context.Context, server netip.AddrPort, key rig.TSIGKey, zone, host, data string) error {
 	rr, err := mdns.NewRR(host + "." + zone + " 3600 IN A " + data)
 	if err != nil {
 		return err
@@ -253,14 +270,19 @@ func updateHost(ctx context.Context, server netip.AddrPort, zone, host, data str
 	m.SetUpdate(zone)
 	m.RemoveRRset([]mdns.RR{rr})
 	m.Insert([]mdns.RR{rr})
-	m.SetTsig(mdns.Fqdn(knotKey.Name), mdns.HmacSHA256, 300, time.Now().Unix())
-	client := &mdns.Client{Timeout: waitTimeout, TsigSecret: map[string]string{mdns.Fqdn(knotKey.Name): knotKey.Secret}}
+	return sendUpdate(ctx, server, key, m)
+}
+
+// sendUpdate sends a message by UDP, signed.
+func sendUpdate(ctx context.Context, server netip.AddrPort, key rig.TSIGKey, m *mdns.Msg) error {
+	m.SetTsig(mdns.Fqdn(key.Name), mdns.HmacSHA256, 300, time.Now().Unix())
+	client := &mdns.Client{Timeout: waitTimeout, TsigSecret: map[string]string{mdns.Fqdn(key.Name): key.Secret}}
 	answer, _, err := client.ExchangeContext(ctx, m, server.String())
 	if err != nil {
-		return fmt.Errorf("update of %s: %w", zone, err)
+		return fmt.Errorf("update of %s: %w", m.Question[0].Name, err)
 	}
 	if answer.Rcode != mdns.RcodeSuccess {
-		return fmt.Errorf("update of %s: %s", zone, mdns.RcodeToString[answer.Rcode])
+		return fmt.Errorf("update of %s: %s", m.Question[0].Name, mdns.RcodeToString[answer.Rcode])
 	}
 	return nil
 }

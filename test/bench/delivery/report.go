@@ -14,6 +14,10 @@ import (
 var targets = []figures.Target{
 	{What: "a change to BIND's answer, 100 a second, p99, ms", Name: changeLabel + toBIND + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "a change to Knot's answer, 100 a second, p99, ms", Name: changeLabel + toKnot + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
+	{What: "update → kubizone → BIND ÷ update → Knot → BIND, lone, p50", Name: changeLabel + updateBIND + " ÷ " + knotToBIND + "/" + atOnce + "/p50", Most: true, Bound: 2},
+	{What: "a message of one RRset ÷ an apply of one Record, CPU", Name: "write/" + byMessage + " ÷ " + byApply + "/cpu", Most: true, Bound: 1.3},
+	{What: "a lease, of two RRsets with a prerequisite ÷ an apply of one Record, CPU", Name: "write/" + byLease + " ÷ " + byApply + "/cpu", Most: true, Bound: 2},
+	{What: "leases a second, 64 clients with one key", Name: "write/" + byLease + "/rate", Bound: 300},
 }
 
 // reported have no target.
@@ -31,6 +35,7 @@ type report struct{ *figures.Results }
 
 func (r report) printReport(out io.Writer) {
 	r.Header.Print(out)
+	r.printWrites(out)
 	r.printChanges(out)
 	r.Targets(out, targets, reported)
 }
@@ -46,9 +51,21 @@ func (r report) formatCell(name string) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+func (r report) printWrites(out io.Writer) {
+	var rows [][]string
+	for _, name := range []string{byApply, byMessage, byLease} {
+		row := []string{name}
+		for _, of := range []string{"rate", "p50", "p99", "cpu"} {
+			row = append(row, r.formatCell("write/"+name+"/"+of))
+		}
+		rows = append(rows, row)
+	}
+	figures.Table(out, []string{"64 callers", "a second", "p50, ms", "p99, ms", "CPU, µs"}, rows)
+}
+
 func (r report) printChanges(out io.Writer) {
 	var rows [][]string
-	for _, name := range []string{toKnot, knotToKnot, pairs[0][0] + " ÷ " + pairs[0][1], toBIND, knotToBIND, pairs[1][0] + " ÷ " + pairs[1][1], toWebhook} {
+	for _, name := range []string{toKnot, knotToKnot, pairs[0][0] + " ÷ " + pairs[0][1], toBIND, knotToBIND, pairs[1][0] + " ÷ " + pairs[1][1], toWebhook, updateBIND} {
 		row := []string{name}
 		for _, load := range []string{atOnce, atRate} {
 			at := changeLabel + name + "/" + load

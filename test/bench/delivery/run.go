@@ -24,12 +24,14 @@ type plan struct {
 	// due at Rate a second, whether those before were seen or not.
 	Lone, Steady int
 	Rate         float64
+	// Writes of a round by each way of measureUpdates.
+	Writes int
 	// Kubizone is the program that is measured; empty: it is built first.
 	Kubizone string
 }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100}
+	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
 }
 
 // fewestRounds a median is made of, whatever the time, unless fewer are asked for.
@@ -41,6 +43,7 @@ func (p *plan) scalePlan(factor float64) {
 	scaled(&p.Zone, 100)
 	scaled(&p.Lone, 4)
 	scaled(&p.Steady, 100)
+	scaled(&p.Writes, 100)
 }
 
 // stage is where a run takes place.
@@ -65,6 +68,9 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (*figures.Results, err
 		}
 	}
 	results := figures.New(0)
+	if err := s.measureUpdates(ctx, results); err != nil {
+		return nil, err
+	}
 	if err := s.measureChanges(ctx, results); err != nil {
 		return nil, err
 	}

@@ -153,9 +153,9 @@ func (s *stage) startServer(ctx context.Context, name string, flags ...string) (
 	return u, err
 }
 
-// writeKey puts a TSIG key where the server reads Secrets.
-func (u *server) writeKey(key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
-	dir := filepath.Join(u.secrets, "dns", key.Name)
+// writeKey puts a TSIG key where the server reads Secrets of a namespace.
+func (u *server) writeKey(in string, key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
+	dir := filepath.Join(u.secrets, in, key.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (u *server) writeKey(key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
 			return nil, err
 		}
 	}
-	return &v1alpha1.SecretReference{Namespace: "dns", Name: key.Name}, nil
+	return &v1alpha1.SecretReference{Namespace: in, Name: key.Name}, nil
 }
 
 func (u *server) makeClass(ctx context.Context, name string, spec v1alpha1.DNSClassSpec) error {

@@ -1,0 +1,168 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+// What is asked of a server in writeRecords: each makes Records at new names.
+const (
+	byApply   = "apply"          // a server-side apply of one Record
+	byMessage = "message"        // a DNS UPDATE of one RRset
+	byLease   = "message, lease" // one of a DHCP server: the name not in use, an address and a DHCID
+)
+
+// makeUpdated makes a zone into which ownKey writes.
+func (u *server) makeUpdated(ctx context.Context, object string, classes ...string) error {
+	if err := u.makeZone(ctx, object, domainOf(object), classes...); err != nil {
+		return err
+	}
+	if _, err := u.writeKey(namespace, ownKey); err != nil {
+		return err
+	}
+	_, err := u.api.UpdateKeys(namespace).Create(ctx, &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.UpdateKeySpec{
+		TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: ownKey.Name},
+		Records:       []v1alpha1.UpdateKeyRecords{{Pattern: "*." + domainOf(object), Types: []string{"A", "DHCID"}}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	return waitUntil(ctx, "UpdateKey "+object+" served", func() (bool, error) {
+		key, err := u.api.UpdateKeys(namespace).Get(ctx, object, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, c := range key.Status.Conditions {
+			if c.Type == "Ready" && c.Status == metav1.ConditionTrue {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// callers of writeRecords; a key has no more than 64 messages under way and waiting.
+const callers = 64
+
+// measureUpdates compares what the server spends on one Record by each way, and how many it takes in a second.
+func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error {
+	u, err := s.startServer(ctx, "updates")
+	if err != nil {
+		return err
+	}
+	defer u.stop()
+	primary, err := netip.ParseAddrPort(u.dns)
+	if err != nil {
+		return err
+	}
+	const object = "u"
+	if err := u.makeUpdated(ctx, object); err != nil {
+		return err
+	}
+	made := 0
+	write := map[string]func(ctx context.Context, host string) error{
+		byApply: func(ctx context.Context, host string) error {
+			return u.applyRecord(ctx, object+"-"+host, host+"."+domainOf(object))
+		},
+		byMessage: func(ctx context.Context, host string) error {
+			return sendUpdate(ctx, primary, ownKey, makeUpdate(host, false))
+		},
+		byLease: func(ctx context.Context, host string) error {
+			return sendUpdate(ctx, primary, ownKey, makeUpdate(host, true))
+		},
+	}
+	arms := []string{byApply, byMessage, byLease}
+	for round := range s.plan.Rounds {
+		spent := map[string]float64{}
+		for i := range arms {
+			name := arms[(i+round)%len(arms)]
+			first := made
+			made += s.plan.Writes
+			before, err := readCPU(u.command.Process.Pid)
+			if err != nil {
+				return err
+			}
+			took, all, err := figures.Callers(ctx, callers, s.plan.Writes, func(ctx context.Context, i int) error {
+				return write[name](ctx, "h"+strconv.Itoa(first+i))
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			after, err := readCPU(u.command.Process.Pid)
+			if err != nil {
+				return err
+			}
+			spent[name] = float64((after - before).Microseconds()) / float64(s.plan.Writes)
+			into.Add("write/"+name+"/cpu", "µs", spent[name])
+			into.Add("write/"+name+"/rate", "1/s", float64(s.plan.Writes)/all.Seconds())
+			into.Add("write/"+name+"/p50", "ms", figures.Quantile(took, 0.5))
+			into.Add("write/"+name+"/p99", "ms", figures.Quantile(took, 0.99))
+		}
+		for _, name := range []string{byMessage, byLease} {
+			into.Add("write/"+name+" ÷ "+byApply+"/cpu", "×", spent[name]/spent[byApply])
+		}
+	}
+	return nil
+}
+
+// makeUpdate makes the message that adds a host.
+func makeUpdate(host string, lease bool) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetUpdate(domainOf("u"))
+	name := host + "." + domainOf("u")
+	header := func(t uint16) mdns.RR_Header {
+		return mdns.RR_Header{Name: name, Rrtype: t, Class: mdns.ClassINET, Ttl: 300}
+	}
+	m.Insert([]mdns.RR{&mdns.A{Hdr: header(mdns.TypeA), A: []byte{192, 0, 2, 1}}})
+	if lease {
+		m.NameNotUsed([]mdns.RR{&mdns.ANY{Hdr: header(mdns.TypeANY)}})
+		m.Insert([]mdns.RR{&mdns.DHCID{Hdr: header(mdns.TypeDHCID), Digest: "AAIBY2/AuCccgoJbsaxcQc9TUapptP69lOjxfNuVAA2kjEA="}})
+	}
+	return m
+}
+
+func (u *server) applyRecord(ctx context.Context, object, fqdn string) error {
+	ttl := int32(300)
+	r := &v1alpha1.Record{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"},
+		ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", Values: []string{"192.0.2.1"}, TTL: &ttl}}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = u.api.Records(namespace).Patch(ctx, object, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: "bench"})
+	return err
+}
+
+// readCPU returns the processor time that a process has spent.
+func readCPU(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))
+	ticks := 0
+	for _, field := range fields[11:13] { // utime and stime, proc(5)
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
+}
