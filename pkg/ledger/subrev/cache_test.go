@@ -162,7 +162,8 @@ func eventText(e watch.Event) string {
 }
 
 // listenTo returns n events after a version, and why the watch ended where there were fewer. Where the cache closes a
-// watcher that does not keep up it goes on behind what it has, as informers do; many times without an event are a fault.
+// watcher that does not keep up it goes on behind what it has, as informers do; many times without an event are a
+// fault.
 func listenTo(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -26,7 +26,7 @@ func TestRun_measuresAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")
 	}
-	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100}
+	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100, Writes: 70}
 	r := rig.Need(p.runPlan(t.Context(), testWriter{t}))(t)
 	median := func(name string) float64 {
 		t.Helper()
