@@ -14,9 +14,12 @@ import (
 var targets = []figures.Target{
 	{What: "a change to BIND's answer, 100 a second, p99, ms", Name: changeLabel + toBIND + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "a change to Knot's answer, 100 a second, p99, ms", Name: changeLabel + toKnot + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
-	{What: "update → kubizone → BIND ÷ update → Knot → BIND, lone, p50", Name: changeLabel + updateBIND + " ÷ " + knotToBIND + "/" + atOnce + "/p50", Most: true, Bound: 2},
-	{What: "a message of one RRset ÷ an apply of one Record, CPU", Name: "write/" + byMessage + " ÷ " + byApply + "/cpu", Most: true, Bound: 1.3},
-	{What: "a lease, of two RRsets with a prerequisite ÷ an apply of one Record, CPU", Name: "write/" + byLease + " ÷ " + byApply + "/cpu", Most: true, Bound: 2},
+	{What: "update → kubizone → BIND ÷ update → Knot → BIND, lone, p50",
+		Name: changeLabel + updateBIND + " ÷ " + knotToBIND + "/" + atOnce + "/p50", Most: true, Bound: 2},
+	{What: "a message of one RRset ÷ an apply of one Record, CPU",
+		Name: "write/" + byMessage + " ÷ " + byApply + "/cpu", Most: true, Bound: 1.3},
+	{What: "a lease, of two RRsets with a prerequisite ÷ an apply of one Record, CPU",
+		Name: "write/" + byLease + " ÷ " + byApply + "/cpu", Most: true, Bound: 2},
 	{What: "leases a second, 64 clients with one key", Name: "write/" + byLease + "/rate", Bound: 300},
 }
 
@@ -65,7 +68,8 @@ func (r report) printWrites(out io.Writer) {
 
 func (r report) printChanges(out io.Writer) {
 	var rows [][]string
-	for _, name := range []string{toKnot, knotToKnot, pairs[0][0] + " ÷ " + pairs[0][1], toBIND, knotToBIND, pairs[1][0] + " ÷ " + pairs[1][1], toWebhook, updateBIND} {
+	for _, name := range []string{toKnot, knotToKnot, pairs[0][0] + " ÷ " + pairs[0][1], toBIND, knotToBIND,
+		pairs[1][0] + " ÷ " + pairs[1][1], toWebhook, updateBIND} {
 		row := []string{name}
 		for _, load := range []string{atOnce, atRate} {
 			at := changeLabel + name + "/" + load

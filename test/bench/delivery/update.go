@@ -36,11 +36,11 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 	if _, err := u.writeKey(namespace, ownKey); err != nil {
 		return err
 	}
-	_, err := u.api.UpdateKeys(namespace).Create(ctx, &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.UpdateKeySpec{
+	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.UpdateKeySpec{
 		TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: ownKey.Name},
 		Records:       []v1alpha1.UpdateKeyRecords{{Pattern: "*." + domainOf(object), Types: []string{"A", "DHCID"}}},
-	}}, metav1.CreateOptions{})
-	if err != nil {
+	}}
+	if _, err := u.api.UpdateKeys(namespace).Create(ctx, key, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	return waitUntil(ctx, "UpdateKey "+object+" served", func() (bool, error) {
@@ -140,7 +140,8 @@ func makeUpdate(host string, lease bool) *mdns.Msg {
 func (u *server) applyRecord(ctx context.Context, object, fqdn string) error {
 	ttl := int32(300)
 	r := &v1alpha1.Record{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"},
-		ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", Values: []string{"192.0.2.1"}, TTL: &ttl}}
+		ObjectMeta: metav1.ObjectMeta{Name: object},
+		Spec:       v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", Values: []string{"192.0.2.1"}, TTL: &ttl}}
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
