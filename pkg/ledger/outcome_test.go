@@ -36,6 +36,10 @@ func TestOutcome_hasAReason(t *testing.T) {
 		}
 		return errs[0], set.Unwritten()
 	}
+	aSetOfOne := func(ctx context.Context) (error, bool) {
+		set, errs := inSet(ctx, s, createLater(store.Record("team", "one", "one.example.org.", "A", "192.0.2.1")))
+		return errs[0], set.Unwritten()
+	}
 	for i, test := range []struct {
 		what  string
 		write func(context.Context) (error, bool)
@@ -45,6 +49,8 @@ func TestOutcome_hasAReason(t *testing.T) {
 		{"a write that is sent", alone, true},
 		{"a change set that waits", inASet, false},
 		{"a change set that is sent", inASet, true},
+		{"a change set of one that waits", aSetOfOne, false},
+		{"a change set of one that is sent", aSetOfOne, true},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -79,8 +85,8 @@ func TestOutcome_hasAReason(t *testing.T) {
 			}
 		})
 	}
-	if n := len(s.ListRecords("team")); n != 2 {
-		t.Errorf("%d records stand, want the 2 that had the zone", n)
+	if n := len(s.ListRecords("team")); n != 3 {
+		t.Errorf("%d records stand, want the 3 that had the zone", n)
 	}
 }
 

@@ -98,7 +98,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return commit.Outcome{}, err
 	}
 	if set != nil && ask.After != nil {
-		ask.After.WaitsOnConflict = false // see askOf
+		ask.After.WaitsOnConflict = false // as in every set, see askOf
 	}
 	var placed *v1alpha1.Record
 	id := w.before
@@ -110,7 +110,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	if set != nil {
 		set.comeAlone(index, w.before == nil)
-		tx.Ask = func(seen *law.Seen) law.Outcome { return refuseWithoutZone(records.DecideRecord(seen, ask)) }
+		tx.Ask = func(seen *law.Seen) law.Outcome { return refuseWithoutZone(records.DecideRecord(seen, ask), id) }
 	}
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
@@ -150,10 +150,10 @@ func (w *recordWrite) staysInZone() bool {
 }
 
 // refuseWithoutZone refuses a write of a change set after which its Record is in no zone.
-func refuseWithoutZone(out law.Outcome) law.Outcome {
+func refuseWithoutZone(out law.Outcome, r *v1alpha1.Record) law.Outcome {
 	if p := out.Plan; p != nil && (p.Zone == nil || p.Record != nil && p.Record.Zone == nil) {
-		return law.Outcome{Refusal: &law.Refusal{Kind: law.Invalid, Field: "spec.domainName",
-			Message: "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"}}
+		return law.Outcome{Refusal: &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Value: r.Spec.DomainName,
+			Message: commit.NoZone}}
 	}
 	return out
 }

@@ -241,6 +241,27 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 			Records: []v1alpha1.UpdateKeyRecords{{Pattern: "*.b.example.org."}}}}
 	must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Create(t.Context(), squatter, metav1.CreateOptions{}))(t)
 	u.waitForReason("team-b", "squatter", "KeyNameTaken")
+	told := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "squatter", metav1.GetOptions{}))(t)
+	for _, c := range told.Status.Conditions {
+		if strings.Contains(c.Message, "team-a/") || strings.Contains(c.Message, "namespace team-a") {
+			t.Errorf("the message names the holder: %s", c.Message)
+		}
+	}
+	// Of one namespace 64 keys are taken (attack 97), the older first.
+	for i := range 64 {
+		more := squatter.DeepCopy()
+		more.Name = fmt.Sprintf("more-%02d", i)
+		must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Create(t.Context(), more, metav1.CreateOptions{}))(t)
+	}
+	waitUntil(t, "one of 65 keys is too many", func() bool {
+		many := 0
+		for _, of := range must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").List(t.Context(), metav1.ListOptions{}))(t).Items {
+			if slices.ContainsFunc(of.Status.Conditions, func(c metav1.Condition) bool { return c.Reason == "QuotaExceeded" }) {
+				many++
+			}
+		}
+		return many == 1
+	})
 	must.Succeed(t, os.RemoveAll(filepath.Join(u.secrets, "team-a", "dhcp")))
 	u.waitForReason("team-a", "dhcp", "SecretNotFound")
 }

@@ -27,8 +27,8 @@ type updateTwin struct {
 	random  *rand.Rand
 }
 
-// exchangeWith sends a message to one of them and returns the RCODE.
-func (w *updateTwin) exchangeWith(at int, m *mdns.Msg) int {
+// sendMessage sends a message to one of them and returns the RCODE.
+func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	w.t.Helper()
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}
 	signed := m.Copy()
@@ -136,11 +136,11 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	}
 	for i := range messages {
 		m := w.makeMessage()
-		theirs, ours := w.exchangeWith(0, m), w.exchangeWith(1, m)
+		theirs, ours := w.sendMessage(0, m), w.sendMessage(1, m)
 		switch {
 		case theirs == mdns.RcodeSuccess && ours == mdns.RcodeRefused:
 			refused++
-			if got := w.exchangeWith(0, reset) | w.exchangeWith(1, reset); got != mdns.RcodeSuccess {
+			if got := w.sendMessage(0, reset) | w.sendMessage(1, reset); got != mdns.RcodeSuccess {
 				t.Fatalf("reset: %d", got)
 			}
 			if !strings.Contains(m.String(), "CNAME") && !strings.Contains(w.readZone(0), "CNAME") && !touchesCNAME(m) {

@@ -443,12 +443,15 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	return nil
 }
 
+// NoZone says why a set cannot have a Record that is in no zone then.
+const NoZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
+
 // refuseOtherZone refuses a write that is not of a Record in the zone of the set.
 func (t *Set) refuseOtherZone(w *SetWrite, p *law.Plan) error {
 	at := field.NewPath("spec", "domainName")
 	switch {
 	case p.Zone == nil:
-		return w.Refuse(at, "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first")
+		return w.Refuse(at, NoZone)
 	case p.Record != nil && p.Record.Zone == nil:
 		return w.Refuse(at, "leaves zone %s for none, and a change set is of Records of one zone: write it by itself", p.Zone.Zone.FQDN())
 	case t.opening == nil || p.Zone.Zone.UID != t.opening.UID:

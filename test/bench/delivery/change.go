@@ -40,7 +40,7 @@ const (
 // pairs whose ratio is reported.
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries: a class has one that no other has.
+// Keys of the secondaries, of which a class has one that no other has, and ownKey, that of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.key", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
@@ -63,10 +63,6 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 		return err
 	}
 	defer u.stop()
-	primary, err := netip.ParseAddrPort(u.dns)
-	if err != nil {
-		return err
-	}
 	sink := newSink()
 	defer sink.Close()
 
@@ -109,7 +105,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 		return err
 	}
 	if _, _, err := figures.Callers(ctx, fillers, s.plan.Zone, func(ctx context.Context, i int) error {
-		return updateHost(ctx, primary, ownKey, domainOf(zoneOf[updateBIND]), nameHost(i), makeAddress(0, i))
+		return updateHost(ctx, u.dns, ownKey, domainOf(zoneOf[updateBIND]), nameHost(i), makeAddress(0, i))
 	}); err != nil {
 		return err
 	}
@@ -130,7 +126,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	knot, err := rig.StartKnot(ctx, rig.KnotConfig{
 		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly,
 		Secondaries: []rig.SecondaryZone{
-			{Zone: domainOf(zoneOf[toKnot]), Primary: primary, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt,
+			{Zone: domainOf(zoneOf[toKnot]), Primary: u.dns, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt,
 				Key: knotKey.Name},
 		},
 	})
@@ -141,9 +137,9 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{
 		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey},
 		Secondaries: []rig.SecondaryZone{
-			{Zone: domainOf(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt,
+			{Zone: domainOf(zoneOf[toBIND]), Primary: u.dns, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt,
 				Key: knotKey.Name},
-			{Zone: domainOf(zoneOf[updateBIND]), Primary: primary, Key: bindKey.Name},
+			{Zone: domainOf(zoneOf[updateBIND]), Primary: u.dns, Key: bindKey.Name},
 		},
 	})
 	if err != nil {
@@ -166,7 +162,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 		}
 		if name == updateBIND {
 			a.change = func(ctx context.Context, i int, data string) error {
-				return updateHost(ctx, primary, ownKey, domainOf(zoneOf[name]), nameHost(i), data)
+				return updateHost(ctx, u.dns, ownKey, domainOf(zoneOf[name]), nameHost(i), data)
 			}
 		}
 		arms = append(arms, a)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,9 +119,9 @@ func waitUntil(ctx context.Context, what string, so func() (bool, error)) error 
 // server is a running `kubizone up`.
 type server struct {
 	*program
-	api             typed.KubizoneV1alpha1Interface
-	kubeconfig, dns string
-	secrets         string
+	api                 typed.KubizoneV1alpha1Interface
+	kubeconfig, secrets string
+	dns                 netip.AddrPort
 }
 
 // startServer starts a server with everything it keeps below the name.
@@ -130,12 +131,13 @@ func (s *stage) startServer(ctx context.Context, name string, flags ...string) (
 	if err != nil {
 		return nil, err
 	}
-	u := &server{kubeconfig: filepath.Join(dir, "data", "kubeconfig"), dns: dns.String(), secrets: filepath.Join(dir, "secrets")}
+	u := &server{kubeconfig: filepath.Join(dir, "data", "kubeconfig"), dns: dns, secrets: filepath.Join(dir, "secrets")}
 	if err := os.MkdirAll(u.secrets, 0o700); err != nil {
 		return nil, err
 	}
 	if u.program, err = launchProgram(ctx, dir, s.kubizone, append([]string{
-		"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", u.dns, "--secrets-dir", u.secrets,
+		"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
+		"--dns-listen", u.dns.String(), "--secrets-dir", u.secrets,
 	}, flags...)...); err != nil {
 		return nil, err
 	}

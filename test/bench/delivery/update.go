@@ -7,11 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
-	"os"
 	"strconv"
-	"strings"
-	"time"
 
 	mdns "github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// What is asked of a server in writeRecords: each makes Records at new names.
+// The ways of measureUpdates. Each makes Records at new names.
 const (
 	byApply   = "apply"          // a server-side apply of one Record
 	byMessage = "message"        // a DNS UPDATE of one RRset
@@ -57,7 +53,7 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 	})
 }
 
-// callers of writeRecords; a key has no more than 64 messages under way and waiting.
+// callers of measureUpdates: no more than a namespace may have under way and waiting (S13.9); more would be SERVFAIL.
 const callers = 64
 
 // measureUpdates compares what the server spends on one Record by each way, and how many it takes in a second.
@@ -67,10 +63,6 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 		return err
 	}
 	defer u.stop()
-	primary, err := netip.ParseAddrPort(u.dns)
-	if err != nil {
-		return err
-	}
 	const object = "u"
 	if err := u.makeUpdated(ctx, object); err != nil {
 		return err
@@ -81,10 +73,10 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 			return u.applyRecord(ctx, object+"-"+host, host+"."+domainOf(object))
 		},
 		byMessage: func(ctx context.Context, host string) error {
-			return sendUpdate(ctx, primary, ownKey, makeUpdate(host, false))
+			return sendUpdate(ctx, u.dns, ownKey, makeUpdate(host, false))
 		},
 		byLease: func(ctx context.Context, host string) error {
-			return sendUpdate(ctx, primary, ownKey, makeUpdate(host, true))
+			return sendUpdate(ctx, u.dns, ownKey, makeUpdate(host, true))
 		},
 	}
 	arms := []string{byApply, byMessage, byLease}
@@ -94,7 +86,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 			name := arms[(i+round)%len(arms)]
 			first := made
 			made += s.plan.Writes
-			before, err := readCPU(u.command.Process.Pid)
+			before, err := figures.CPU(u.command.Process.Pid)
 			if err != nil {
 				return err
 			}
@@ -104,7 +96,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			after, err := readCPU(u.command.Process.Pid)
+			after, err := figures.CPU(u.command.Process.Pid)
 			if err != nil {
 				return err
 			}
@@ -148,22 +140,4 @@ func (u *server) applyRecord(ctx context.Context, object, fqdn string) error {
 	}
 	_, err = u.api.Records(namespace).Patch(ctx, object, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: "bench"})
 	return err
-}
-
-// readCPU returns the processor time that a process has spent.
-func readCPU(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))
-	ticks := 0
-	for _, field := range fields[11:13] { // utime and stime, proc(5)
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			return 0, err
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
