@@ -294,8 +294,9 @@ func (s *state) applyZone(c *change) error {
 		return nil
 	}
 	if is.Serial == 0 {
-		if d := apimeta.FindStatusCondition(before.Status.Conditions, "Delegated"); d == nil || d.Reason != "DelegationWithdrawn" {
-			return fmt.Errorf("S3.5: zone %s ended, and no rule for it was withdrawn: %+v", c.object, d)
+		d := apimeta.FindStatusCondition(before.Status.Conditions, "Delegated")
+		if (d == nil || d.Reason != "DelegationWithdrawn") && !s.isBelowNoPeriod(before) {
+			return fmt.Errorf("S3.5: zone %s ended, no rule for it was withdrawn and no zone above it gives no period: %+v", c.object, d)
 		}
 		return nil
 	}
@@ -312,6 +313,18 @@ func (s *state) applyZone(c *change) error {
 		return fmt.Errorf("S6.11: zone %s: serials %d and %d are the same", c.object, was.Serial, is.Serial)
 	}
 	return nil
+}
+
+// isBelowNoPeriod reports whether the nearest zone above one gives no period: where it was made above a zone that it does
+// not delegate, that one ends at once (S3.5, S3.6).
+func (s *state) isBelowNoPeriod(z *v1alpha1.Zone) bool {
+	at, err := name.Parse(z.Status.FQDN)
+	if err != nil {
+		return false
+	}
+	parent, _ := at.Parent()
+	above := s.findEnclosing(z.Status.View, parent, "")
+	return above != nil && above.Spec.WithdrawalGracePeriod != nil && above.Spec.WithdrawalGracePeriod.Duration == 0
 }
 
 // applyRecord takes in a record that changed, and with it perhaps a zone, whose serial was another.
