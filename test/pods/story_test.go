@@ -42,7 +42,7 @@ import (
 )
 
 // waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const waitTimeout = 2 * time.Minute
+const waitTimeout = 5 * time.Minute
 
 // servers is the namespace of the name servers, team that of a tenant.
 const servers, team = "dns-system", "team"
