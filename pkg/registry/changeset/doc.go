@@ -6,7 +6,7 @@
 // It promises (S10): (1) each item is a request of its own to records.kubi.zone by the same user, which is authorized,
 // admitted, audited and counted like one of a client, and whose write waits in one set with the others; (2) the answer
 // has all refusals, each under its spec.items[N]; (3) a set ends with its request: nothing waits for its items any
-// more; (4) at most maxSets are in progress, and maxSetsOfNamespace of one namespace.
+// more; (4) at most maxSets of several writes are in progress, and maxSetsOfNamespace of one namespace.
 //
 // It does not know how items are decided, nor how a request is served: the server provides both.
 //

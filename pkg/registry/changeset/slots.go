@@ -11,9 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots bound the sets that are under way. A set has both of its slots before it sends an item and waits for none
-// after, so that no two wait for each other. The slot of the namespace is taken first: a namespace whose sets wait
-// does not keep others' from theirs.
+// slots bound the sets of several writes that are under way. A set has both of its slots before it sends an item and
+// waits for none after, so that no two wait for each other. The slot of the namespace is taken first: a namespace whose
+// sets wait does not keep others' from theirs.
 type slots struct {
 	all chan struct{}
 

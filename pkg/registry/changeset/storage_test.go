@@ -1,0 +1,95 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changeset
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// servedSet is a set whose items a handler answers.
+type servedSet struct{ Set }
+
+func (servedSet) Require([]v1alpha1.ChangeSetPrerequisite) error     { return nil }
+func (servedSet) Context(ctx context.Context, _ int) context.Context { return ctx }
+func (servedSet) Leave(int, bool)                                    {}
+func (servedSet) Came(int) bool                                      { return true }
+func (servedSet) Unchanged(int) bool                                 { return false }
+func (servedSet) Creates() int                                       { return 0 }
+func (servedSet) Abandon(error)                                      {}
+func (servedSet) Failed() error                                      { return nil }
+func (servedSet) Unwritten() bool                                    { return false }
+func (servedSet) Committed() (at *v1alpha1.AdoptingZone, serial int64) {
+	return &v1alpha1.AdoptingZone{}, 7
+}
+
+// S10.4, S13.9: while a namespace has as many sets under way as it may, one of several writes waits, and so does one
+// with prerequisites. One of a single write, as most updates are, is written.
+func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
+	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+		})})
+	ctx := genericapirequest.WithNamespace(t.Context(), "team-a")
+	for range maxSetsOfNamespace {
+		if _, err := r.slots.acquire(ctx, "team-a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	exists := true
+	for what, test := range map[string]struct {
+		names    []string
+		requires []v1alpha1.ChangeSetPrerequisite
+		waits    bool
+	}{
+		"one write":               {names: []string{"a"}},
+		"two writes":              {names: []string{"a", "b"}, waits: true},
+		"one with a prerequisite": {[]string{"a"}, []v1alpha1.ChangeSetPrerequisite{{Name: "a.example.org.", Exists: &exists}}, true},
+	} {
+		set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Prerequisites: test.requires}}
+		for _, name := range test.names {
+			set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: name}})
+		}
+		within := ctx
+		if test.waits {
+			within = ended
+		}
+		_, err := r.Create(within, set, nil, &metav1.CreateOptions{})
+		if test.waits != apierrors.IsTooManyRequests(err) || !test.waits && err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// S10.3: the items of what becomes a change set have the address and the audit ID of its request; other requests carry
+// none along.
+func TestWithRequest_keepsWhatBecomesASet_S10_3(t *testing.T) {
+	for what, test := range map[string]struct {
+		info genericapirequest.RequestInfo
+		kept bool
+	}{
+		"a change set": {genericapirequest.RequestInfo{APIGroup: "kubi.zone", Resource: "changesets"}, true},
+		"an update":    {genericapirequest.RequestInfo{APIGroup: "kubi.zone", Resource: "updatekeys", Subresource: "update"}, true},
+		"a challenge":  {genericapirequest.RequestInfo{APIGroup: "acme.kubi.zone", Resource: "kubizone"}, true},
+		"a record":     {genericapirequest.RequestInfo{APIGroup: "kubi.zone", Resource: "records"}, false},
+	} {
+		request := httptest.NewRequest(http.MethodPost, "/", nil)
+		request = request.WithContext(genericapirequest.WithRequestInfo(request.Context(), &test.info))
+		WithRequest(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if kept := sentBy(r.Context()) != nil; kept != test.kept {
+				t.Errorf("%s: kept %t", what, kept)
+			}
+		})).ServeHTTP(httptest.NewRecorder(), request)
+	}
+}
