@@ -104,6 +104,8 @@ func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	a := answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
 	if u.question {
 		a = s.answerAsked(u, rcode)
+	} else {
+		s.counters.count(func(s *Stats) { s.Updates[rcodeText(rcode)]++ })
 	}
 	s.counters.countAnswer(a)
 	return a.msg

@@ -32,6 +32,8 @@ const (
 type Stats struct {
 	// Questions are messages answered, by the mnemonic of their rcode, and those that deserved none by "dropped".
 	Questions map[string]int64
+	// Updates are those of Questions that an update key signed, and that were carried out or refused by what it may.
+	Updates map[string]int64
 	// Transfers are those that ended; the octets of a difference in one UDP answer are in TransferOctets too.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64 // by kind
@@ -53,10 +55,14 @@ type counters struct {
 }
 
 func newCounters() *counters {
-	s := Stats{Questions: map[string]int64{"dropped": 0}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{}}
+	s := Stats{Questions: map[string]int64{"dropped": 0}, Updates: map[string]int64{}, Transfers: map[TransferKind]int64{},
+		TransferOctets: map[string]int64{}}
 	for _, rcode := range []uint16{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain,
 		uint16(update.YXRRset), uint16(update.NXRRset), rcodeNotAuth, uint16(update.NotZone), rcodeBadVers} {
 		s.Questions[rcodeText(rcode)] = 0
+	}
+	for rcode := range update.RCodes() {
+		s.Updates[rcode.String()] = 0
 	}
 	for _, kind := range []string{KindAXFR, KindIXFR, KindWholeIXFR} {
 		s.TransferOctets[kind] = 0
@@ -99,7 +105,8 @@ func (c *counters) readStats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Questions, s.Transfers, s.TransferOctets = maps.Clone(s.Questions), maps.Clone(s.Transfers), maps.Clone(s.TransferOctets)
+	s.Questions, s.Updates = maps.Clone(s.Questions), maps.Clone(s.Updates)
+	s.Transfers, s.TransferOctets = maps.Clone(s.Transfers), maps.Clone(s.TransferOctets)
 	return s
 }
 

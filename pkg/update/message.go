@@ -5,6 +5,8 @@ package update
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -37,6 +39,9 @@ func (r RCode) String() string {
 	}
 	return fmt.Sprintf("RCODE%d", uint16(r))
 }
+
+// RCodes are all that a message may be answered with.
+func RCodes() iter.Seq[RCode] { return maps.Keys(rcodeNames) }
 
 // ParseRCode reads what String wrote.
 func ParseRCode(text string) (RCode, bool) {
