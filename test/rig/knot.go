@@ -25,6 +25,8 @@ type KnotConfig struct {
 	// Secondaries are not waited for.
 	Secondaries []SecondaryZone // Key is Key's name or empty
 	Catalogs    []SecondaryZone // as Secondaries; their members are transferred too (RFC 9432)
+	// ForwardKeys are those whose updates of Secondaries it passes on to their primaries.
+	ForwardKeys []TSIGKey
 	// Notify has the servers that are told of new serials of a zone in Zones; nil: none.
 	Notify map[string]netip.AddrPort
 	// Template has further lines of the default template, like "zonefile-sync: -1".
@@ -89,6 +91,12 @@ database:
 		fmt.Fprintf(&conf, "key:\n  - id: %s\n    algorithm: %s\n    secret: %s\n", c.Key.Name, c.Key.Algorithm, c.Key.Secret)
 		key = "    key: " + c.Key.Name + "\n"
 	}
+	forward := ""
+	for _, k := range c.ForwardKeys {
+		fmt.Fprintf(&conf, "key:\n  - id: %[1]s\n    algorithm: %[2]s\n    secret: %[3]s\n", k.Name, k.Algorithm, k.Secret)
+		fmt.Fprintf(&conf, "acl:\n  - id: forward-%[1]s\n    action: update\n    key: %[1]s\n", k.Name)
+		forward += ", forward-" + k.Name
+	}
 	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
 	fmt.Fprintf(&conf, "  - id: update\n    address: 127.0.0.0/8\n    action: update\n%s", key)
 	if c.UpdateOwners != nil {
@@ -126,7 +134,8 @@ database:
 		}
 	}
 	for _, z := range c.Secondaries {
-		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify, signed]\n", z.Zone, zoneFile(z.Zone), z.Zone)
+		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify, signed%s]\n", z.Zone,
+			zoneFile(z.Zone), z.Zone, forward)
 	}
 	for _, z := range c.Catalogs {
 		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify, signed]\n    catalog-role: interpret\n    catalog-template: member-of-%[1]s\n", z.Zone, zoneFile(z.Zone))

@@ -992,6 +992,15 @@ func (m *Config) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.UpdateForwarding) > 0 {
+		for iNdEx := len(m.UpdateForwarding) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.UpdateForwarding[iNdEx])
+			copy(dAtA[i:], m.UpdateForwarding[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.UpdateForwarding[iNdEx])))
+			i--
+			dAtA[i] = 0x2a
+		}
+	}
 	if m.RateLimit != nil {
 		{
 			size, err := m.RateLimit.MarshalToSizedBuffer(dAtA[:i])
@@ -2435,6 +2444,12 @@ func (m *Config) Size() (n int) {
 		l = m.RateLimit.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if len(m.UpdateForwarding) > 0 {
+		for _, s := range m.UpdateForwarding {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -3083,6 +3098,7 @@ func (this *Config) String() string {
 		`AllowTransfer:` + fmt.Sprintf("%v", this.AllowTransfer) + `,`,
 		`QueryLog:` + fmt.Sprintf("%v", this.QueryLog) + `,`,
 		`RateLimit:` + strings.Replace(this.RateLimit.String(), "RateLimit", "RateLimit", 1) + `,`,
+		`UpdateForwarding:` + fmt.Sprintf("%v", this.UpdateForwarding) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6011,6 +6027,38 @@ func (m *Config) Unmarshal(dAtA []byte) error {
 			if err := m.RateLimit.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field UpdateForwarding", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.UpdateForwarding = append(m.UpdateForwarding, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

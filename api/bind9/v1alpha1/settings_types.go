@@ -99,6 +99,13 @@ type Config struct {
 	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
 	// +optional
 	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,4,opt,name=rateLimit"`
+	// updateForwarding is the address list of clients whose dynamic updates the servers pass on to the primary of the
+	// zone, which checks their signature. Absent: none.
+	// +optional
+	// +listType=atomic
+	// +k8s:validation:maxItems=256
+	// +k8s:validation:items:minLength=1
+	UpdateForwarding []string `json:"updateForwarding,omitempty" protobuf:"bytes,5,rep,name=updateForwarding"`
 }
 
 // RateLimit bounds equal answers to a network.

@@ -493,6 +493,11 @@ func (in *Config) DeepCopyInto(out *Config) {
 		*out = new(RateLimit)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.UpdateForwarding != nil {
+		in, out := &in.UpdateForwarding, &out.UpdateForwarding
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

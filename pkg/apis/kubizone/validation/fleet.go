@@ -325,6 +325,7 @@ func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
 	}
 	errs := validateAddressList(config.AllowQuery, path.Child("allowQuery"))
 	errs = append(errs, validateAddressList(config.AllowTransfer, path.Child("allowTransfer"))...)
+	errs = append(errs, validateAddressList(config.UpdateForwarding, path.Child("updateForwarding"))...)
 	if limit, at := config.RateLimit, path.Child("rateLimit"); limit != nil {
 		if n := limit.ResponsesPerSecond; n < 1 || n > 1000 {
 			errs = append(errs, field.Invalid(at.Child("responsesPerSecond"), n, "must be from 1 to 1000 answers a second"))
@@ -505,6 +506,7 @@ func configWarnings(config *bind9.Config) []string {
 	}
 	judge(config.AllowQuery, "spec.config.allowQuery")
 	judge(config.AllowTransfer, "spec.config.allowTransfer")
+	judge(config.UpdateForwarding, "spec.config.updateForwarding")
 	return warnings
 }
 

@@ -103,6 +103,7 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 		{config(func(c *bind9.Config) { c.AllowQuery = []string{"homes"} }), "spec.config.allowQuery[0]: Invalid"},
 		{config(func(c *bind9.Config) { c.AllowTransfer = []string{"key tsig"} }), "spec.config.allowTransfer[0]: Invalid"},
 		{config(func(c *bind9.Config) { c.AllowQuery = []string{"192.0.2.1/24"} }), "spec.config.allowQuery[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.UpdateForwarding = []string{"key dhcp"} }), "spec.config.updateForwarding[0]: Invalid"},
 		{config(func(c *bind9.Config) { c.AllowQuery = []string{"any; }; include \"/etc/passwd"} }), "spec.config.allowQuery[0]: Invalid"},
 		{config(func(c *bind9.Config) { c.RateLimit = &bind9.RateLimit{} }), "spec.config.rateLimit.responsesPerSecond: Invalid"},
 		{func(s *bind9.Bind9ClusterSpec) { s.TSIGKey = &bind9.TSIGKey{Algorithm: "hmac-sha1"} }, "spec.tsigKey.algorithm: Unsupported"},

@@ -183,6 +183,10 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tnotify explicit;")
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
+	if len(config.UpdateForwarding) > 0 {
+		// The primary checks the client's signature, which BIND passes on as it is.
+		c.line("\tallow-update-forwarding %s;", c.formatAddresses("updateForwarding", config.UpdateForwarding))
+	}
 	// The agent asks whether zones are loaded; loopback is that of the pod.
 	query := "{ any; }"
 	if len(config.AllowQuery) > 0 {

@@ -76,6 +76,7 @@ func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 			Config: &bind9.Config{
 				AllowQuery: []string{"!192.0.2.66", "any"}, AllowTransfer: []string{"198.51.100.0/24", "2001:db8::1"},
 				QueryLog: true, RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, ExemptClients: []string{"10.0.0.0/8", "!10.1.2.3"}},
+				UpdateForwarding: []string{"10.1.0.0/16"},
 			},
 			Agent:   &bind9.Agent{Kind: bind9.AgentBindcar, Resources: &bind9.Resources{Requests: amounts("10m", "32Mi"), Limits: amounts("1", "64Mi")}},
 			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "2Gi", StorageClassName: "fast"},
@@ -198,7 +199,7 @@ func randomConfig(r *rand.Rand) *bind9.Config {
 		}
 		return out
 	}
-	c := &bind9.Config{QueryLog: r.IntN(2) == 0, AllowQuery: list(), AllowTransfer: list()}
+	c := &bind9.Config{QueryLog: r.IntN(2) == 0, AllowQuery: list(), AllowTransfer: list(), UpdateForwarding: list()}
 	if r.IntN(2) == 0 {
 		c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1 + r.Int32N(1000), ExemptClients: list()}
 	}
@@ -255,8 +256,9 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 
 func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
 	for field, change := range map[string]func(*bind9.Config){
-		"allowQuery[1]":    func(c *bind9.Config) { c.AllowQuery = []string{"any", "key x"} },
-		"allowTransfer[0]": func(c *bind9.Config) { c.AllowTransfer = []string{`x"; }; include "/x`} },
+		"allowQuery[1]":       func(c *bind9.Config) { c.AllowQuery = []string{"any", "key x"} },
+		"allowTransfer[0]":    func(c *bind9.Config) { c.AllowTransfer = []string{`x"; }; include "/x`} },
+		"updateForwarding[0]": func(c *bind9.Config) { c.UpdateForwarding = []string{"any; }; include \"/x\"; {"} },
 		"rateLimit.exemptClients[0]": func(c *bind9.Config) {
 			c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1, ExemptClients: []string{"fe80::1%eth0"}}
 		},

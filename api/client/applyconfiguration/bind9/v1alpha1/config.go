@@ -21,6 +21,9 @@ type ConfigApplyConfiguration struct {
 	QueryLog *bool `json:"queryLog,omitempty"`
 	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
 	RateLimit *RateLimitApplyConfiguration `json:"rateLimit,omitempty"`
+	// updateForwarding is the address list of clients whose dynamic updates the servers pass on to the primary of the
+	// zone, which checks their signature. Absent: none.
+	UpdateForwarding []string `json:"updateForwarding,omitempty"`
 }
 
 // ConfigApplyConfiguration constructs a declarative configuration of the Config type for use with
@@ -62,5 +65,15 @@ func (b *ConfigApplyConfiguration) WithQueryLog(value bool) *ConfigApplyConfigur
 // If called multiple times, the RateLimit field is set to the value of the last call.
 func (b *ConfigApplyConfiguration) WithRateLimit(value *RateLimitApplyConfiguration) *ConfigApplyConfiguration {
 	b.RateLimit = value
+	return b
+}
+
+// WithUpdateForwarding adds the given value to the UpdateForwarding field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the UpdateForwarding field.
+func (b *ConfigApplyConfiguration) WithUpdateForwarding(values ...string) *ConfigApplyConfiguration {
+	for i := range values {
+		b.UpdateForwarding = append(b.UpdateForwarding, values[i])
+	}
 	return b
 }
