@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs the DNS software the tests talk to, what makes networks for pods, and the C compiler the race detector needs,
-# when any of it is missing. The names are those of Debian packages.
+# when any of it is missing, and with KUBIZONE_TEST_LONG=1 what the long form of tests alone needs. The names are those
+# of Debian packages.
 set -euo pipefail
 
 # command or file:packages
@@ -24,7 +25,13 @@ peers=(
   promtool:prometheus
   ip:iproute2
   nft:nftables
+  pebble:pebble
+  lego:lego
+  certbot:certbot
+  /usr/lib/python3/dist-packages/certbot_dns_rfc2136:python3-certbot-dns-rfc2136
+  kea-dhcp-ddns:kea-dhcp-ddns-server
 )
+[[ -z ${KUBIZONE_TEST_LONG:-} ]] || peers+=(ansible-playbook:ansible)
 
 # named and its tools live in sbin, which an ordinary user's PATH may lack.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin

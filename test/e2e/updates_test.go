@@ -33,13 +33,13 @@ type updated struct {
 	secrets string
 }
 
-func runUpdated(t *testing.T, dir string) *updated {
+func runUpdated(t *testing.T, dir string, args ...string) *updated {
 	t.Helper()
 	if _, err := rig.Find("nsupdate", "apt-get install bind9-dnsutils"); err != nil {
 		rig.SkipMissing(t, err)
 	}
 	u := &updated{secrets: t.TempDir()}
-	u.running = runUp(t, dir, "--secrets-dir", u.secrets)
+	u.running = runUp(t, dir, append(args, "--secrets-dir", u.secrets)...)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.DelegationRule{
@@ -57,14 +57,20 @@ func runUpdated(t *testing.T, dir string) *updated {
 // makeKey makes an UpdateKey, with a key of its own, and returns it when it is taken.
 func (u *updated) makeKey(namespace, object string, transfer v1alpha1.UpdateTransfer, patterns ...string) rig.TSIGKey {
 	u.t.Helper()
-	key := rig.TSIGKey{Name: object + "." + namespace + ".", Algorithm: "hmac-sha256", Secret: updateSecret}
-	u.writeSecret(namespace, object, key)
-	of := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object},
-		Spec: v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: object}, Transfer: transfer}}
+	spec := v1alpha1.UpdateKeySpec{Transfer: transfer}
 	for _, pattern := range patterns {
 		types := []string{"A", "AAAA", "TXT", "CNAME", "DHCID"}
-		of.Spec.Records = append(of.Spec.Records, v1alpha1.UpdateKeyRecords{Pattern: pattern, Types: types})
+		spec.Records = append(spec.Records, v1alpha1.UpdateKeyRecords{Pattern: pattern, Types: types})
 	}
+	return u.makeKeyOf(namespace, object, spec)
+}
+
+func (u *updated) makeKeyOf(namespace, object string, spec v1alpha1.UpdateKeySpec) rig.TSIGKey {
+	u.t.Helper()
+	key := rig.TSIGKey{Name: object + "." + namespace + ".", Algorithm: "hmac-sha256", Secret: updateSecret}
+	u.writeSecret(namespace, object, key)
+	spec.TSIGSecretRef.Name = object
+	of := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Spec: spec}
 	must.Get(u.client.KubizoneV1alpha1().UpdateKeys(namespace).Create(u.t.Context(), of, metav1.CreateOptions{}))(u.t)
 	u.waitForReason(namespace, object, "Served")
 	return key
@@ -91,12 +97,17 @@ var digStatus = regexp.MustCompile(`(?s)status: (\w+).*ANSWER: (\d+)`)
 
 var refusedAs = regexp.MustCompile(`update failed: (\w+)`)
 
-// sendUpdate has nsupdate send a message for example.org, and returns the RCODE.
+// sendUpdate has nsupdate send a message for example.org to the primary, and returns the RCODE.
 func (u *updated) sendUpdate(key *rig.TSIGKey, lines ...string) string {
+	u.t.Helper()
+	return u.sendUpdateTo(netip.MustParseAddrPort(u.dns), key, lines...)
+}
+
+func (u *updated) sendUpdateTo(server netip.AddrPort, key *rig.TSIGKey, lines ...string) string {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(u.t.Context(), time.Minute)
 	defer cancel()
-	said, err := rig.Nsupdate(ctx, netip.MustParseAddrPort(u.dns), key, "zone example.org.\n"+strings.Join(lines, "\n")+"\nsend\n")
+	said, err := rig.Nsupdate(ctx, server, key, "zone example.org.\n"+strings.Join(lines, "\n")+"\nsend\n")
 	if err == nil {
 		return "NOERROR"
 	}
@@ -187,6 +198,12 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 		}
 		if then := u.readRecords("team-a"); then != step.then {
 			t.Errorf("%s: team-a has %s, want %s", step.lines, then, step.then)
+		}
+	}
+	answers := u.readMetrics().parseMetrics()
+	for _, rcode := range []string{"NOERROR", "YXDOMAIN", "NXDOMAIN", "NXRRSET", "REFUSED"} {
+		if answers[`kubizone_primary_updates_total{rcode="`+rcode+`"}`] == 0 {
+			t.Errorf("no update is counted by %s", rcode)
 		}
 	}
 	if got, want := u.readRecords("team-b"), `_acme-challenge.b TXT 60 "b"`; got != want {

@@ -54,12 +54,22 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 
 // GitOpsProgram is the path of a program of a module of hack/tools, as hack/build-gitops.sh left it in its cache; else
 // a *Missing. Of gitops these are kstatus and argohealth, which say what GitOps tools make of objects. fluxapply of
-// flux and argosync of argo apply and prune as these tools do.
+// flux and argosync of argo apply and prune as these tools do, lego5 of lego gets certificates, and webhookprovider of
+// external-dns-webhook serves providers of external-dns.
 func GitOpsProgram(module, program string) (string, error) {
 	if dir := findCached("hack/build-gitops.sh", module); dir != "" {
 		return filepath.Join(dir, program), nil
 	}
 	return "", &Missing{Program: program, Install: "hack/build-gitops.sh " + module}
+}
+
+// PythonPrograms is the directory of the programs in Python that write into zones, and of their python, as
+// hack/build-python.sh left it; else a *Missing.
+func PythonPrograms() (string, error) {
+	if dir := findCached("hack/build-python.sh"); dir != "" {
+		return dir, nil
+	}
+	return "", &Missing{Program: "octodns-sync", Install: "hack/build-python.sh"}
 }
 
 // Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a

@@ -1,0 +1,79 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command lego5 gets a certificate as lego 5 does, with its library and its provider for dynamic updates: the command
+// of that project links the client of every cloud, which takes an hour to build. It is a module of its own, so that
+// the library is no dependency of the product.
+//
+//	lego5 DIRECTORY_URL RESOLVER FILE NAME...
+//
+// It asks RESOLVER for aliases, and writes the certificate into FILE. The rest is said by the variables DNSUPDATE_* and
+// LEGO_CA_CERTIFICATES of lego.
+package main
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/go-acme/lego/v5/acme"
+	"github.com/go-acme/lego/v5/certcrypto"
+	"github.com/go-acme/lego/v5/certificate"
+	"github.com/go-acme/lego/v5/challenge/dns01"
+	"github.com/go-acme/lego/v5/lego"
+	"github.com/go-acme/lego/v5/providers/dns/dnsupdate"
+	"github.com/go-acme/lego/v5/registration"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// user is an account of the ACME server.
+type user struct {
+	key     crypto.Signer
+	account *acme.ExtendedAccount
+}
+
+func (u *user) GetEmail() string                       { return "team@example.net" }
+func (u *user) GetRegistration() *acme.ExtendedAccount { return u.account }
+func (u *user) GetPrivateKey() crypto.Signer           { return u.key }
+
+func run(ctx context.Context, args []string) error {
+	if len(args) < 4 {
+		return errors.New("usage: lego5 DIRECTORY_URL RESOLVER FILE NAME...")
+	}
+	directory, resolver, file, names := args[0], args[1], args[2], args[3:]
+	dns01.SetDefaultClient(dns01.NewClient(&dns01.Options{RecursiveNameservers: []string{resolver}}))
+	key, err := certcrypto.GeneratePrivateKey(certcrypto.EC256)
+	if err != nil {
+		return err
+	}
+	u := &user{key: key}
+	config := lego.NewConfig(u)
+	config.CADirURL = directory
+	client, err := lego.NewClient(config)
+	if err != nil {
+		return err
+	}
+	provider, err := dnsupdate.NewDNSProvider()
+	if err != nil {
+		return err
+	}
+	if err := client.Challenge.SetDNS01Provider(provider, dns01.DisableAuthoritativeNssPropagationRequirement()); err != nil {
+		return err
+	}
+	if u.account, err = client.Registration.Register(ctx, registration.RegisterOptions{TermsOfServiceAgreed: true}); err != nil {
+		return err
+	}
+	got, err := client.Certificate.Obtain(ctx, certificate.ObtainRequest{Domains: names, KeyType: certcrypto.EC256})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, got.Certificate, 0o600)
+}

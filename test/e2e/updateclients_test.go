@@ -1,0 +1,528 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// format returns what `kubizone updatekey show` prints for a client that updates zone at a server.
+func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key rig.TSIGKey, transfers bool) string {
+	t.Helper()
+	text := must.Get(os.ReadFile(filepath.Join("../../pkg/cmd/updatekey/formats", client+".txt")))(t)
+	parsed := must.Get(template.New(client).Option("missingkey=error").Funcs(template.FuncMap{
+		"upper":  strings.ToUpper,
+		"undash": func(text string) string { return strings.ReplaceAll(text, "-", "") },
+		"bare":   func(text string) string { return strings.TrimSuffix(text, ".") },
+	}).Parse(string(text)))(t)
+	var out strings.Builder
+	must.Succeed(t, parsed.Execute(&out, map[string]any{"Host": at.Addr(), "Port": at.Port(), "Zone": zone, "Key": key.Name,
+		"Algorithm": key.Algorithm, "Secret": key.Secret, "SecretName": "", "Transfers": transfers}))
+	return out.String()
+}
+
+// runClient runs a client in a directory of its own, with more in its environment, and returns what it prints.
+func (u *updated) runClient(env []string, program string, args ...string) (string, error) {
+	u.t.Helper()
+	command := exec.CommandContext(rig.Within(u.t, 3*time.Minute), program, args...)
+	command.Dir = u.t.TempDir()
+	command.Env = append(append(os.Environ(), "HOME="+command.Dir), env...)
+	said, err := command.CombinedOutput()
+	return string(said), err
+}
+
+// TestUpdatesPage_isTrue applies the objects of docs/updates.md and runs its commands. Those that need Secrets of a
+// cluster are typed by test/cluster/testdata/updatekey.txtar.
+func TestUpdatesPage_isTrue(t *testing.T) {
+	t.Parallel()
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
+	const page = "../../docs/updates.md"
+	u := &updated{secrets: t.TempDir()}
+	u.running = runUp(t, t.TempDir(), "--secrets-dir", u.secrets)
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
+	must.Get(u.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	key := rig.TSIGKey{Name: "acme.team-a.", Algorithm: "hmac-sha256", Secret: updateSecret}
+	u.writeSecret("team-a", "acme-tsig", key)
+	dir := t.TempDir()
+	must.Succeed(t, os.Symlink(kubectl, filepath.Join(dir, "kubectl")))
+	run := func(line, input string) string {
+		command := exec.CommandContext(rig.Within(t, time.Minute), "bash", "-c", line)
+		command.Dir, command.Stdin = dir, strings.NewReader(input)
+		command.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+filepath.Join(u.dir, "kubeconfig"))
+		said, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("$ %s: %v\n%s", line, err, said)
+		}
+		return string(said)
+	}
+	objects := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(must.Get(os.ReadFile(page))(t)), -1)
+	for _, object := range objects {
+		run("kubectl apply -f -", object[1])
+	}
+	u.waitForReason("team-a", "acme", "Served")
+	at := netip.MustParseAddrPort(u.dns)
+	for _, step := range must.Get(rig.ReadConsole(page, ""))(t) {
+		switch words := strings.Fields(step.Line); {
+		case words[0] == "kubizone" && words[2] == "create":
+		case words[0] == "kubizone":
+			text := readFormat(t, words[len(words)-3], at, "example.org", key, false)
+			must.Succeed(t, os.WriteFile(filepath.Join(dir, words[len(words)-1]), []byte(text), 0o600))
+		default:
+			said := run(strings.Replace(step.Line, "192.0.2.1 53", fmt.Sprint(at.Addr(), " ", at.Port()), 1), "")
+			if normalizeText(said) != normalizeText(step.Output) {
+				t.Errorf("$ %s%s\nthe page has\n%s", step.Line, said, step.Output)
+			}
+		}
+	}
+	if has := u.readRecords("team-a"); has != "www.apps A 300 192.0.2.80" {
+		t.Errorf("team-a has %q", has)
+	}
+}
+
+// certified is an updated server with the zone example.net, which a BIND serves to the public and forwards updates
+// of, and an ACME server that asks that BIND. The hidden primary answers unsigned questions of the BIND alone.
+type certified struct {
+	*updated
+	bind            *rig.BIND
+	primary         netip.AddrPort
+	resolver        string
+	directory, root string // of the ACME server: its URL, and a file with the certificate that vouches for it
+	teamA, teamB    rig.TSIGKey
+}
+
+// bindSource is where the BIND asks from, so that it is another client of the hidden primary than those that update.
+const bindSource = "127.0.0.2"
+
+func runCertified(t *testing.T) *certified {
+	t.Helper()
+	pebble := rig.Need(rig.Find("pebble", "hack/install-peers.sh"))(t)
+	at := must.Get(rig.FreePort())(t)
+	c := &certified{updated: runUpdated(t, t.TempDir(), "--transfer-allow", bindSource, "--transfer-to", at.String())}
+	c.primary = netip.MustParseAddrPort(c.dns)
+	only := func(pattern string) []v1alpha1.RecordDelegation {
+		return []v1alpha1.RecordDelegation{{Pattern: pattern, Types: []string{"TXT"}}}
+	}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-net"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "example.net.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: "team-a", Records: only("_acme-challenge.*.a")},
+			{Namespace: "team-b", Records: only("_acme-challenge.*.b")}}}}
+	must.Get(c.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	challenges := []v1alpha1.UpdateKeyRecords{{Pattern: "_acme-challenge.*.a.example.net.", Types: []string{"TXT"}}}
+	c.teamA = c.makeKeyOf("team-a", "acme", v1alpha1.UpdateKeySpec{Records: challenges})
+	c.teamB = c.makeKeyOf("team-b", "acme", v1alpha1.UpdateKeySpec{Records: challenges})
+	c.bind = rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Addr: at,
+		Options:     "transfer-source " + bindSource + ";\n\tallow-update-forwarding { any; };\n",
+		Secondaries: []rig.SecondaryZone{{Zone: "example.net.", Primary: c.primary}}}))(t)
+	c.startResolver()
+	c.startACME(pebble)
+	return c
+}
+
+// startResolver starts what the ACME server asks: it asks the hidden primary, from where the BIND does, as soon as that
+// has the zone that the API has. A test neither sleeps for as long as a transfer may take nor fails where one takes
+// longer.
+func (c *certified) startResolver() {
+	c.t.Helper()
+	at := must.Get(rig.FreePort())(c.t)
+	c.resolver = at.String()
+	client := &mdns.Client{Timeout: 10 * time.Second, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(bindSource)}}}
+	isCurrent := func() bool {
+		zone, err := c.client.KubizoneV1alpha1().Zones("dns").Get(c.t.Context(), "example-net", metav1.GetOptions{})
+		answer, _, asked := client.Exchange(new(mdns.Msg).SetQuestion("example.net.", mdns.TypeSOA), c.dns)
+		if err != nil || asked != nil || len(answer.Answer) != 1 {
+			return false
+		}
+		soa, ok := answer.Answer[0].(*mdns.SOA)
+		return ok && int64(soa.Serial) == int64(zone.Status.Serial)
+	}
+	server := &mdns.Server{Addr: c.resolver, Net: "udp", Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, q *mdns.Msg) {
+		for !isCurrent() && c.t.Context().Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if answer, _, err := client.Exchange(q, c.dns); err == nil {
+			_ = w.WriteMsg(answer)
+		}
+	})}
+	started := make(chan struct{})
+	server.NotifyStartedFunc = func() { close(started) }
+	go func() { _ = server.ListenAndServe() }()
+	<-started
+	c.t.Cleanup(func() { _ = server.Shutdown() })
+}
+
+// startACME starts pebble, the ACME server for tests of Let's Encrypt.
+func (c *certified) startACME(pebble string) {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	authority := must.Get(rig.NewAuthority("test of ACME"))(c.t)
+	serving := must.Get(authority.Serving("127.0.0.1"))(c.t)
+	cert, key, err := serving.Write(filepath.Join(dir, "serving"))
+	must.Succeed(c.t, err)
+	c.root = filepath.Join(dir, "root.pem")
+	must.Succeed(c.t, os.WriteFile(c.root, authority.PEM, 0o600))
+	at, management := must.Get(rig.FreePort())(c.t), must.Get(rig.FreePort())(c.t)
+	config := filepath.Join(dir, "pebble.json")
+	must.Succeed(c.t, os.WriteFile(config, fmt.Appendf(nil, `{"pebble": {"listenAddress": %q, "managementListenAddress": %q,
+		"certificate": %q, "privateKey": %q, "httpPort": 5002, "tlsPort": 5001}}`, at, management, cert, key), 0o600))
+	process := must.Get(rig.StartProcess([]string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}, dir, pebble, "-config", config,
+		"-dnsserver", c.resolver))(c.t)
+	c.t.Cleanup(process.End)
+	c.directory = "https://" + at.String() + "/dir"
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority.PEM)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
+	waitUntil(c.t, "pebble answers:\n"+process.Log(), func() bool {
+		answer, err := client.Get(c.directory)
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err == nil
+	})
+}
+
+// checkCertificate reads the certificate that a client has got, and what its challenges have left.
+func (c *certified) checkCertificate(file string, names ...string) {
+	c.t.Helper()
+	block, _ := pem.Decode(must.Get(os.ReadFile(file))(c.t))
+	cert := must.Get(x509.ParseCertificate(block.Bytes))(c.t)
+	if slices.Sort(cert.DNSNames); !slices.Equal(cert.DNSNames, names) || !strings.Contains(cert.Issuer.CommonName, "Pebble") {
+		c.t.Errorf("the certificate is for %v, by %s", cert.DNSNames, cert.Issuer)
+	}
+	if left := c.readRecords("team-a"); left != "" {
+		c.t.Errorf("the client has left %s", left)
+	}
+}
+
+// runCertbot has certbot ask for a certificate, and returns the file that it would be in.
+func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKey, signs bool, names ...string) (file, said string,
+	err error) {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	credentials, text := filepath.Join(dir, "credentials.ini"), readFormat(c.t, "certbot", at, "example.net", key, false)
+	if !signs {
+		text = strings.Replace(text, "sign_query = true", "sign_query = false", 1)
+	}
+	must.Succeed(c.t, os.WriteFile(credentials, []byte(text), 0o600))
+	args := []string{"certonly", "--non-interactive", "--agree-tos", "--register-unsafely-without-email", "--server", c.directory,
+		"--config-dir", dir, "--work-dir", dir, "--logs-dir", dir, "--authenticator", "dns-rfc2136", "--dns-rfc2136-credentials",
+		credentials, "--dns-rfc2136-propagation-seconds", "0", "--cert-name", "got", "-d", strings.Join(names, ",")}
+	said, err = c.runClient([]string{"REQUESTS_CA_BUNDLE=" + c.root}, program, args...)
+	return filepath.Join(dir, "live", "got", "cert.pem"), said, err
+}
+
+// runLego has lego ask for a certificate, and returns the file that it would be in.
+func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	env := []string{"LEGO_CA_CERTIFICATES=" + c.root, "RFC2136_SEQUENCE_INTERVAL=1", "RFC2136_POLLING_INTERVAL=1",
+		"RFC2136_DNS_TIMEOUT=60"}
+	for line := range strings.Lines(readFormat(c.t, "lego", at, "example.net", key, false)) {
+		if !strings.HasPrefix(line, "#") {
+			env = append(env, strings.TrimSpace(line))
+		}
+	}
+	args := []string{"--accept-tos", "--email", "team@example.net", "--server", c.directory, "--path", dir, "--dns", "rfc2136",
+		"--dns.disable-cp", "--dns.resolvers", c.resolver}
+	for _, name := range names {
+		args = append(args, "--domains", name)
+	}
+	said, err = c.runClient(env, program, append(args, "run")...)
+	return filepath.Join(dir, "certificates", strings.ReplaceAll(names[0], "*", "_")+".crt"), said, err
+}
+
+// S13.1, S13.7: certbot, which signs its question for the zone, at the hidden primary, and lego, which does not and
+// asks a secondary that forwards updates, get certificates from a real ACME server, by a key that may write
+// challenges and nothing else. The key of another tenant gets none for these names, and the hidden primary tells lego
+// nothing.
+func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
+	t.Parallel()
+	certbot := rig.Need(rig.Find("certbot", "hack/install-peers.sh"))(t)
+	lego := rig.Need(rig.Find("lego", "hack/install-peers.sh"))(t)
+	c := runCertified(t)
+	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
+		return c.runCertbot(certbot, c.primary, key, true, names...)
+	})
+	c.checkClient("lego", func(key rig.TSIGKey, names ...string) (string, string, error) {
+		return c.runLego(lego, c.bind.Addr, key, names...)
+	})
+	if _, said, err := c.runLego(lego, c.primary, c.teamA, "www.a.example.net"); err == nil || !strings.Contains(said, "REFUSED") {
+		t.Errorf("lego at the hidden primary: %v\n%s", err, said)
+	}
+	is := must.Get(c.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "acme", metav1.GetOptions{}))(t)
+	if last := is.Status.LastRefusal; last == nil || !strings.Contains(last.Message, "_acme-challenge.www.a") {
+		t.Errorf("team-b/acme does not say what was refused: %+v", last)
+	}
+}
+
+// checkClient has a client get certificates for a name, a wildcard and both, and none by the key of another tenant.
+func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names ...string) (file, said string, err error)) {
+	c.t.Helper()
+	for _, names := range [][]string{{"www.a.example.net"}, {"*.www.a.example.net"}, {"*.www.a.example.net", "www.a.example.net"}} {
+		file, said, err := run(c.teamA, names...)
+		if err != nil {
+			c.t.Fatalf("%s, %v: %v\n%s", client, names, err, said)
+		}
+		c.checkCertificate(file, names...)
+	}
+	file, said, err := run(c.teamB, "www.a.example.net")
+	if _, none := os.Stat(file); err == nil || none == nil || !strings.Contains(said, "REFUSED") {
+		c.t.Errorf("%s by another tenant: %v\n%s", client, err, said)
+	}
+}
+
+// runLego5 has lego 5 ask for a certificate, and returns the file that it would be in.
+func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
+	c.t.Helper()
+	env := []string{"LEGO_CA_CERTIFICATES=" + c.root, "DNSUPDATE_SEQUENCE_INTERVAL=1", "DNSUPDATE_POLLING_INTERVAL=1",
+		"DNSUPDATE_DNS_TIMEOUT=60", "DNSUPDATE_ZONES=example.net"}
+	for line := range strings.Lines(readFormat(c.t, "lego", at, "example.net", key, false)) {
+		if variable, ok := strings.CutPrefix(line, "RFC2136_"); ok {
+			env = append(env, "DNSUPDATE_"+strings.TrimSpace(variable))
+		}
+	}
+	file = filepath.Join(c.t.TempDir(), "cert.pem")
+	said, err = c.runClient(env, program, append([]string{c.directory, c.resolver, file}, names...)...)
+	return file, said, err
+}
+
+// S13.1, S13.8: what signs its question for the zone, or needs none, is told the hidden primary alone: certbot and
+// lego in their present versions.
+func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("the long form alone has clients in their present versions")
+	}
+	python := rig.Need(rig.PythonPrograms())(t)
+	lego := rig.Need(rig.GitOpsProgram("lego", "lego5"))(t)
+	c := runCertified(t)
+	certbot := filepath.Join(python, "certbot")
+	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
+		return c.runCertbot(certbot, c.primary, key, true, names...)
+	})
+	c.checkClient("lego", func(key rig.TSIGKey, names ...string) (string, string, error) {
+		return c.runLego5(lego, c.primary, key, names...)
+	})
+	// The secondary does not know the key, so its question is not signed there.
+	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
+		return c.runCertbot(certbot, c.bind.Addr, key, false, names...)
+	})
+	_, said, err := c.runCertbot(certbot, c.primary, c.teamA, false, "www.a.example.net")
+	if err == nil || !strings.Contains(said, "Unable to determine base domain") {
+		t.Errorf("certbot asks the hidden primary unsigned: %v\n%s", err, said)
+	}
+}
+
+// sendLease sends what a DHCP server tells D2 of a lease: its number of octets and JSON.
+func sendLease(t *testing.T, to netip.AddrPort, remove bool, dhcid, address string) {
+	t.Helper()
+	change := 0
+	if remove {
+		change = 1
+	}
+	text := fmt.Sprintf(`{"change-type": %d, "forward-change": true, "reverse-change": true, "fqdn": "h.apps.example.org.",
+		"ip-address": %q, "dhcid": %q, "lease-expires-on": "20991231235959", "lease-length": 1800, "use-conflict-resolution": true}`,
+		change, address, dhcid)
+	connection := must.Get(net.Dial("udp", to.String()))(t)
+	defer connection.Close()
+	must.Get(connection.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)))(t)
+}
+
+// S13.4, S13.6: Kea's D2 writes the names of leases: address and DHCID, and the pointer back. The name that one host
+// has no other one takes, and what a host had goes with its lease.
+func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
+	t.Parallel()
+	program := rig.Need(rig.Find("kea-dhcp-ddns", "hack/install-peers.sh"))(t)
+	u := runUpdated(t, t.TempDir())
+	reverse := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "reverse"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "2.0.192.in-addr.arpa.", NameServers: []v1alpha1.NameServer{{Name: "ns1.example.org."}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	must.Get(u.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), reverse, metav1.CreateOptions{}))(t)
+	key := u.makeKeyOf("team-a", "dhcp", v1alpha1.UpdateKeySpec{Records: []v1alpha1.UpdateKeyRecords{
+		{Pattern: "*.apps.example.org.", Types: []string{"A", "AAAA", "DHCID"}},
+		{Pattern: "*.2.0.192.in-addr.arpa.", Types: []string{"PTR", "DHCID"}}}})
+	dir, at, server := t.TempDir(), must.Get(rig.FreePort())(t), netip.MustParseAddrPort(u.dns)
+	_, domains, _ := strings.Cut(readFormat(t, "kea", server, "2.0.192.in-addr.arpa", key, false), `"forward-ddns"`)
+	config := filepath.Join(dir, "d2.conf")
+	must.Succeed(t, os.WriteFile(config, fmt.Appendf(nil, `{"DhcpDdns": {"ip-address": "127.0.0.1", "port": %d,
+"loggers": [{"name": "kea-dhcp-ddns", "severity": "INFO", "output_options": [{"output": "stdout"}]}],
+"reverse-ddns"%s, %s}}`, at.Port(), domains, readFormat(t, "kea", server, "example.org", key, false)), 0o600))
+	d2 := must.Get(rig.StartProcess([]string{"KEA_PIDFILE_DIR=" + dir, "KEA_LOCKFILE_DIR=" + dir}, dir, program, "-c", config))(t)
+	t.Cleanup(d2.End)
+	waitUntil(t, "D2 is up", func() bool { return strings.Contains(d2.Log(), "DHCP_DDNS_STARTED") })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(d2.Log())
+		}
+	})
+	const one, other = "0001010A0B0C", "0001010D0E0F"
+	const ofOne = "AAEBCgsM" // as a zone has it
+	first := "20.2.0.192.in-addr.arpa. DHCID 1800 " + ofOne + "; 20.2.0.192.in-addr.arpa. PTR 1800 h.apps.example.org."
+	second := strings.ReplaceAll(first, "20.2.0", "22.2.0")
+	forward := func(address string) string { return "; h.apps A 1800 " + address + "; h.apps DHCID 1800 " + ofOne }
+	for _, step := range []struct {
+		remove         bool
+		dhcid, address string
+		logs, then     string
+	}{
+		{false, one, "192.0.2.20", "DHCP_DDNS_ADD_SUCCEEDED", first + forward("192.0.2.20")},
+		{false, other, "192.0.2.21", "DHCP_DDNS_ADD_FAILED", first + forward("192.0.2.20")}, // another host has the name
+		{false, one, "192.0.2.22", "DHCP_DDNS_ADD_SUCCEEDED", first + "; " + second + forward("192.0.2.22")},
+		{true, other, "192.0.2.22", "DHCP_DDNS_REMOVE_FAILED", first + "; " + second + forward("192.0.2.22")},
+		{true, one, "192.0.2.22", "DHCP_DDNS_REMOVE_SUCCEEDED", first},
+	} {
+		before := strings.Count(d2.Log(), step.logs)
+		sendLease(t, at, step.remove, step.dhcid, step.address)
+		waitUntil(t, "D2 logs "+step.logs, func() bool { return strings.Count(d2.Log(), step.logs) > before })
+		if then := u.readRecords("team-a"); then != step.then {
+			t.Errorf("%+v: team-a has %s", step, then)
+		}
+	}
+}
+
+// runOwned is an updated server with the zone example.net, all of whose names its own namespace and team-a may write.
+func runOwned(t *testing.T) *updated {
+	u := runUpdated(t, t.TempDir())
+	all := []v1alpha1.RecordDelegation{{Pattern: "*"}}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-net"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "example.net.", NameServers: []v1alpha1.NameServer{{Name: "ns1.example.org."}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: "dns", Records: all}, {Namespace: "team-a", Records: all}}}}
+	must.Get(u.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	return u
+}
+
+// byDnspython writes as a program with dnspython does, by TCP and UDP, and prints each answer.
+const byDnspython = `
+import sys, dns.flags, dns.message, dns.query, dns.rcode, dns.tsigkeyring, dns.update
+host, port, name, secret = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+keyring = dns.tsigkeyring.from_text({name: secret})
+def send(ask, build):
+    update = dns.update.UpdateMessage("example.net", keyring=keyring)
+    build(update)
+    print(dns.rcode.to_text(ask(update, host, port=port, timeout=60).rcode()))
+send(dns.query.tcp, lambda u: u.add("py", 60, "A", "192.0.2.1"))
+send(dns.query.udp, lambda u: u.replace("py", 60, "A", "192.0.2.2", "192.0.2.3"))
+def absent(u):
+    u.absent("py")
+    u.add("py", 60, "A", "192.0.2.4")
+send(dns.query.tcp, absent)
+def present(u):
+    u.present("py", "A", "192.0.2.2", "192.0.2.3")
+    u.delete("py", "A", "192.0.2.2")
+send(dns.query.udp, present)
+query = dns.message.make_query("py.example.net", "A")
+query.use_tsig(keyring)
+print(dns.query.tcp(query, host, port=port, timeout=60).answer)
+send(dns.query.tcp, lambda u: u.add("other.example.org.", 60, "A", "192.0.2.1"))
+`
+
+// S13.1, S13.4: a program with dnspython writes, reads what it wrote, and gets the answers of RFC 2136.
+func TestUpdateClients_inPython_S13_4(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("the long form alone has programs of Python's index")
+	}
+	python := rig.Need(rig.PythonPrograms())(t)
+	u := runOwned(t)
+	key := u.makeKey("team-a", "script", "", "*.example.net.")
+	at := netip.MustParseAddrPort(u.dns)
+	said, err := u.runClient(nil, filepath.Join(python, "python"), "-c", byDnspython, at.Addr().String(), fmt.Sprint(at.Port()),
+		key.Name, key.Secret)
+	want := "NOERROR\nNOERROR\nYXDOMAIN\nNOERROR\n[<DNS py.example.net. IN A RRset: [<192.0.2.3>]>]\nNOTZONE\n"
+	if err != nil || said != want {
+		t.Errorf("dnspython: %v\n%s\nwant\n%s", err, said, want)
+	}
+	if left := u.readRecords("team-a"); left != "py.example.net. A 60 192.0.2.3" {
+		t.Errorf("team-a has %s", left)
+	}
+}
+
+// S13.5, S13.8: octoDNS reads the zone by a key with transfer: Zone, makes of it what its files say, and has nothing
+// to do then. It cannot delete what no update made.
+func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("the long form alone has programs of Python's index")
+	}
+	python := rig.Need(rig.PythonPrograms())(t)
+	u := runOwned(t)
+	key := u.makeKey("dns", "octodns", v1alpha1.UpdateTransferZone, "*.example.net.")
+	dir := t.TempDir()
+	config := filepath.Join(dir, "octodns.yaml")
+	text := readFormat(t, "octodns", netip.MustParseAddrPort(u.dns), "example.net", key, true) +
+		"  files: {class: octodns.provider.yaml.YamlProvider, directory: " + dir + ", enforce_order: false}\n" +
+		"zones:\n  example.net.: {sources: [files], targets: [kubizone]}\n"
+	must.Succeed(t, os.WriteFile(config, []byte(text), 0o600))
+	sync := func(zone string) (string, error) {
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "example.net.yaml"), []byte(zone), 0o600))
+		return u.runClient(nil, filepath.Join(python, "octodns-sync"), "--config-file", config, "--doit", "--force")
+	}
+	for _, step := range []struct{ zone, then, says string }{
+		{"www: {type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2]}\nmail: {type: TXT, ttl: 60, value: v=spf1 -all}\n",
+			`mail.example.net. TXT 60 "v=spf1 -all"; www.example.net. A 60 192.0.2.1 192.0.2.2`, "Create"},
+		{"www: {type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2]}\nmail: {type: TXT, ttl: 60, value: v=spf1 -all}\n",
+			`mail.example.net. TXT 60 "v=spf1 -all"; www.example.net. A 60 192.0.2.1 192.0.2.2`, "No changes were planned"},
+		{"www: {type: A, ttl: 90, value: 192.0.2.3}\n", "www.example.net. A 90 192.0.2.3", "Update"},
+	} {
+		said, err := sync(step.zone)
+		if then := u.readRecords("dns"); err != nil || then != step.then || !strings.Contains(said, step.says) {
+			t.Fatalf("octoDNS: %v, dns has %s, want %s\n%s", err, then, step.then, said)
+		}
+	}
+	u.makeRecord("static", "static.example.net.", "192.0.2.9")
+	if said, err := sync("www: {type: A, ttl: 90, value: 192.0.2.3}\n"); err == nil || !strings.Contains(said, "REFUSED") {
+		t.Errorf("octoDNS deletes what kubectl made: %v\n%s", err, said)
+	}
+}
+
+// S13.4, S13.8: the module of Ansible probes by prerequisites and signed questions, changes what differs, and nothing
+// at its second run.
+func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("the long form alone has Ansible")
+	}
+	program := rig.Need(rig.Find("ansible-playbook", "KUBIZONE_TEST_LONG=1 hack/install-peers.sh"))(t)
+	u := runOwned(t)
+	key := u.makeKey("team-a", "ansible", "", "*.example.net.")
+	task := readFormat(t, "ansible", netip.MustParseAddrPort(u.dns), "example.net", key, false)
+	playbook := filepath.Join(t.TempDir(), "play.yaml")
+	for _, step := range []struct{ task, says, then string }{
+		{task, "changed=1 ", "www.example.net. A 3600 192.0.2.80"},
+		{task, "changed=0 ", "www.example.net. A 3600 192.0.2.80"},
+		{strings.ReplaceAll(task, "192.0.2.80", "192.0.2.81"), "changed=1 ", "www.example.net. A 3600 192.0.2.81"},
+		{task + "    state: absent\n", "changed=1 ", ""},
+	} {
+		text := "- hosts: localhost\n  connection: local\n  gather_facts: false\n  tasks:\n" +
+			strings.ReplaceAll("  "+strings.TrimSpace(step.task), "\n", "\n  ")
+		must.Succeed(t, os.WriteFile(playbook, []byte(text), 0o600))
+		said, err := u.runClient([]string{"ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8"}, program, playbook)
+		if then := u.readRecords("team-a"); err != nil || !strings.Contains(said, step.says) || then != step.then {
+			t.Errorf("%v, team-a has %s, want %s and %s\n%s", err, then, step.then, step.says, said)
+		}
+	}
+}
