@@ -174,6 +174,14 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 	return err
 }
 
+// admitQuestion judges a question about a Record as its creation would be.
+func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record) error {
+	if j.budgets == nil {
+		return nil
+	}
+	return j.allowWrite(ctx, asked{resource: v1alpha1.Resource("records"), after: record})
+}
+
 // judgePreview judges a dry run as the write would be.
 func judgePreview[T interface {
 	comparable

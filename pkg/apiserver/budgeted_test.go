@@ -170,7 +170,13 @@ func TestBudgets_written_S9_2(t *testing.T) {
 	if !apierrors.IsTooManyRequests(err) || status.Status().Code != http.StatusTooManyRequests || status.Status().Details.RetryAfterSeconds < 1 || !strings.Contains(err.Error(), "1.0 KiB a second") {
 		t.Fatalf("%v", err)
 	}
+	ask := func(spec v1alpha1.NameReviewSpec) error { // S14.1
+		return api.RESTClient().Post().Namespace("team").Resource("namereviews").Body(&v1alpha1.NameReview{Spec: spec}).
+			MaxRetries(0).Do(ctx).Error()
+	}
 	for what, err := range map[string]error{
+		"a question":        ask(v1alpha1.NameReviewSpec{Name: "new.example.org", Type: "A"}),
+		"rules":             ask(v1alpha1.NameReviewSpec{}),
 		"metadata":          patch("team", `{"metadata":{"labels":{"a":"b"}}}`),
 		"a few octets less": patch("team", `{"metadata":{"annotations":{"pad":"x"}}}`),
 		"a dry run":         patch("team", `{"spec":{"ttl":305}}`, "dryRun"),
@@ -188,6 +194,9 @@ func TestBudgets_written_S9_2(t *testing.T) {
 	}
 	if _, err := api.Records("others").Create(ctx, makeLongRecord("theirs", 4000), metav1.CreateOptions{}); err != nil {
 		t.Errorf("another namespace: %v", err)
+	}
+	if _, err := api.NameReviews("others").Create(ctx, &v1alpha1.NameReview{}, metav1.CreateOptions{}); err != nil {
+		t.Errorf("a question of another namespace: %v", err)
 	}
 	if err := patch("team", `{"spec":{"values":["short"]}}`); err != nil {
 		t.Errorf("much less: %v", err)

@@ -133,3 +133,12 @@ func (r *Reading) RuledFor(z *Zone, namespace string) *Zone {
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
+
+// NameContact notes the contact of the zone in a refusal that its owner can lift, for a namespace that knows the zone
+// (S1.8). The zone is that of RuledFor.
+func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
+	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
+		refusal.Contact = z.Header.Contact
+	}
+	return refusal
+}

@@ -35,6 +35,8 @@ type Refusal struct {
 	// Reason is the condition reason when a cascade meets the refusal.
 	Reason  string
 	Message string
+	// Contact is that of the zone of which the owner can lift the refusal; "": the answer names none.
+	Contact string
 }
 
 func (r *Refusal) Error() string { return r.Message }

@@ -143,6 +143,17 @@ const (
 	AnnotationUpdateKey = "kubi.zone/update-key"
 )
 
+// LabelExternalDNS is on Records that endpoints of external-dns became: the owner. LabelCluster names the cluster that
+// they come from, where that is another one, and is on namespaces that such a cluster may use.
+// AnnotationExternalDNSResource is KIND/NAMESPACE/NAME of the object that a Record comes from,
+// AnnotationExternalDNSTexts what the TXT registry of external-dns has written about it.
+const (
+	LabelExternalDNS              = "kubi.zone/external-dns"
+	LabelCluster                  = "kubi.zone/cluster"
+	AnnotationExternalDNSResource = "kubi.zone/external-dns-resource"
+	AnnotationExternalDNSTexts    = "kubi.zone/external-dns-texts"
+)
+
 // FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.3).
 const FinalizerDelivery = "kubi.zone/delivery"
 

@@ -37,7 +37,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Zone{}, &ZoneList{}, &Record{}, &RecordList{}, &Delegation{}, &DelegationList{},
 		&DNSClass{}, &DNSClassList{}, &Delivery{}, &DeliveryList{},
 		&ZoneEntries{}, &ZoneEntriesOptions{}, &ZoneChanges{}, &ZoneChangesOptions{},
-		&ChangeSet{}, &UpdateKey{}, &UpdateKeyList{}, &UpdateRequest{},
+		&ChangeSet{}, &NameReview{}, &UpdateKey{}, &UpdateKeyList{}, &UpdateRequest{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

@@ -179,6 +179,26 @@ func (in HMACAuth) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NameReview) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.NameReview"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NameReviewRule) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.NameReviewRule"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NameReviewSpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.NameReviewSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NameReviewStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.NameReviewStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NameServer) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.NameServer"
 }

@@ -154,7 +154,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
-			return nil, refusal
+			return nil, z.NameContact(refusal, d.ask.Namespace)
 		case refusal != nil && home != nil && refusal.Kind == law.Forbidden:
 			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:

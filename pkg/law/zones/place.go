@@ -160,8 +160,9 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	}
 	p = d.RuledFor(p, ns)
 	if !p.RuleSet().DelegatesZone(s.fqdn, ns) {
-		return nil, law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner "+
+		refusal := law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner "+
 			"can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+		return nil, p.NameContact(refusal, ns)
 	}
 	return p, nil
 }

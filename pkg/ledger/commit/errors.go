@@ -31,7 +31,11 @@ func Status(resource, object string, err error) error {
 	gr := v1alpha1.Resource(resource)
 	switch refusal.Kind {
 	case law.Forbidden:
-		e := apierrors.NewForbidden(gr, object, errors.New(refusal.Message))
+		message := refusal.Message
+		if refusal.Contact != "" {
+			message += "; contact of the zone: " + refusal.Contact
+		}
+		e := apierrors.NewForbidden(gr, object, errors.New(message))
 		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, which is that of the
 		// condition a cascade would set.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}

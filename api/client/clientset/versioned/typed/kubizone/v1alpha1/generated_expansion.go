@@ -13,6 +13,8 @@ type DelegationExpansion interface{}
 
 type DeliveryExpansion interface{}
 
+type NameReviewExpansion interface{}
+
 type RecordExpansion interface{}
 
 type UpdateKeyExpansion interface{}

@@ -19,6 +19,7 @@ type KubizoneV1alpha1Interface interface {
 	DNSClassesGetter
 	DelegationsGetter
 	DeliveriesGetter
+	NameReviewsGetter
 	RecordsGetter
 	UpdateKeysGetter
 	ZonesGetter
@@ -43,6 +44,10 @@ func (c *KubizoneV1alpha1Client) Delegations(namespace string) DelegationInterfa
 
 func (c *KubizoneV1alpha1Client) Deliveries(namespace string) DeliveryInterface {
 	return newDeliveries(c, namespace)
+}
+
+func (c *KubizoneV1alpha1Client) NameReviews(namespace string) NameReviewInterface {
+	return newNameReviews(c, namespace)
 }
 
 func (c *KubizoneV1alpha1Client) Records(namespace string) RecordInterface {

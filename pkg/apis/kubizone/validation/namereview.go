@@ -1,0 +1,34 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// NameReview validates a question about a name, and returns the Record without data that it asks for; nil: it asks for
+// the rules.
+func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorList) {
+	asked, path := &review.Spec, specPath.Child("name")
+	errs := validateView(asked.View)
+	if asked.Name == "" {
+		if asked.Type != "" {
+			errs = append(errs, field.Required(path, "the name of the Record; drop spec.type to list the rules for the namespace (S14.3)"))
+		}
+		return nil, errs
+	}
+	record := &v1alpha1.RecordSpec{DomainName: asked.Name, View: asked.View, Type: asked.Type}
+	if !name.IsAbsolute(record.DomainName) {
+		record.DomainName += "."
+	}
+	errs = append(errs, validateDomainName(record.DomainName, nil, path)...)
+	rrtype, wrong := validateType(asked.Type)
+	if errs = append(errs, wrong...); len(errs) > 0 {
+		return nil, errs
+	}
+	return record, validateTypeAtName(record, rrtype, path)
+}

@@ -1,0 +1,87 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// Review is what a namespace is told of a name.
+type Review struct {
+	// Zone would take the record; nil: none, or none that gives the namespace the name.
+	Zone    *law.Zone
+	Allowed bool
+	// Rule is the pattern that allows the record, and Reason says why none does.
+	Rule, Reason string
+	Claimed      Claimed
+	Warnings     []string
+}
+
+// Claimed says which namespace claims a name; "": the one that asks is not told.
+type Claimed string
+
+const (
+	ClaimedMine    Claimed = "Mine"
+	ClaimedAnother Claimed = "Another"
+	Unclaimed      Claimed = "Unclaimed"
+)
+
+// ReviewName decides what a creation without data would be answered. Where no rule gives the namespace the name, it
+// reads no more than what says that there is no zone, and says the same (S14.2).
+func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
+	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		d := &recordDecision{Reading: r, ask: ask}
+		p, refusal := d.locateRecord(ask.After)
+		if refusal != nil {
+			return nil, refusal
+		}
+		z, ns := p.zone, ask.Namespace
+		if z == nil || ns != z.Namespace && !z.RuleSet().AllowsName(p.fqdn, ns) {
+			review = Review{Reason: fmt.Sprintf("no zone%s that encloses %s has a rule that gives namespace %q the name (S14.2; the SOA "+
+				"record in DNS has the mailbox of its owner)", law.InView(p.view), p.fqdn, ns)}
+			return &law.Plan{}, nil
+		}
+		review = Review{Zone: z, Claimed: d.findClaim(z, p, ns)}
+		plan, refusal := d.decideRecord()
+		if refusal != nil {
+			if review.Reason = refusal.Message; !strings.Contains(review.Reason, "(S") {
+				review.Reason += " (S4.1)"
+			}
+			if refusal.Reason == law.ReasonNameHeld && review.Claimed == Unclaimed {
+				review.Claimed = ClaimedAnother // what is above or below it, or is the zone's own
+			}
+			return &law.Plan{}, nil
+		}
+		review.Allowed, review.Rule, review.Warnings = true, plan.Rule, plan.Warnings
+		return &law.Plan{}, nil
+	})
+	return review, out
+}
+
+// findClaim finds which namespace claims the base name of a record, where a rule gives the one that asks that name: a
+// rule for an underscore label alone tells nothing of it (S4.14). A claim of its own above comes with the name (S4.8);
+// one of another namespace the refusal tells of.
+func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
+	base := rules.Base(p.owner)
+	at, err := base.In(z.FQDN())
+	if err != nil || namespace != z.Namespace && !z.RuleSet().AllowsName(at, namespace) {
+		return ""
+	}
+	claimed := Unclaimed
+	for up, ok := base, true; ok; up, ok = up.Parent() {
+		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
+		if mine := o.ClaimOf(namespace); mine != nil && mine.Names() && (up == base || namespace != z.Namespace) {
+			return ClaimedMine
+		}
+		if up == base && o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Names() }) {
+			claimed = ClaimedAnother
+		}
+	}
+	return claimed
+}

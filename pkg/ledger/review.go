@@ -1,0 +1,42 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// ReviewName answers what the creation of a Record without data would be answered, and writes nothing (S14.1).
+func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
+	ask, _, err := l.recordAsk(ctx, nil, asked, objects.RecordWithoutData)
+	if err != nil {
+		return status, err
+	}
+	var review records.Review
+	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name),
+		Ask: func(seen *law.Seen) (out law.Outcome) {
+			review, out = records.ReviewName(seen, ask)
+			return out
+		}}
+	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
+	if err != nil {
+		return status, err
+	}
+	if out.Refusal != nil {
+		return status, commit.Status("records", ask.Name, out.Refusal)
+	}
+	status = v1alpha1.NameReviewStatus{Allowed: review.Allowed, Rule: review.Rule, Reason: review.Reason,
+		Claimed: v1alpha1.NameClaim(review.Claimed), Warnings: review.Warnings}
+	if z := review.Zone; z != nil {
+		status.Zone, status.Contact = z.FQDN().String(), z.Header.Contact
+	}
+	return status, nil
+}

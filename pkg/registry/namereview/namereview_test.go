@@ -1,0 +1,196 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package namereview
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// editor may create Records in the namespace that it is named by.
+type editor string
+
+func (e editor) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetVerb() == "create" && a.GetResource() == "records" && a.GetNamespace() == string(e) && a.GetSubresource() == "" {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+type listed struct {
+	rest.Lister
+	list runtime.Object
+}
+
+func (l listed) List(ctx context.Context, _ *internalversion.ListOptions) (runtime.Object, error) {
+	if genericapirequest.NamespaceValue(ctx) != "" {
+		return nil, fmt.Errorf("the rules of namespace %q alone were asked for", genericapirequest.NamespaceValue(ctx))
+	}
+	return l.list, nil
+}
+
+// door has zones with rules, and counts the questions that pass.
+type door struct {
+	zones       v1alpha1.ZoneList
+	delegations v1alpha1.DelegationList
+	full        error
+	asked       []string
+}
+
+func (d *door) askName(t *testing.T, by editor, ns string, spec v1alpha1.NameReviewSpec) (*v1alpha1.NameReview, error) {
+	t.Helper()
+	r := NewREST(Config{Authorizer: by, Zones: listed{list: &d.zones}, Delegations: listed{list: &d.delegations},
+		Admit: func(_ context.Context, asked *v1alpha1.Record) error {
+			if asked.Namespace != ns || asked.UID == "" || asked.CreationTimestamp.IsZero() {
+				t.Errorf("the budgets are asked about %+v", asked.ObjectMeta)
+			}
+			return d.full
+		},
+		Review: func(_ context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error) {
+			d.asked = append(d.asked, asked.Spec.DomainName+" "+asked.Spec.Type+" "+asked.Spec.View)
+			return v1alpha1.NameReviewStatus{Zone: "example.org.", Allowed: true}, nil
+		}})
+	ctx := genericapirequest.WithUser(genericapirequest.WithNamespace(t.Context(), ns), &user.DefaultInfo{Name: "someone"})
+	object := &v1alpha1.NameReview{Spec: spec, Status: v1alpha1.NameReviewStatus{Contact: "forged"}}
+	out, err := r.Create(ctx, object, nil, &metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return out.(*v1alpha1.NameReview), nil
+}
+
+// S14.1: one that may not create Records in the namespace is told nothing; a budget that refuses the write refuses the
+// question; what the client says of the answer is not taken.
+func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
+	d := &door{}
+	spec := v1alpha1.NameReviewSpec{Name: "www.example.org", Type: "a", View: "inside"}
+	for _, ns := range []string{"team-b", "default"} {
+		if _, err := d.askName(t, "team-a", ns, spec); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "S14.1") {
+			t.Errorf("in %s: %v", ns, err)
+		}
+		if _, err := d.askName(t, "team-a", ns, v1alpha1.NameReviewSpec{}); !apierrors.IsForbidden(err) {
+			t.Errorf("the rules of %s: %v", ns, err)
+		}
+	}
+	review, err := d.askName(t, "team-a", "team-a", spec)
+	if err != nil || !review.Status.Allowed || review.Status.Contact != "" ||
+		strings.Join(d.asked, ";") != "www.example.org. a inside" {
+		t.Errorf("%+v, %v; decided: %q", review, err, d.asked)
+	}
+	d.full = apierrors.NewTooManyRequests("writes too fast (S9.2)", 3)
+	if _, err := d.askName(t, "team-a", "team-a", spec); !apierrors.IsTooManyRequests(err) || len(d.asked) != 1 {
+		t.Errorf("without budget: %v", err)
+	}
+	if _, err := d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{}); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("the rules without budget: %v", err)
+	}
+}
+
+// S1.3, S5.4: a question that no Record could ask is refused by its field.
+func TestCreate_validates_S5_4(t *testing.T) {
+	for want, spec := range map[string]v1alpha1.NameReviewSpec{
+		"spec.type: Required value":        {Name: "www.example.org."},
+		"spec.type: Invalid value: \"AA\"": {Name: "www.example.org.", Type: "AA"},
+		"spec.name: Required value":        {Type: "A"},
+		"spec.name: Invalid value":         {Name: "a..b", Type: "A"},
+		"an NS cannot stand at a wildcard": {Name: "*.example.org.", Type: "NS"},
+		"spec.view: Invalid value":         {Name: "www.example.org.", Type: "A", View: "A B"},
+	} {
+		if _, err := (&door{}).askName(t, "team-a", "team-a", spec); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", spec, err, want)
+		}
+	}
+}
+
+func makeZone(ns, fqdn, view string, rules ...v1alpha1.DelegationRule) v1alpha1.Zone {
+	return v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "z-" + strings.Trim(fqdn, ".")},
+		Spec:   v1alpha1.ZoneSpec{Delegations: rules, Contact: "dns@example.org"},
+		Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view}}
+}
+
+func makeRule(ns, pattern string, zones ...string) v1alpha1.DelegationRule {
+	records := []v1alpha1.RecordDelegation{{Pattern: pattern, Types: []string{"A"}}}
+	return v1alpha1.DelegationRule{Namespace: ns, Records: records, Zones: zones}
+}
+
+// S14.3, S4.2, S4.3: the rules in force for the namespace, those for any among them, with the zone alone: neither rules
+// of others, nor what is pending or not accepted.
+func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
+	d := &door{}
+	d.zones.Items = []v1alpha1.Zone{
+		makeZone("dns", "org.", "", makeRule("team-a", "mine", "dev"), makeRule("team-b", "theirs"), makeRule("", "all")),
+		makeZone("dns", "inside.", "inside", makeRule("team-a", "inner")),
+		makeZone("dns", "", "", makeRule("team-a", "pending")),
+		makeZone("hidden", "acquisition.", "", makeRule("hidden", "*")),
+		makeZone("dns", "net.", "", v1alpha1.DelegationRule{Namespace: "team-a"}),
+		makeZone("dns", "com.", "", v1alpha1.DelegationRule{Namespaces: []string{"team-b", "team-a"}, Zones: []string{"both"}},
+			v1alpha1.DelegationRule{Namespaces: []string{"team-b"}, Zones: []string{"theirs"}}),
+	}
+	delegation := func(zone string, inForce bool, to ...string) v1alpha1.Delegation {
+		out := v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns"}, Spec: v1alpha1.DelegationSpec{Namespaces: to,
+			Records: []v1alpha1.RecordDelegation{{Pattern: "by." + to[0]}}}}
+		out.Spec.ZoneRef.Name = zone
+		if inForce {
+			out.Status.ZoneRef = &v1alpha1.AdoptingZone{}
+		}
+		return out
+	}
+	d.delegations.Items = []v1alpha1.Delegation{delegation("z-net", true, "team-c", "team-a"), delegation("z-net", false, "team-a"),
+		delegation("z-net", true, "team-b"), delegation("z-acquisition", true, "team-a")} // of a Zone in another namespace
+	for view, want := range map[string]string{
+		"":       "com. both; inside.(inside) inner; net. by.team-c; org. mine dev; org. all",
+		"inside": "inside.(inside) inner",
+		"none":   "",
+	} {
+		review, err := d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{View: view})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range review.Status.Rules {
+			text := r.Zone
+			if r.View != "" {
+				text += "(" + r.View + ")"
+			}
+			for _, record := range r.Records {
+				text += " " + record.Pattern
+			}
+			got = append(got, strings.TrimSpace(text+" "+strings.Join(r.Zones, " ")))
+		}
+		if text := strings.Join(got, "; "); text != want || review.Status.Remaining != 0 {
+			t.Errorf("view %q: %s, want %s", view, text, want)
+		}
+		octets, _ := review.Marshal()
+		for _, secret := range []string{"team-b", "theirs", "hidden", "z-", "acquisition", "pending"} {
+			if strings.Contains(string(octets), secret) {
+				t.Errorf("view %q: the answer has %q", view, secret)
+			}
+		}
+		table, err := NewREST(Config{}).ConvertToTable(t.Context(), review, nil)
+		if err != nil || view == "" && (len(table.Rows) != 6 || table.Rows[1].Cells[0] != "inside.") {
+			t.Errorf("%+v, %v", table, err)
+		}
+	}
+	d.zones.Items = nil
+	for i := range v1alpha1.MaxNameReviewRules + 3 {
+		d.zones.Items = append(d.zones.Items, makeZone("dns", fmt.Sprintf("z%d.", i), "", makeRule("", "*")))
+	}
+	review, err := d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{})
+	if err != nil || len(review.Status.Rules) != v1alpha1.MaxNameReviewRules || review.Status.Remaining != 3 {
+		t.Errorf("%d rules and %d more, %v", len(review.Status.Rules), review.Status.Remaining, err)
+	}
+}

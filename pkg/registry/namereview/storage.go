@@ -1,0 +1,207 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package namereview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/registry/kind"
+)
+
+// Config is what the storage of NameReviews is made of. All fields are required.
+type Config struct {
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Admit has the budgets of the namespace judge a question as the write of the Record.
+	Admit func(ctx context.Context, asked *v1alpha1.Record) error
+	// Review decides about a Record without data.
+	Review func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)
+	// Zones and Delegations have the rules.
+	Zones, Delegations rest.Lister
+}
+
+// REST is the storage of namereviews.
+type REST struct{ config Config }
+
+var (
+	_ rest.Creater              = (*REST)(nil)
+	_ rest.Scoper               = (*REST)(nil)
+	_ rest.SingularNameProvider = (*REST)(nil)
+	_ rest.TableConvertor       = (*REST)(nil)
+)
+
+// NewREST makes the storage of NameReviews.
+func NewREST(config Config) *REST { return &REST{config} }
+
+// New is what a request is about.
+func (*REST) New() runtime.Object { return &v1alpha1.NameReview{} }
+
+// Destroy has nothing to let go of.
+func (*REST) Destroy() {}
+
+// NamespaceScoped: a question is that of its namespace.
+func (*REST) NamespaceScoped() bool { return true }
+
+// GetSingularName of the resource.
+func (*REST) GetSingularName() string { return "namereview" }
+
+// Create answers.
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
+	runtime.Object, error) {
+	review, ok := obj.(*v1alpha1.NameReview)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a NameReview: %T", obj))
+	}
+	review.ManagedFields, review.Status = nil, v1alpha1.NameReviewStatus{}
+	review.Namespace = genericapirequest.NamespaceValue(ctx)
+	asked, errs := validation.NameReview(review)
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(v1alpha1.Kind("NameReview"), review.Name, errs)
+	}
+	if err := r.reviewAuthor(ctx, review); err != nil {
+		return nil, err
+	}
+	if validate != nil {
+		if err := validate(ctx, review.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: review.Namespace}}
+	rest.FillObjectMetaSystemFields(record)
+	record.Name = string(record.UID)
+	if asked != nil {
+		record.Spec = *asked
+	}
+	err := r.config.Admit(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	if asked != nil {
+		review.Status, err = r.config.Review(ctx, record)
+	} else {
+		review.Status, err = r.listRules(ctx, review)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return review, nil
+}
+
+// reviewAuthor refuses a user that may not create Records in the namespace.
+func (r *REST) reviewAuthor(ctx context.Context, review *v1alpha1.NameReview) error {
+	allowed, err := kind.IsAllowed(ctx, r.config.Authorizer, authorizer.AttributesRecord{Verb: "create", Namespace: review.Namespace,
+		APIGroup: v1alpha1.GroupName, APIVersion: "*", Resource: "records"})
+	if err != nil || allowed {
+		return err
+	}
+	return apierrors.NewForbidden(v1alpha1.Resource("namereviews"), review.Name, fmt.Errorf("the right to create records in namespace "+
+		"%s is needed (S14.1); a RoleBinding to kubizone-record-editor gives it", review.Namespace))
+}
+
+// listRules lists what the rules in force give the namespace, in the order of the zones. It reads what this server
+// remembers.
+func (r *REST) listRules(ctx context.Context, review *v1alpha1.NameReview) (status v1alpha1.NameReviewStatus, err error) {
+	everywhere, options := genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), &internalversion.ListOptions{ResourceVersion: "0"}
+	list, err := r.config.Zones.List(everywhere, options)
+	if err != nil {
+		return status, err
+	}
+	type key struct{ namespace, name string }
+	zones := map[key]*v1alpha1.Zone{}
+	add := func(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string) {
+		if len(records)+len(patterns) > 0 {
+			status.Rules = append(status.Rules, v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records,
+				Zones: patterns, Contact: z.Spec.Contact})
+		}
+	}
+	for i := range list.(*v1alpha1.ZoneList).Items {
+		z := &list.(*v1alpha1.ZoneList).Items[i]
+		if view := review.Spec.View; z.Status.FQDN == "" || view != "" && z.Status.View != view {
+			continue // it is pending, or of a view that is not asked for
+		}
+		zones[key{z.Namespace, z.Name}] = z
+		for j := range z.Spec.Delegations {
+			if rule := &z.Spec.Delegations[j]; coversNamespace(rule, review.Namespace) {
+				add(z, rule.Records, rule.Zones)
+			}
+		}
+	}
+	if list, err = r.config.Delegations.List(everywhere, options); err != nil {
+		return status, err
+	}
+	for i := range list.(*v1alpha1.DelegationList).Items {
+		d := &list.(*v1alpha1.DelegationList).Items[i]
+		z := zones[key{d.Namespace, d.Spec.ZoneRef.Name}]
+		if z != nil && d.Status.ZoneRef != nil && slices.Contains(d.Spec.Namespaces, review.Namespace) {
+			add(z, d.Spec.Records, d.Spec.Zones)
+		}
+	}
+	slices.SortStableFunc(status.Rules, func(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone, y.Zone) })
+	if n := len(status.Rules); n > v1alpha1.MaxNameReviewRules {
+		status.Rules, status.Remaining = status.Rules[:v1alpha1.MaxNameReviewRules], int64(n-v1alpha1.MaxNameReviewRules)
+	}
+	return status, nil
+}
+
+// coversNamespace asks the law whether a rule is for a namespace.
+func coversNamespace(rule *v1alpha1.DelegationRule, namespace string) bool {
+	of := rules.Rule{Namespaces: slices.Clone(rule.Namespaces)}
+	if rule.Namespace != "" {
+		of.Namespaces = append(of.Namespaces, rule.Namespace)
+	}
+	return of.CoversNamespace(namespace)
+}
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Zone", Type: "string", Description: "The zone that would take the Record, or that has the rule."},
+	{Name: "Allowed", Type: "string", Description: "Whether it would; of a rule: what it gives."},
+	{Name: "Rule", Type: "string", Description: "The pattern by which it would."},
+	{Name: "Claimed", Type: "string", Description: "Which namespace claims the name: Mine, Another or Unclaimed."},
+	{Name: "Contact", Type: "string", Description: "The contact of the zone."},
+	{Name: "Reason", Type: "string", Description: "Why it would not."},
+}
+
+// ConvertToTable makes a row of the answer about a name, or one for each rule.
+func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	review, ok := obj.(*v1alpha1.NameReview)
+	if !ok {
+		return nil, apierrors.NewInternalError(fmt.Errorf("%T is not a NameReview", obj))
+	}
+	table := &metav1.Table{}
+	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
+		table.ColumnDefinitions = columns
+	}
+	s := &review.Status
+	add := func(cells ...any) {
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: review}})
+	}
+	if review.Spec.Name != "" {
+		add(s.Zone, strconv.FormatBool(s.Allowed), s.Rule, string(s.Claimed), s.Contact, s.Reason)
+	}
+	for i := range s.Rules {
+		rule := &s.Rules[i]
+		for _, record := range rule.Records {
+			add(rule.Zone, "records", strings.TrimSpace(record.Pattern+" "+strings.Join(record.Types, ",")), "", rule.Contact, "")
+		}
+		for _, pattern := range rule.Zones {
+			add(rule.Zone, "zones", pattern, "", rule.Contact, "")
+		}
+	}
+	return table, nil
+}
